@@ -40,7 +40,8 @@ FLOWALG: Final = {
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
     "AnyOf AllOf combiner reduce_combiner Combiner Group",
     "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout ProcessingTimeLag "
-    "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation SourceClock",
+    "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication "
+    "SourceClock",
     "Timelines": "Timeline Instant",
     "Panes and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change Drop DropReason PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",

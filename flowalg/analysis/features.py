@@ -179,7 +179,8 @@ class Feature(Enum):
     CUSTOM_COMBINERS = (Area.COMBINERS, "user-defined combiners")
 
     BOUNDED_OUT_OF_ORDERNESS = (Area.WATERMARKS, "`BoundedOutOfOrderness`")
-    PERFECT = (Area.WATERMARKS, "`Perfect`")
+    PERFECT = (Area.WATERMARKS, "`Perfect` from recorded data")
+    PUBLISHED = (Area.WATERMARKS, "`Perfect` from a source that publishes its watermark")
     MONOTONIC_TIMESTAMPS = (Area.WATERMARKS, "`MonotonicTimestamps`")
     TIMEOUT = (Area.WATERMARKS, "`Timeout`")
     PROCESSING_TIME_LAG = (Area.WATERMARKS, "`ProcessingTimeLag`")
@@ -192,6 +193,7 @@ class Feature(Enum):
     PERCENTILES = (Area.WATERMARKS, "`percentiles`")
     LAG_PERCENTILES = (Area.WATERMARKS, "`lag_percentiles`")
     PARTITIONS = (Area.WATERMARKS, "partitions of a source")
+    DECLARED_PARTITIONS = (Area.WATERMARKS, "declared `partitions`")
 
     def __init__(self, area: Area, description: str) -> None:
         self.area = area
@@ -424,15 +426,18 @@ _POLICIES: dict[type, Feature] = {
 }
 
 
-def features_of_policy(policy: WatermarkPolicy) -> frozenset[Feature]:
-    """Returns the features that a watermark policy uses, with its options."""
+def features_of_policy(policy: WatermarkPolicy, *, publishes: bool = False) -> frozenset[Feature]:
+    """Returns the features that a watermark policy uses, with its options, of a source that ``publishes`` or not."""
     options = {
         Feature.IDLE_AFTER: policy.idle_after is not None,
         Feature.MAX_AHEAD: policy.max_ahead is not None,
         Feature.PERCENTILES: bool(policy.percentiles),
         Feature.LAG_PERCENTILES: bool(policy.lag_percentiles),
+        Feature.DECLARED_PARTITIONS: bool(policy.partitions),
     }
     kind = _POLICIES.get(type(policy), Feature.CUSTOM_POLICY)
+    if kind is Feature.PERFECT and publishes:
+        kind = Feature.PUBLISHED
     return frozenset((kind, *(option for option, used in options.items() if used)))
 
 

@@ -81,7 +81,7 @@ def _idle_unless_started(
     return {
         name: ProcessingTime(start + policy.idle_micros)
         for name, policy in policies.items()
-        if policy.idle_micros is not None
+        if policy.idle_micros is not None and not policy.partitions
     }
 
 

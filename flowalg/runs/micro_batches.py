@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
-from flowalg.data.time import EventTime, Micros, ProcessingTime, processing_time
+from flowalg.data.time import EventTime, Micros, ProcessingTime, event_time, processing_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Observation, SourceInstant, WatermarkPolicy
 
@@ -32,11 +32,15 @@ class Batch(Generic[A_co]):
 
 @frozen
 class RecordTimes(Generic[A]):
-    """The times and the partition of a record: functions for its event time, processing time and partition."""
+    """The times and the partition of a record: functions for its event time, processing time and partition.
+
+    ``published`` returns the watermark that a record carries for its partition, or ``None``.
+    """
 
     source: Source[A]
     processing_time: Callable[[A], datetime]
     partition: Callable[[A], str] | None
+    published: Callable[[A], datetime | None] | None = None
 
     def __attrs_post_init__(self) -> None:
         if not callable(getattr(self.source, "event_time_of", None)):
@@ -47,12 +51,19 @@ class RecordTimes(Generic[A]):
             )
         if self.partition is not None and not callable(self.partition):
             raise ArgumentError("partition", self.partition, "a function from a record to a str, or None")
+        if self.published is not None and not callable(self.published):
+            valid = "a function from a record to the watermark that it carries, or None"
+            raise ArgumentError("published", self.published, valid)
 
     def observation(self, record: A) -> Observation:
         """Returns the observation of a record; raises ``UserFunctionError`` if a user function raises."""
         arrival = ProcessingTime(_point("processing_time", self.processing_time, record))
         event = EventTime(_point("event_time", self.source.event_time_of, record))
-        return Observation(self._partition(record), event, arrival)
+        return Observation(self._partition(record), event, arrival, self._published(record))
+
+    def _published(self, record: A) -> EventTime | None:
+        point = None if self.published is None else _call("published", self.published, record)
+        return None if point is None else event_time(point, argument="the published watermark of a record")
 
     def _partition(self, record: A) -> str:
         if self.partition is None:
@@ -68,15 +79,18 @@ class GeneratedBy:
     """How the watermarks of a timeline were generated: by a policy, from what its clocks observed of each record.
 
     An interpreter that generates watermarks itself can do so again from the records, with the same policy.
+    ``publishes`` says that records carry watermarks.
     """
 
     policy: WatermarkPolicy
     observe: Callable[[object], Observation]
+    publishes: bool = False
 
     @classmethod
     def of(cls, policy: WatermarkPolicy, times: RecordTimes[A]) -> GeneratedBy:
         """By a policy, from the times of records; those of its timeline are of the type that the times are of."""
-        return cls(policy, cast("Callable[[object], Observation]", times.observation))
+        observe = cast("Callable[[object], Observation]", times.observation)
+        return cls(policy, observe, times.published is not None)
 
     def source_instant(self, time: ProcessingTime, records: Iterable[object]) -> SourceInstant:
         """What the clocks observe in an instant."""

@@ -42,7 +42,8 @@ class Instant(Generic[A_co]):
 
     ``reached`` is the greatest event time of each partition that is not idle, if a policy made the timeline: the
     watermark waits for the least of them. ``idle_at`` is the processing time at which the source becomes idle unless it
-    has another instant before: from then on, other sources do not wait for it.
+    has another instant before: from then on, other sources do not wait for it. ``awaited`` has the declared partitions
+    that have sent nothing yet.
     """
 
     processing_time: ProcessingTime
@@ -52,6 +53,7 @@ class Instant(Generic[A_co]):
     signals: frozenset[str] = frozenset()
     reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
     idle_at: ProcessingTime | None = None
+    awaited: frozenset[str] = field(default=frozenset(), eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         require_point("Instant.processing_time", self.processing_time, ProcessingTime)
@@ -179,15 +181,17 @@ class Timeline(HasView, Generic[A_co]):
         processing_time: Callable[[A], datetime],
         watermark: WatermarkPolicy,
         partition: Callable[[A], str] | None = None,
+        published: Callable[[A], datetime | None] | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
         """Returns a timeline with an instant for each batch of records that have both times.
 
         The processing time of an instant is the greatest in its batch, and never less than that of the previous
         instant. The policy determines its watermarks. ``partition`` returns the source partition of a record; without
-        it there is only one partition. With ``ends`` the input ends after the last batch.
+        it there is only one partition. ``published`` returns the watermark that the source publishes for the partition
+        with a record, if any. With ``ends`` the input ends after the last batch.
         """
-        times = RecordTimes(source, processing_time, partition)
+        times = RecordTimes(source, processing_time, partition, published)
         return _from_batches(times, list(in_batches(times, batches)), watermark, ends=ends)
 
     @classmethod
@@ -199,6 +203,7 @@ class Timeline(HasView, Generic[A_co]):
         processing_time: Callable[[A], datetime],
         watermark: WatermarkPolicy,
         partition: Callable[[A], str] | None = None,
+        published: Callable[[A], datetime | None] | None = None,
         every: timedelta | None = None,
         tick: timedelta | None = None,
         ends: bool = True,
@@ -222,7 +227,7 @@ class Timeline(HasView, Generic[A_co]):
         2024-01-01T12:04:00Z 0 end of time
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
-        times = RecordTimes(source, processing_time, partition)
+        times = RecordTimes(source, processing_time, partition, published)
         batches = by_period(times, records, period)
         if tick is not None:
             batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
@@ -266,7 +271,8 @@ def _from_batches(
             clock.watermark,
             clock.percentiles,
             reached=clock.reached_by_partition(policy.idle_micros),
-            idle_at=clock.idle_at(policy.idle_micros),
+            idle_at=policy.idle_at(clock),
+            awaited=policy.awaited_partitions(clock),
         )
         for batch, clock in zip(batches, clocks, strict=True)
     ]

@@ -21,7 +21,13 @@ from flowalg.watermarks.policies import (
 )
 from flowalg.watermarks.policy import WatermarkPolicy
 from flowalg.watermarks.reached import ReachedTimes
-from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock
+from flowalg.watermarks.summaries import (
+    ClockSummary,
+    Observation,
+    PartitionClock,
+    Publication,
+    PublishedWatermarks,
+)
 from flowalg.watermarks.timestamps import EventTimeCounts
 
 __all__ = [
@@ -39,6 +45,8 @@ __all__ = [
     "PartitionClock",
     "Perfect",
     "ProcessingTimeLag",
+    "Publication",
+    "PublishedWatermarks",
     "ReachedTimes",
     "RecentLags",
     "RecentMoments",

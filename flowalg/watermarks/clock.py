@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
+from flowalg.data.errors import ElementError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.lags import RecentLags, RecentMoments
 from flowalg.watermarks.mappings import later, merge_mappings
 from flowalg.watermarks.reached import ReachedTimes
-from flowalg.watermarks.summaries import ClockSummary, PartitionClock
+from flowalg.watermarks.summaries import ClockSummary, PartitionClock, PublishedWatermarks
 
 
 @frozen
@@ -19,8 +20,8 @@ class SourceClock:
 
     A partition is registered with its first record and is never removed. ``disorder`` counts recent records by how far
     they were behind the event time that the source had reached before their instant. ``lags``, ``moments``,
-    ``disorder`` and ``reached_times`` are kept only for policies that use them. ``started`` is the processing time of
-    the first instant.
+    ``disorder`` and ``reached_times`` are kept only for policies that use them. ``published``
+    has what the source has published for its partitions, and ``started`` is the processing time of the first instant.
     """
 
     watermark: EventTime = MIN_TIME
@@ -33,9 +34,21 @@ class SourceClock:
     disorder: RecentLags = field(factory=RecentLags)
     reached_times: Mapping[str, ReachedTimes] = field(factory=dict)
     started: ProcessingTime | None = None
+    published: Mapping[str, PublishedWatermarks] = field(factory=dict)
 
     def observe(self, summary: ClockSummary, processing_time: ProcessingTime) -> SourceClock:
-        """Returns the clock after an instant; its watermarks, and what it has learned, are still those before it."""
+        """Returns the clock after an instant; its watermarks, and what it has learned, are still those before it.
+
+        Raises ``ElementError`` if a published watermark goes back before the source has ended.
+        """
+        for name, published in summary.published.items():
+            before = self.published.get(name)
+            if before is not None and published.least < before.greatest and self.watermark < MAX_TIME:
+                partition = f"partition {name!r}" if name else "it"
+                raise ElementError(
+                    f"{partition} published the watermark {published.least} after {before.greatest}; a published "
+                    "watermark must not go back"
+                )
         return evolve(
             self,
             processing_time=max(self.processing_time, processing_time),
@@ -43,31 +56,37 @@ class SourceClock:
             source_watermark=later(self.source_watermark, summary.source_watermark),
             reached_times=merge_mappings(self.reached_times, summary.reached, ReachedTimes.merge),
             started=processing_time if self.started is None else self.started,
+            published=merge_mappings(self.published, summary.published, PublishedWatermarks.merge),
+        )
+
+    @property
+    def last_active(self) -> Mapping[str, ProcessingTime]:
+        """The partitions that have had a record or published a watermark, with the last time that they did."""
+        return merge_mappings(
+            {name: clock.latest_processing for name, clock in self.partitions.items()},
+            {name: published.latest_processing for name, published in self.published.items()},
+            max,
         )
 
     def idle_partitions(self, after: Micros | None) -> frozenset[str]:
-        """Returns the partitions without a record for at least ``after``; none if ``after`` is ``None``."""
+        """Returns the partitions without a record or a publication for at least ``after``.
+
+        None if ``after`` is ``None``.
+        """
         if after is None:
             return frozenset()
-        now = self.processing_time
         return frozenset(
-            name for name, clock in self.partitions.items() if now - clock.latest_processing >= after
+            name for name, time in self.last_active.items() if self.processing_time - time >= after
         )
 
     def idle_at(self, after: Micros | None) -> ProcessingTime | None:
-        """Returns when the source becomes idle if it has no more records; ``None`` if it does not.
+        """Returns when the source becomes idle if nothing more comes from it; ``None`` if it does not.
 
-        That is ``after`` beyond the last record of any partition, or beyond the first instant.
+        That is ``after`` beyond the last record or publication of any partition, or beyond the first instant.
         """
         if after is None or self.started is None or self.watermark == MAX_TIME:
             return None
-        active = [clock.latest_processing for clock in self.partitions.values()]
-        return ProcessingTime(max([self.started, *active]) + after)
-
-    def is_idle(self, after: Micros | None) -> bool:
-        """Whether the source has had no record for at least ``after``; false if ``after`` is ``None``."""
-        time = self.idle_at(after)
-        return time is not None and time <= self.processing_time
+        return ProcessingTime(max([self.started, *self.last_active.values()]) + after)
 
     def reached(self, idle_after: Micros | None) -> EventTime | None:
         """Returns the least of the greatest event times of the active partitions; ``None`` before the first record.
@@ -85,6 +104,17 @@ class SourceClock:
         """
         return self._least_active(
             {name: times.by(self.processing_time) for name, times in self.reached_times.items()}, idle_after
+        )
+
+    def known(self, idle_after: Micros | None) -> EventTime | None:
+        """Returns the watermark that the source itself knows; ``None`` if it knows none.
+
+        That is the least that its partitions have published, or ``source_watermark`` if none has published any.
+        """
+        if not self.published:
+            return self.source_watermark
+        return self._least_active(
+            {name: published.greatest for name, published in self.published.items()}, idle_after
         )
 
     def _least_active(

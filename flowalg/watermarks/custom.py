@@ -21,9 +21,9 @@ class ClockView:
     """The clock of a source as a user-defined policy receives it, in datetimes and durations.
 
     ``watermark`` is the watermark before the instant. ``reached`` is the least of the greatest event times of the
-    partitions that are not idle. ``source_watermark`` is the watermark that the source itself reports: no record
-    before it is still to come. Both are ``None`` if they are unknown. ``partitions`` maps each partition to its
-    greatest event time, and ``idle`` has the idle partitions.
+    partitions that are not idle. ``source_watermark`` is the watermark that the source itself knows or has published:
+    no record before it is still to come. Both are ``None`` if they are unknown. ``partitions`` maps each partition to
+    its greatest event time, and ``idle`` has the idle partitions.
     """
 
     processing_time: datetime
@@ -86,7 +86,7 @@ class CustomPolicy(WatermarkPolicy):
             clock.processing_time.datetime,
             clock.watermark.datetime,
             _to_datetime(clock.reached(self.idle_micros)),
-            _to_datetime(clock.source_watermark),
+            _to_datetime(clock.known(self.idle_micros)),
             {name: partition.latest_event.datetime for name, partition in clock.partitions.items()},
             clock.idle_partitions(self.idle_micros),
             clock.lags,

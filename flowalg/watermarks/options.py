@@ -46,6 +46,12 @@ def are_quantiles(value: object) -> bool:
     return isinstance(value, tuple) and all(map(is_quantile, value)) and len(set(value)) == len(value)
 
 
+def are_names(value: object) -> bool:
+    """Whether a value is a frozenset of names."""
+    return isinstance(value, frozenset) and all(isinstance(name, str) for name in value)
+
+
+NAMES = "a set of the names of partitions, such as {'north', 'south'}"
 QUANTILE = "a float between 0 and 1, such as 0.99"
 QUANTILES = "a tuple of distinct floats between 0 and 1, such as (0.9, 0.99)"
 
@@ -55,8 +61,10 @@ def _describe(policy: object, attribute: Attribute[Any]) -> str:
 
 
 __all__ = [
+    "NAMES",
     "QUANTILE",
     "QUANTILES",
+    "are_names",
     "are_quantiles",
     "duration_validator",
     "is_quantile",

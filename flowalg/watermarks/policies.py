@@ -15,10 +15,13 @@ from flowalg.watermarks.policy import WatermarkPolicy
 
 @frozen
 class Perfect(WatermarkPolicy):
-    """The watermark that the source itself reports: no record before it is still to come.
+    """The watermark that the source itself knows: no record before it is still to come.
 
-    A timeline that is made from records knows all event times. In an engine whose source reports no watermark, the
-    watermark stays until the input ends. Law: no element is late.
+    A source may publish it, for each of its partitions: then it is the least that they have published. Otherwise a
+    timeline that is made from records knows all event times; a stream does not. Law: no element is late, unless the
+    source has published too late a watermark.
+
+    Source: MillWheel, section 4.4 (injectors); Watermarks in Stream Processing Systems, section 4.
 
     Example:
 
@@ -27,12 +30,12 @@ class Perfect(WatermarkPolicy):
     """
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
-        """Returns the latest watermark that the source has reported."""
-        return clock.source_watermark
+        """Returns the watermark that the source knows."""
+        return clock.known(self.idle_micros)
 
     @property
     def description(self) -> str:  # noqa: D102
-        return "the watermark that the source reports"
+        return "the watermark that the source itself knows"
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from datetime import timedelta
 from typing import final
 
@@ -14,11 +14,29 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingT
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import lag_of
 from flowalg.watermarks.mappings import later
-from flowalg.watermarks.options import QUANTILES, are_quantiles, duration_validator, predicate_validator
+from flowalg.watermarks.options import (
+    NAMES,
+    QUANTILES,
+    are_names,
+    are_quantiles,
+    duration_validator,
+    predicate_validator,
+)
 from flowalg.watermarks.reached import ReachedTimes
-from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock
+from flowalg.watermarks.summaries import (
+    ClockSummary,
+    Observation,
+    PartitionClock,
+    Publication,
+    PublishedWatermarks,
+)
 from flowalg.watermarks.timestamps import EventTimeCounts
 from flowalg.windows.window import clamp
+
+
+def _frozen_set(names: Set[str]) -> Set[str]:
+    # Other values are rejected by the validator.
+    return frozenset(names) if isinstance(names, Set) else names
 
 
 @frozen
@@ -47,6 +65,9 @@ class WatermarkPolicy(ABC):
     - ``recent``: the period over which records count for quantiles; ``resolution``: the multiple to which durations are
       rounded up (see ``RecentLags``).
 
+    - ``partitions``: the names of partitions from which a record or a published watermark must have come before there
+      is any watermark. ``why_not`` names those that have sent nothing. Further partitions may appear.
+
     Raises ``ArgumentError`` for options out of range.
     """
 
@@ -67,6 +88,13 @@ class WatermarkPolicy(ABC):
     )
     resolution: timedelta = field(
         default=timedelta(seconds=1), kw_only=True, validator=duration_validator(allow_zero=False)
+    )
+
+    partitions: Set[str] = field(
+        default=frozenset(),
+        kw_only=True,
+        converter=_frozen_set,
+        validator=predicate_validator(are_names, NAMES),
     )
 
     @lag_percentiles.validator
@@ -138,19 +166,34 @@ class WatermarkPolicy(ABC):
         self,
         observations: Iterable[Observation],
         *,
+        publications: Iterable[Publication] = (),
         source_watermark: EventTime | None = None,
         ended: bool = False,
     ) -> ClockSummary:
-        """Summarizes records. Law: the summary of all equals the merged summaries of any parts."""
+        """Summarizes records and published watermarks.
+
+        Law: the summary of all equals the merged summaries of any parts.
+        """
         ahead, resolution, delay = self.max_ahead_micros, self.resolution_micros, self.reached_delay
         partitions: dict[str, PartitionClock] = {}
         lags: dict[Micros, int] = {}
         units: dict[int, int] = {}
         reached: dict[str, ReachedTimes] = {}
+        published: dict[str, PublishedWatermarks] = {}
         latest: ProcessingTime | None = None
+
+        def publish(partition: str, watermark: EventTime, time: ProcessingTime) -> None:
+            one = PublishedWatermarks(watermark, watermark, time)
+            published[partition] = published[partition].merge(one) if partition in published else one
+
+        for publication in publications:
+            latest = later(latest, publication.processing_time)
+            publish(publication.partition, publication.watermark, publication.processing_time)
         for observation in observations:
             event, arrival = observation.event_time, observation.processing_time
             latest = later(latest, arrival)
+            if observation.published is not None:
+                publish(observation.partition, observation.published, arrival)
             if ahead is not None and event - arrival > ahead:
                 continue
             name, clock = observation.partition, PartitionClock(event, arrival)
@@ -164,7 +207,9 @@ class WatermarkPolicy(ABC):
                 times = ReachedTimes.of(event, arrival, delay)
                 reached[name] = reached[name].merge(times) if name in reached else times
         event_times = EventTimeCounts.of_units(units)
-        return ClockSummary(partitions, latest, source_watermark, ended, lags, event_times, reached)
+        return ClockSummary(
+            partitions, latest, source_watermark, ended, lags, event_times, reached, published
+        )
 
     @final
     def start(self) -> SourceClock:
@@ -178,7 +223,8 @@ class WatermarkPolicy(ABC):
         """Returns the state after an instant. A source that has ended stays ended."""
         observed = self._learn(clock, clock.observe(summary, processing_time), summary)
         ended = summary.ended or clock.watermark == MAX_TIME
-        candidate = MAX_TIME if ended else self.candidate(observed)
+        believed = not self.awaited_partitions(observed)
+        candidate = MAX_TIME if ended else self.candidate(observed) if believed else None
         if candidate is not None and not isinstance(candidate, int):
             valid = "an int, the microseconds since the epoch, or None"
             raise ArgumentError(f"the candidate of {type(self).__name__}", candidate, valid)
@@ -188,6 +234,22 @@ class WatermarkPolicy(ABC):
             for q, percentile in self._percentile_candidates(observed)
         }
         return evolve(observed, watermark=watermark, percentiles=percentiles)
+
+    def awaited_partitions(self, clock: SourceClock) -> frozenset[str]:
+        """Returns the declared partitions that have sent neither a record nor a watermark."""
+        return frozenset(self.partitions) - clock.last_active.keys() if self.partitions else frozenset()
+
+    def idle_at(self, clock: SourceClock) -> ProcessingTime | None:
+        """Returns when the source becomes idle if nothing more comes from it; ``None`` if it does not.
+
+        While a declared partition is awaited, the source is not idle.
+        """
+        return None if self.awaited_partitions(clock) else clock.idle_at(self.idle_micros)
+
+    def is_idle(self, clock: SourceClock) -> bool:
+        """Whether other sources do not wait for this one."""
+        time = self.idle_at(clock)
+        return time is not None and time <= clock.processing_time
 
     def _learn(self, before: SourceClock, observed: SourceClock, summary: ClockSummary) -> SourceClock:
         """Returns the clock with the durations that this policy derives its watermarks from."""
@@ -213,7 +275,10 @@ class WatermarkPolicy(ABC):
         ):
             for q in quantiles:
                 duration = durations.quantile(q)
-                yield q, MIN_TIME if since is None or duration is None else clamp(since - duration)
+                if since is None or duration is None or self.awaited_partitions(clock):
+                    yield q, MIN_TIME
+                else:
+                    yield q, clamp(since - duration)
 
     def __str__(self) -> str:
         options = [
@@ -222,6 +287,9 @@ class WatermarkPolicy(ABC):
             f", with percentiles {', '.join(map(str, self.percentiles))}" if self.percentiles else "",
             f", with percentiles {', '.join(map(str, self.lag_percentiles))} of the lags"
             if self.lag_percentiles
+            else "",
+            f", once the partitions {', '.join(sorted(self.partitions))} have sent something"
+            if self.partitions
             else "",
         ]
         return self.description + "".join(options)

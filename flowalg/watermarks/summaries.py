@@ -14,11 +14,44 @@ from flowalg.watermarks.timestamps import EventTimeCounts
 
 @frozen
 class Observation:
-    """The data of a record that clocks observe: its partition, its event time and its processing time."""
+    """The data of a record that clocks observe: its partition, its event time and its processing time.
+
+    ``published`` is the watermark of its partition that a record may carry.
+    """
 
     partition: str
     event_time: EventTime
     processing_time: ProcessingTime
+    published: EventTime | None = None
+
+
+@frozen
+class Publication:
+    """A watermark that a source publishes for a partition: no record of the partition before it is still to come."""
+
+    partition: str
+    watermark: EventTime
+    processing_time: ProcessingTime
+
+
+@frozen
+class PublishedWatermarks:
+    """The least and the greatest watermark that a partition published, and the greatest processing time of any.
+
+    Law: ``merge`` is associative, commutative and idempotent.
+    """
+
+    least: EventTime
+    greatest: EventTime
+    latest_processing: ProcessingTime
+
+    def merge(self, other: PublishedWatermarks) -> PublishedWatermarks:
+        """Returns the watermarks that are published in either."""
+        return PublishedWatermarks(
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            max(self.latest_processing, other.latest_processing),
+        )
 
 
 @frozen
@@ -43,7 +76,8 @@ class ClockSummary:
 
     ``partitions`` has the partitions with a record whose event time counts (see ``WatermarkPolicy.max_ahead``).
     ``lags`` counts those records by lag in microseconds, ``event_times`` by event time, and ``reached`` has the event
-    times that each partition had reached over time: each if the policy uses it. ``latest_processing`` is the greatest
+    times that each partition had reached over time: each if the policy uses it. ``published`` has the watermarks that
+    the source published for its partitions. ``latest_processing`` is the greatest
     processing time of all records. ``source_watermark`` is the watermark that the source reports: no record before it
     is still to come. ``ended`` says that the source has no more records. Both concern the whole source, so ``merge``
     takes the later of two source watermarks.
@@ -56,6 +90,7 @@ class ClockSummary:
     lags: Mapping[Micros, int] = field(factory=dict)
     event_times: EventTimeCounts = field(factory=EventTimeCounts)
     reached: Mapping[str, ReachedTimes] = field(factory=dict)
+    published: Mapping[str, PublishedWatermarks] = field(factory=dict)
 
     @property
     def latest_event(self) -> EventTime | None:
@@ -72,7 +107,8 @@ class ClockSummary:
             merge_mappings(self.lags, other.lags, int.__add__),
             self.event_times.merge(other.event_times),
             merge_mappings(self.reached, other.reached, ReachedTimes.merge),
+            merge_mappings(self.published, other.published, PublishedWatermarks.merge),
         )
 
 
-__all__ = ["ClockSummary", "Observation", "PartitionClock"]
+__all__ = ["ClockSummary", "Observation", "PartitionClock", "Publication", "PublishedWatermarks"]

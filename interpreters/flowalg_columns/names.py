@@ -15,6 +15,7 @@ from flowalg_shard.tables.columns import (
     OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
+    PUBLISHED,
     REPORT,
     SIGNAL,
     START,
@@ -62,7 +63,7 @@ PANE_META: Final = (
 )
 """The metadata columns of a pane."""
 
-CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
+CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, PUBLISHED, UPSTREAM, REPORT)
 """The columns that clocks observe. A flow has some of them."""
 
 DROP_META: Final = (
@@ -107,6 +108,7 @@ __all__ = [
     "PANE_TIME",
     "PARTITION",
     "PROCESSING_TIME",
+    "PUBLISHED",
     "REPORT",
     "SIGNAL",
     "SPAN",

@@ -21,12 +21,14 @@ from flowalg_columns.tables import record_rows
 TICK: Final = "instant_tick"
 TIME: Final = "instant_time"
 PARTITION: Final = "instant_partition"
+PUBLISHED: Final = "instant_published"
 SIGNAL: Final = "instant_signal"
 ENDS: Final = "instant_ends"
 MARKS: Final[dict[str, pa.DataType]] = {
     TICK: pa.bool_(),
     TIME: pa.timestamp("us", tz="UTC"),
     PARTITION: pa.string(),
+    PUBLISHED: pa.timestamp("us", tz="UTC"),
     SIGNAL: pa.string(),
     ENDS: pa.bool_(),
 }
@@ -45,7 +47,9 @@ def observed_batches(
         rows: list[Row] = []
         observations = map(generated_by.observe, records)
         for row, observation in zip(record_rows(source, records), observations, strict=True):
-            rows.append(row | {TIME: observation.processing_time.datetime, PARTITION: observation.partition})
+            published = None if observation.published is None else observation.published.datetime
+            marks = {TIME: observation.processing_time.datetime, PARTITION: observation.partition}
+            rows.append(row | marks | {PUBLISHED: published})
         tick: Row = {TICK: True, TIME: now.processing_time.datetime}
         rows.append(tick)
         if instant is not None:
@@ -70,6 +74,7 @@ __all__ = [
     "ENDS",
     "MARKS",
     "PARTITION",
+    "PUBLISHED",
     "SIGNAL",
     "TICK",
     "TIME",

@@ -17,7 +17,7 @@ STREAMING: Final = Capabilities(
     "Polars streaming",
     {
         Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
-        Feature.PERFECT: "a stream does not know its future elements",
+        Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
     },
 )
 """The capabilities of ``flowalg_polars.streaming``."""

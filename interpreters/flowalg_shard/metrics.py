@@ -38,7 +38,7 @@ class SourceMetrics:
 
     ``elements`` is the number of its elements, ``signals`` the names of its signals, and ``reached`` the greatest event
     time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON. Other
-    sources do not wait for an ``idle`` one.
+    sources do not wait for an ``idle`` one. ``awaited`` has the declared partitions that have sent nothing yet.
     """
 
     source: str
@@ -48,6 +48,7 @@ class SourceMetrics:
     signals: tuple[str, ...]
     reached: Mapping[str, EventTime]
     idle: bool = False
+    awaited: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -186,7 +187,8 @@ def source_metrics(
                 {str(q): point for q, point in clock.percentiles.items()},
                 tuple(sorted(report.signals)),
                 clock.reached_by_partition(upstream.policy.idle_micros),
-                clock.is_idle(upstream.policy.idle_micros),
+                upstream.policy.is_idle(clock),
+                tuple(sorted(upstream.policy.awaited_partitions(clock))),
             )
     return tuple(found.values())
 

@@ -26,6 +26,7 @@ class SourceBatch:
     signals: frozenset[str]
     reached: Mapping[str, EventTime]
     idle: bool = False
+    awaited: frozenset[str] = frozenset()
 
 
 _BEFORE: Final = SourceBatch(0, EventTime(MIN_TIME), {}, frozenset(), {})
@@ -78,6 +79,7 @@ class ReplayLog:
                 state.signals,
                 state.reached,
                 batch.processing_time if state.idle else None,
+                state.awaited,
             )
 
 

@@ -461,6 +461,7 @@ EXAMPLES: list[Writable] = [
     ProcessingTimeLag(MINUTE, lag_percentiles=(0.5,)),
     LagQuantile(0.99, percentiles=(0.5, 0.9)),
     FittedLag(0.99, LagDistribution.LOG_NORMAL),
+    Perfect(partitions={"a", "b"}),
     IngressTime(),
     CustomPolicy("mine", some_watermark),
     VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), add_side_value),

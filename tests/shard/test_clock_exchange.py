@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import polars as pl
+import pytest
 from attrs import evolve
-from flowalg_laws.strategies import observations, watermark_policies
+from flowalg_laws.kit.history import History
+from flowalg_laws.strategies import histories, observations, watermark_policies
 from flowalg_shard import (
     FromSource,
     FromStage,
@@ -30,6 +32,7 @@ from flowalg_shard.tables.columns import (
     OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
+    PUBLISHED,
     REPORT,
     SIGNAL,
     UPSTREAM,
@@ -37,7 +40,7 @@ from flowalg_shard.tables.columns import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import ClockSummary, ProcessingTimeLag
+from flowalg import ClockSummary, ElementError, Perfect, ProcessingTimeLag
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.watermarks import Observation, WatermarkPolicy
@@ -46,6 +49,7 @@ SCHEMA = {
     EVENT_TIME: pl.Int64(),
     PROCESSING_TIME: pl.Int64(),
     PARTITION: pl.String(),
+    PUBLISHED: pl.Int64(),
     ENDED: pl.Boolean(),
     SIGNAL: pl.String(),
     UPSTREAM: pl.Int32(),
@@ -60,6 +64,7 @@ def rows(records: Sequence[Observation], *others: dict[str, object], upstream: i
             EVENT_TIME: record.event_time,
             PROCESSING_TIME: record.processing_time,
             PARTITION: record.partition,
+            PUBLISHED: record.published,
             ENDED: False,
         }
         for record in records
@@ -98,6 +103,40 @@ def test_a_report_without_times_equals_that_of_rows_with_the_time_of_the_micro_b
     assert merge_reports(reversed(reports)) == timed_reports((source,), timed)
     whole = at_time(reports_of((source,), untimed.drop(PARTITION)), now)
     assert whole == timed_reports((source,), timed.drop(PARTITION))
+
+
+@given(watermark_policies(), histories())
+def test_published_watermarks_are_summarized_on_any_row(policy: WatermarkPolicy, history: History) -> None:
+    """Law: the summary of columns has the published watermarks of records and of other rows."""
+    for instant in history:
+        others = [
+            {
+                PROCESSING_TIME: each.processing_time,
+                PARTITION: each.partition,
+                PUBLISHED: each.watermark,
+            }
+            for each in instant.publications
+        ]
+        expected = policy.summarize(instant.observations, publications=instant.publications)
+        assert source_report(policy, rows(instant.observations, *others)).clock == expected
+
+
+def test_a_published_watermark_that_goes_back_is_an_error() -> None:
+    """The error names the source, the partition and both watermarks."""
+    upstreams = (FromSource(Perfect(), "orders"),)
+    clocks = (InputClocks.initial(upstreams),)
+
+    def publish(watermark: int) -> Reports:
+        row = {PROCESSING_TIME: 1, PARTITION: "north", PUBLISHED: watermark}
+        return timed_reports(upstreams, rows([], row))
+
+    after = advance_clocks((upstreams,), clocks, [publish(2_000_000)])
+    message = (
+        "source 'orders': partition 'north' published the watermark 1970-01-01T00:00:01Z after "
+        "1970-01-01T00:00:02Z; a published watermark must not go back"
+    )
+    with pytest.raises(ElementError, match=message):
+        advance_clocks((upstreams,), after, [publish(1_000_000)])
 
 
 @given(watermark_policies(), st.lists(observations(), min_size=1))

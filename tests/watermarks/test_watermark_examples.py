@@ -26,6 +26,7 @@ from flowalg import (
     ClockSummary,
     ClockView,
     CustomPolicy,
+    ElementError,
     EventTime,
     FittedLag,
     FixedWindows,
@@ -36,6 +37,7 @@ from flowalg import (
     Observation,
     Perfect,
     ProcessingTimeLag,
+    Publication,
     Repeat,
     SourceClock,
     Sum,
@@ -44,6 +46,7 @@ from flowalg import (
     Timing,
     UserFunctionError,
     WatermarkPolicy,
+    Window,
     event_time,
     processing_time,
 )
@@ -292,6 +295,73 @@ def test_the_quantile_of_the_lags_is_that_of_the_policy() -> None:
         assert last.watermark == event_time(minute(20 - lag))
 
 
+# Sources that publish their watermark, and declared partitions.
+
+
+def test_a_published_watermark_need_not_come_with_a_record() -> None:
+    """The watermark is the least that partitions have published; one that falls silent holds it, until it is idle."""
+    history = [
+        SourceInstant(
+            processing_time(minute(now)),
+            tuple(records),
+            tuple(
+                Publication(name, event_time(minute(at)), processing_time(minute(now)))
+                for name, at in published
+            ),
+        )
+        for now, records, published in (
+            (1, [evolve(record("a", 9, 1), published=event_time(minute(2)))], []),
+            (2, [], [("b", 1)]),
+            (3, [], [("a", 7), ("b", 3)]),
+            (5, [], [("a", 9)]),
+            (8, [record("a", 9, 8)], []),
+        )
+    ]
+
+    def watermarks(policy: WatermarkPolicy) -> list[str]:
+        clocks = replay_policy(policy, history)
+        return ["-" if clock.watermark == MIN_TIME else minutes_of(clock.watermark) for clock in clocks]
+
+    assert watermarks(Perfect()) == ["2", "2", "3", "3", "3"]
+    assert watermarks(Perfect(partitions={"b"})) == ["-", "1", "3", "3", "3"]
+    assert watermarks(Perfect(idle_after=5 * MINUTE)) == ["2", "2", "3", "3", "9"]
+
+
+def test_a_published_watermark_must_not_go_back() -> None:
+    """In a timeline too, the error names the partition and both watermarks."""
+    readings = [Reading("a", 1, minute(at), minute(seen)) for seen, at in ((1, 5), (2, 4))]
+    with pytest.raises(
+        ElementError,
+        match="partition 'a' published the watermark 2024-01-01T12:04:00Z after 2024-01-01T12:05:00Z",
+    ):
+        Timeline.from_records(
+            READINGS,
+            readings,
+            processing_time=lambda reading: reading.seen,
+            watermark=Perfect(),
+            partition=lambda reading: reading.key,
+            published=lambda reading: reading.at,
+        )
+
+
+def test_why_not_names_a_declared_partition_that_sends_nothing() -> None:
+    """The cause of waiting is the declared partition from which nothing has come."""
+    timeline = Timeline.from_records(
+        READINGS,
+        [Reading("a", 1, minute(0), minute(0)), Reading("a", 1, minute(9), minute(9))],
+        processing_time=lambda reading: reading.seen,
+        watermark=MonotonicTimestamps(partitions={"a", "b", "c"}, idle_after=MINUTE),
+        partition=lambda reading: reading.key,
+        ends=False,
+    )
+    run = reference.run(VALUES.window(FixedWindows(5 * MINUTE)).combine_per_key(Sum()), {READINGS: timeline})
+    window = Window(event_time(minute(0)), event_time(minute(5)))
+    hold = reference.why_not(run, "a", window).hold
+    assert str(hold) == "source 'readings', whose declared partitions 'b', 'c' have sent nothing"
+    assert hold is not None
+    assert hold.partition == "b"
+
+
 # User-defined policies.
 
 
@@ -413,6 +483,12 @@ def test_a_watermark_must_be_a_point_in_time(policy: WatermarkPolicy, message: s
             lambda: Perfect(percentiles=(0.5, 0.5)),
             r"percentiles must be a tuple of distinct floats between 0 and 1, such as .*; got \(0.5, 0.5\)",
         ),
+        (lambda: Perfect(partitions={1}), "Perfect.partitions must be a set of the names of partitions"),  # type: ignore[arg-type]
+        (lambda: Perfect(partitions="a"), r"Perfect.partitions must be .*; got 'a' \(str\)"),  # type: ignore[arg-type]
+        (
+            lambda: timeline_of(published=3),  # type: ignore[arg-type]
+            "published must be a function from a record to the watermark that it carries, or None; got 3",
+        ),
         (lambda: Perfect(percentiles=(0.0,)), r"Perfect.percentiles must be .*; got \(0.0,\)"),
         (lambda: Perfect(percentiles=(float("nan"),)), r"Perfect.percentiles must be .*; got \(nan,\)"),
         (lambda: Perfect(percentiles=[0.5]), r"Perfect.percentiles must be .*; got \[0.5\] \(list\)"),  # type: ignore[arg-type]
@@ -445,6 +521,7 @@ def timeline_of(
     watermark: WatermarkPolicy | None = None,
     tick: timedelta | None = None,
     partition: Callable[[Reading], str] | None = None,
+    published: Callable[[Reading], datetime | None] | None = None,
 ) -> Timeline[Reading]:
     """Returns a timeline of one record."""
     return Timeline.from_records(
@@ -454,6 +531,7 @@ def timeline_of(
         watermark=Perfect() if watermark is None else watermark,
         tick=tick,
         partition=partition,
+        published=published,
     )
 
 
@@ -476,7 +554,11 @@ def test_policies_and_clocks_equal_their_pickled_copies(policy: WatermarkPolicy,
 @pytest.mark.parametrize(
     ("policy", "description"),
     [
-        (Perfect(), "the watermark that the source reports"),
+        (Perfect(), "the watermark that the source itself knows"),
+        (
+            MonotonicTimestamps(partitions={"b", "a"}),
+            "the least of the greatest event times of the partitions, once the partitions a, b have sent something",
+        ),
         (MonotonicTimestamps(), "the least of the greatest event times of the partitions"),
         (BoundedOutOfOrderness(timedelta(seconds=30)), "the greatest event time observed, minus 0:00:30"),
         (Timeout(MINUTE), "the greatest event time observed at least 0:01:00 ago"),

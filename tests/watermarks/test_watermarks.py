@@ -71,6 +71,8 @@ from flowalg import (
 from flowalg.watermarks import (
     EventTimeCounts,
     PartitionClock,
+    Publication,
+    PublishedWatermarks,
     ReachedTimes,
     RecentLags,
     SourceInstant,
@@ -99,16 +101,43 @@ def records_that_count(policy: WatermarkPolicy, history: History) -> list[tuple[
     return [(now, record) for now, record in records if record.event_time <= record.processing_time + far]
 
 
+def publications(history: History) -> list[tuple[str, int, int]]:
+    """Returns what the source has published: partition, watermark, processing time."""
+    return [
+        (each.partition, each.watermark, each.processing_time)
+        for instant in history
+        for each in (
+            *instant.publications,
+            *(
+                Publication(record.partition, record.published, record.processing_time)
+                for record in instant.observations
+                if record.published is not None
+            ),
+        )
+    ]
+
+
+def is_active(policy: WatermarkPolicy, history: History, name: str) -> bool:
+    """Whether a partition has had a record or published something within ``idle_after``."""
+    times = [
+        *(
+            record.processing_time
+            for _, record in records_that_count(policy, history)
+            if record.partition == name
+        ),
+        *(time for partition, _, time in publications(history) if partition == name),
+    ]
+    return policy.idle_after is None or history[-1].processing_time - max(times) < micros(policy.idle_after)
+
+
 def reached(policy: WatermarkPolicy, history: History) -> int | None:
     """Returns the event time that all active partitions have reached; the most advanced partition's if all are idle."""
-    now = history[-1].processing_time
     records = [record for _, record in records_that_count(policy, history)]
     furthest, active = [], []
     for name in {record.partition for record in records}:
         of_partition = [record for record in records if record.partition == name]
         furthest.append(max(record.event_time for record in of_partition))
-        silent_for = now - max(record.processing_time for record in of_partition)
-        if policy.idle_after is None or silent_for < micros(policy.idle_after):
+        if is_active(policy, history, name):
             active.append(furthest[-1])
     return min(active) if active else max(furthest, default=None)
 
@@ -127,13 +156,28 @@ def reached_in_time(policy: WatermarkPolicy, history: History, delay: timedelta)
             if record.processing_time + (-record.processing_time) % step <= now - micros(delay)
         ]
         furthest.append(max(in_time, default=None))
-        silent_for = now - max(record.processing_time for record in of_partition)
-        if policy.idle_after is None or silent_for < micros(policy.idle_after):
+        if is_active(policy, history, name):
             active.append(furthest[-1])
     known = [point for point in active or furthest if point is not None]
     if len(known) < len(active):
         return None
     return min(known) if active else max(known, default=None)
+
+
+def published(policy: WatermarkPolicy, history: History) -> int | None:
+    """Returns the least watermark that active partitions have published; the greatest if all are idle."""
+    known = publications(history)
+    greatest = {
+        name: max(watermark for partition, watermark, _ in known if partition == name) for name, _, _ in known
+    }
+    active = [watermark for name, watermark in greatest.items() if is_active(policy, history, name)]
+    return min(active) if active else max(greatest.values(), default=None)
+
+
+def is_believed(policy: WatermarkPolicy, history: History) -> bool:
+    """Whether all declared partitions have had a record or published something."""
+    heard = {record.partition for _, record in records_that_count(policy, history)}
+    return policy.partitions <= heard | {partition for partition, _, _ in publications(history)}
 
 
 def recent_records(policy: WatermarkPolicy, history: History) -> list[Observation]:
@@ -208,6 +252,8 @@ def watermark_of(policy: WatermarkPolicy, history: History, later: History) -> i
     """Returns the watermark of a policy after a history, without regard to earlier watermarks."""
     now = history[-1].processing_time
     match policy:
+        case Perfect() if publications((*history, *later)):
+            return published(policy, history)
         case Perfect():
             return min(
                 (record.event_time for instant in later for record in instant.observations), default=None
@@ -238,7 +284,7 @@ def expected_watermarks(policy: WatermarkPolicy, history: History) -> list[tuple
     """Returns the watermark and the percentile watermarks after each instant."""
     watermarks: list[tuple[int, dict[float, int]]] = []
     for end in range(1, len(history) + 1):
-        prefixes = [(history[:i], history[i:]) for i in range(1, end + 1)]
+        prefixes = [(history[:i], history[i:]) for i in range(1, end + 1) if is_believed(policy, history[:i])]
         candidates = [watermark_of(policy, before, after) for before, after in prefixes]
         watermark = max([MIN_TIME, *(point for point in candidates if point is not None)])
         percentiles = {}
@@ -345,6 +391,7 @@ OPTIONS = (
     BoundedOutOfOrderness(3 * MINUTE, idle_after=5 * MINUTE, percentiles=(0.9, 0.5)),
     Timeout(3 * MINUTE, idle_after=5 * MINUTE, percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
     ProcessingTimeLag(3 * MINUTE, lag_percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
+    Perfect(idle_after=3 * MINUTE, partitions={"p", "q"}),
     FittedLag(0.9, recent=10 * MINUTE, percentiles=(0.25,), lag_percentiles=(0.5,)),
     LagQuantile(0.75, recent=10 * MINUTE, max_ahead=MINUTE, percentiles=(0.5,)),
     IngressTime(percentiles=(0.5,)),
@@ -394,6 +441,14 @@ REPORTS = st.builds(
     st.dictionaries(POINTS, st.integers(1, 9)),
     EVENT_TIMES,
     st.dictionaries(st.sampled_from("pq"), REACHED),
+    st.dictionaries(
+        st.sampled_from("pq"),
+        st.tuples(POINTS, POINTS, POINTS).map(
+            lambda drawn: PublishedWatermarks(
+                EventTime(min(drawn[:2])), EventTime(max(drawn[:2])), ProcessingTime(drawn[2])
+            )
+        ),
+    ),
 )
 
 

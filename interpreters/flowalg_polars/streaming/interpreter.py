@@ -95,7 +95,7 @@ class PolarsStreaming:
         if not self.generate_watermarks:
             return PublishedClocks(node)
         generated_by = require_policy(node.name, timeline)
-        require_observable(generated_by.policy, node.name)
+        require_observable(generated_by.policy, node.name, publishes=generated_by.publishes)
         return ObservedClocks(node, timeline, generated_by)
 
 

@@ -154,7 +154,7 @@ class Query:
         for name, stream in streams.items():
             if not isinstance(stream, StreamInput):
                 raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
-            require_observable(stream.watermark, name)
+            require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
             if options.tick_when_idle and stream.processing_time is not None:
                 valid = f"False if a source carries processing times, as {name!r} does"
                 raise ArgumentError("tick_when_idle", True, valid)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import polars as pl
 from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, SIGNAL
+from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED, SIGNAL
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
 from flowalg_shard.clocks.reports import observation, observed_report, source_report
 from flowalg_shard.tables.columns import KEEP
@@ -22,9 +20,7 @@ from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.meta import ELEMENT_META
 from flowalg_polars.streaming.arrivals import Arrival, Observation
 from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
-from flowalg_polars.streaming.reading.inputs import StreamColumn, StreamInput
-
-_CLOCKS: Final = (PROCESSING_TIME, PARTITION)
+from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamColumn, StreamInput
 
 
 @define
@@ -56,7 +52,7 @@ class StreamSource:
         bound = program.apply(elements)
         if self.bad_records is not None or _in_python(program):
             bound = self._bind(elements.collect(), program).lazy()
-        policy, partitioned = self.stream.watermark, self.stream.partition is not None
+        policy = self.stream.watermark
         known = self._own_report(now, ended=ended)
         if control is not None:
             known = known.merge(source_report(policy, self._control_rows(control)))
@@ -65,14 +61,13 @@ class StreamSource:
             return observed_report(policy, seen).merge(known)
 
         names = leaf_columns(layout_of(self.node.shape))
-        query = observation(policy, bound, partitioned=partitioned)
+        query = observation(policy, bound, columns=frozenset(self._kept))
         return Arrival(bound.select(*names, *ELEMENT_META), {0: Observation(query, report)})
 
     def _require_columns(self, rows: pl.LazyFrame) -> None:
         """Raises ``SchemaMismatchError`` if a column that the input names is missing."""
         stream = self.stream
-        arguments = ("processing_time", "end_of_input", "partition", "signal", "tick")
-        named = {name: column for name in arguments if isinstance(column := getattr(stream, name), str)}
+        named = {name: column for name in STREAM_COLUMNS if isinstance(column := getattr(stream, name), str)}
         if not named:
             return
         known = rows.collect_schema().names()
@@ -102,18 +97,21 @@ class StreamSource:
 
     @property
     def _kept(self) -> tuple[str, ...]:
-        return (PROCESSING_TIME,) if self.stream.partition is None else _CLOCKS
+        """The columns of records that clocks observe."""
+        optional = {PARTITION: self.stream.partition, PUBLISHED: self.stream.source_watermark}
+        return (PROCESSING_TIME, *(name for name, column in optional.items() if column is not None))
 
     def _clock_columns(self, now: ProcessingTime) -> list[pl.Expr]:
         """Returns the clock columns of rows, and whether each is an element."""
         stream = self.stream
         time = pl.lit(now, pl.Int64())
         if stream.processing_time is not None:
-            column = _column(stream.processing_time)
-            time = column.dt.cast_time_unit("us").dt.convert_time_zone("UTC").to_physical()
+            time = _micros(stream.processing_time)
         columns = [time.alias(PROCESSING_TIME)]
         if stream.partition is not None:
             columns.append(_column(stream.partition).cast(pl.String()).fill_null("").alias(PARTITION))
+        if stream.source_watermark is not None:
+            columns.append(_micros(stream.source_watermark).alias(PUBLISHED))
         if not self._has_control_rows:
             return columns
         keep = pl.lit(True)
@@ -147,6 +145,10 @@ class StreamSource:
         if key not in self._programs:
             self._programs[key] = bind_source(self.node, schema, self._kept)
         return self._programs[key]
+
+
+def _micros(column: StreamColumn) -> pl.Expr:
+    return _column(column).dt.cast_time_unit("us").dt.convert_time_zone("UTC").to_physical()
 
 
 def _column(column: StreamColumn) -> pl.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from attrs import frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, SIGNAL
+from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED, SIGNAL
 from flowalg_columns.values import write_arrays
 from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Upstream
 from flowalg_shard.clocks.reports import source_report
@@ -68,6 +68,7 @@ class ObservedClocks:
         )
         signals = sorted(instant.signals) if instant is not None else []
         control = len(signals) + 1
+        published = [observation.published for observation in observations]
         rows = pl.DataFrame(
             {
                 EVENT_TIME: [*elements[EVENT_TIME].to_list(), *[None] * control],
@@ -76,6 +77,7 @@ class ObservedClocks:
                     *[now.processing_time] * control,
                 ],
                 PARTITION: [*(observation.partition for observation in observations), *[""] * control],
+                PUBLISHED: [*published, *[None] * control],
                 SIGNAL: [*[None] * len(records), None, *signals],
                 ENDED: [*[False] * len(records), ends, *[False] * len(signals)],
             },
@@ -83,6 +85,7 @@ class ObservedClocks:
                 EVENT_TIME: pl.Int64(),
                 PROCESSING_TIME: pl.Int64(),
                 PARTITION: pl.String(),
+                PUBLISHED: pl.Int64(),
                 SIGNAL: pl.String(),
                 ENDED: pl.Boolean(),
             },
@@ -103,12 +106,13 @@ def element_frame(node: SourceNode, records: tuple[object, ...]) -> pl.DataFrame
     return pl.DataFrame([*columns, times])
 
 
-def require_observable(policy: WatermarkPolicy, source: str) -> None:
-    """Raises ``UnsupportedError`` for a policy that needs a bounded source."""
-    if isinstance(policy, Perfect):
+def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
+    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
+    if isinstance(policy, Perfect) and not publishes:
         raise UnsupportedError(
             f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
-            "stream does not; use BoundedOutOfOrderness(delay), or another policy"
+            "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
+            "watermark: then pass StreamInput(..., source_watermark=column)"
         )
 
 

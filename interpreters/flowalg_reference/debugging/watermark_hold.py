@@ -98,6 +98,15 @@ def _source(name: str, history: History, until: ProcessingTime) -> WatermarkHold
         return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
     idle = "which is idle, as all others are, and " if _is_idle(last, until) else ""
     description = f"source {name!r}, {idle}whose watermark is at {last.watermark}"
+    if last.awaited:
+        names = sorted(last.awaited)
+        few = (
+            f"partition {names[0]!r} has"
+            if len(names) == 1
+            else f"partitions {', '.join(map(repr, names))} have"
+        )
+        description = f"source {name!r}, whose declared {few} sent nothing"
+        return WatermarkHold(last.watermark, description, source=name, partition=names[0])
     if not last.reached:
         return WatermarkHold(last.watermark, description, source=name)
     partition, point = min(last.reached.items(), key=lambda pair: pair[1])

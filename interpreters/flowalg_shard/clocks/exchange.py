@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
+from flowalg.data.errors import errors_of
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
@@ -22,17 +23,27 @@ from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, Waterm
 class FromSource:
     """A source as an upstream: its name, and the policy that derives its watermark from its records.
 
-    With ``at_batch_time``, the processing time of each record is that of its micro-batch.
+    With ``at_batch_time``, the processing time of each record is that of its micro-batch. ``publishes`` says that rows
+    may carry watermarks.
     """
 
     policy: WatermarkPolicy
     name: str = ""
     at_batch_time: bool = field(default=False, kw_only=True)
+    publishes: bool = field(default=False, kw_only=True)
 
     @property
     def observes_times(self) -> bool:
-        """Whether its clock needs the processing time of each record: if they differ, or if lags count."""
-        return not self.at_batch_time or self.policy.keeps_lags or self.policy.max_ahead_micros is not None
+        """Whether its clock needs more of each record than its event time: if times differ, or if more counts."""
+        policy = self.policy
+        return (
+            not self.at_batch_time
+            or self.publishes
+            or policy.observes_lags
+            or policy.observes_event_times
+            or policy.reached_delay is not None
+            or policy.max_ahead_micros is not None
+        )
 
 
 @frozen
@@ -178,8 +189,9 @@ def _advance_upstream(
     upstream: Upstream, before: UpstreamClock, report: Report | None, now: ProcessingTime
 ) -> UpstreamClock:
     match upstream, before, report:
-        case FromSource(policy=policy), SourceClock(), SourceReport(clock=summary):
-            return policy.advance(before, summary, now)
+        case FromSource(policy=policy, name=name), SourceClock(), SourceReport(clock=summary):
+            with errors_of(f"source {name!r}"):
+                return policy.advance(before, summary, now)
         case FromSource(policy=policy), SourceClock(), None:
             return policy.advance(before, ClockSummary(), now)
         case FromStage(), Clocks(), StageReport(clocks=clocks, hold=hold):
@@ -193,8 +205,9 @@ def _advance_upstream(
 def _clocks_of(upstream: Upstream, clock: UpstreamClock) -> Clocks:
     match upstream, clock:
         case FromSource(policy=policy), SourceClock():
-            idle = clock.is_idle(policy.idle_micros)
-            return Clocks(clock.processing_time, clock.watermark, clock.percentiles, idle=idle)
+            return Clocks(
+                clock.processing_time, clock.watermark, clock.percentiles, idle=policy.is_idle(clock)
+            )
         case FromStage(), Clocks():
             return clock
         case _:

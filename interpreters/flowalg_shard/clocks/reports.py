@@ -6,7 +6,7 @@ Law: ``source_report`` equals ``WatermarkPolicy.report`` of the same observation
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, assert_never
 
 import polars as pl
@@ -16,6 +16,8 @@ from flowalg.watermarks import (
     ClockSummary,
     EventTimeCounts,
     PartitionClock,
+    Publication,
+    PublishedWatermarks,
     ReachedTimes,
     WatermarkPolicy,
 )
@@ -38,6 +40,7 @@ from flowalg_shard.tables.columns import (
     OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
+    PUBLISHED,
     REPORT,
     SIGNAL,
     UPSTREAM,
@@ -86,11 +89,14 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``.
     """
     event_time = _record_time(rows)
-    records = rows.lazy().filter(pl.col(event_time).is_not_null())
-    seen = observation(policy, records, event_time, partitioned=PARTITION in rows.columns).collect()
+    is_record = pl.col(event_time).is_not_null()
+    known = frozenset(rows.columns)
+    seen = observation(policy, rows.lazy().filter(is_record), event_time, columns=known).collect()
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    control = ClockSummary({}, None if latest is None else ProcessingTime(latest), ended=_has_ended(rows))
+    publications = _publications(rows.filter(~is_record)) if PUBLISHED in known else ()
+    control = policy.summarize((), publications=publications, ended=_has_ended(rows))
+    control = control.merge(ClockSummary({}, None if latest is None else ProcessingTime(latest)))
     report = observed_report(policy, seen)
     return SourceReport(report.clock.merge(control), _signals(rows), report.elements)
 
@@ -98,7 +104,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:
     """The report of rows of a source that are all at the time of their micro-batch.
 
-    Law: at that time it equals ``source_report``, unless the policy has lags or a greatest time ahead.
+    Law: at that time it equals ``source_report``, unless ``FromSource.observes_times``.
     """
     event_time = _record_time(rows)
     partition = pl.col(PARTITION) if PARTITION in rows.columns else pl.lit("").alias(PARTITION)
@@ -119,6 +125,15 @@ def _signals(rows: pl.DataFrame) -> frozenset[str]:
     return frozenset(rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else [])
 
 
+def _publications(rows: pl.DataFrame) -> Iterator[Publication]:
+    """The watermarks on rows that are not records."""
+    names = [PARTITION] if PARTITION in rows.columns else []
+    for watermark, time, *partition in (
+        rows.filter(pl.col(PUBLISHED).is_not_null()).select(PUBLISHED, PROCESSING_TIME, *names).iter_rows()
+    ):
+        yield Publication(partition[0] if names else "", EventTime(watermark), ProcessingTime(time))
+
+
 _TOO_FAR: Final = "too_far"
 _LAG: Final = "lag"
 _STEP: Final = "step"
@@ -126,14 +141,19 @@ _UNIT: Final = "unit"
 _EVENT: Final = "event"
 _PROCESSING: Final = "processing"
 _COUNT: Final = "count"
+_LEAST_PUBLISHED: Final = "least_published"
+_TIME_PUBLISHED: Final = "time_published"
 
 
 def observation(
-    policy: WatermarkPolicy, records: pl.LazyFrame, event_time: str = EVENT_TIME, *, partitioned: bool
+    policy: WatermarkPolicy, records: pl.LazyFrame, event_time: str = EVENT_TIME, *, columns: Set[str]
 ) -> pl.LazyFrame:
-    """A query for what a policy observes of records: a few rows, which ``observed_report`` reads."""
+    """A query for what a policy observes of records: a few rows, which ``observed_report`` reads.
+
+    ``columns`` are the names of their columns: ``PARTITION`` and ``PUBLISHED`` are read if they are there.
+    """
     event, processing = pl.col(event_time), pl.col(PROCESSING_TIME)
-    group = [pl.col(PARTITION)] if partitioned else []
+    group = [pl.col(PARTITION)] if PARTITION in columns else []
     if policy.max_ahead_micros is not None:
         group.append((event - processing > policy.max_ahead_micros).alias(_TOO_FAR))
     if policy.observes_lags:
@@ -148,6 +168,13 @@ def observation(
         processing.max().alias(_PROCESSING),
         pl.len().cast(pl.Int64()).alias(_COUNT),
     ]
+    if PUBLISHED in columns:
+        published = pl.col(PUBLISHED)
+        greatest += [
+            published.min().alias(_LEAST_PUBLISHED),
+            published.max().alias(PUBLISHED),
+            processing.filter(published.is_not_null()).max().alias(_TIME_PUBLISHED),
+        ]
     return records.group_by(group).agg(greatest) if group else records.select(greatest)
 
 
@@ -161,6 +188,7 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
     lags: dict[Micros, int] = {}
     units: dict[int, int] = {}
     reached: dict[str, ReachedTimes] = {}
+    published: dict[str, PublishedWatermarks] = {}
     latest: ProcessingTime | None = None
     elements = 0
     for row in seen.iter_rows(named=True):
@@ -169,9 +197,16 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
         elements += row[_COUNT]
         clock = PartitionClock(EventTime(row[_EVENT]), ProcessingTime(row[_PROCESSING]))
         latest = later(latest, clock.latest_processing)
+        name = row.get(PARTITION, "")
+        if row.get(PUBLISHED) is not None:
+            watermarks = PublishedWatermarks(
+                EventTime(row[_LEAST_PUBLISHED]),
+                EventTime(row[PUBLISHED]),
+                ProcessingTime(row[_TIME_PUBLISHED]),
+            )
+            published = merge_mappings(published, {name: watermarks}, PublishedWatermarks.merge)
         if row.get(_TOO_FAR):
             continue
-        name = row.get(PARTITION, "")
         partitions[name] = partitions[name].merge(clock) if name in partitions else clock
         if policy.observes_lags:
             lag = lag_of(EventTime(0), ProcessingTime(row[_LAG]), policy.resolution_micros)
@@ -183,7 +218,9 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
             times = ReachedTimes(delay, clock.latest_processing, (step,))
             reached = merge_mappings(reached, {name: times}, ReachedTimes.merge)
     event_times = EventTimeCounts.of_units(units)
-    summary = ClockSummary(partitions, latest, lags=lags, event_times=event_times, reached=reached)
+    summary = ClockSummary(
+        partitions, latest, lags=lags, event_times=event_times, reached=reached, published=published
+    )
     return SourceReport(summary, frozenset(), elements)
 
 

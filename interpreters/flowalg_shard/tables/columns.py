@@ -16,10 +16,12 @@ ARRIVAL: Final = "__arrival"
 VALUE: Final = "__value"
 
 # For the clocks: the event time of the record as its source gave it (where the element has another one by now), the
-# partition of the source, a signal, the number of the upstream, the report of a shard of the stage before.
+# partition of the source, a signal, the watermark that the source publishes for the partition, the number of the
+# upstream, the report of a shard of the stage before.
 OBSERVED_TIME: Final = "__observed_time"
 PARTITION: Final = "__partition"
 SIGNAL: Final = "__signal"
+PUBLISHED: Final = "__published"
 UPSTREAM: Final = "__upstream"
 REPORT: Final = "__report"
 
@@ -96,6 +98,7 @@ __all__ = [
     "PROTO_END",
     "PROTO_START",
     "PROTO_WINDOWS",
+    "PUBLISHED",
     "REASON",
     "REPORT",
     "RESTARTS",

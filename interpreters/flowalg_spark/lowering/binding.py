@@ -25,6 +25,7 @@ from flowalg_columns.names import (
     PANE_TIME,
     PARTITION,
     PROCESSING_TIME,
+    PUBLISHED,
     REPORT,
     SIGNAL,
     STAGE,
@@ -77,7 +78,8 @@ class StreamColumns:
     ``ended`` marks the end of the input, ``signal`` has the name of a signal, and ``tick`` marks a row that has only a
     processing time. ``partition`` is the source's partition of a row. ``corrupt_record`` is the text of a record that
     Spark could not parse. A bad record fails the query, or with ``dead_letters`` is routed to the dead-letter output.
-    ``report`` has clock reports on ticks, if the source publishes its own clocks.
+    ``report`` has clock reports on ticks, if the source publishes its own clocks. ``published`` is the watermark that
+    the source publishes for the partition.
     """
 
     processing_time: Column
@@ -88,6 +90,7 @@ class StreamColumns:
     corrupt_record: Column | None = None
     dead_letters: bool = False
     report: Column | None = None
+    published: Column | None = None
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -104,6 +107,8 @@ class StreamColumns:
             meta[SIGNAL] = self.signal
         if self.partition is not None:
             meta[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
+        if self.published is not None:
+            meta[PUBLISHED] = F.unix_micros(self.published)
         if self.report is not None:
             meta[REPORT] = self.report
         return {**meta, KEEP: keep}

@@ -70,7 +70,8 @@ class StreamInput:
     ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
     micro-batch is Spark's timestamp of the batch, which is the same on replay. If the source carries processing times
     itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
-    ``partition`` is the column with the name of the source partition of a row.
+    ``partition`` is the column with the name of the source partition of a row. ``source_watermark`` is a timestamp
+    column with the watermark that the source publishes for that partition, if any; it may be on any row.
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
     true on a row that ends the input: the watermark then advances to the end of time. (A file source reads files by
@@ -96,13 +97,22 @@ class StreamInput:
     signal: Column | None = field(default=None, kw_only=True)
     tick: Column | None = field(default=None, kw_only=True)
     corrupt_record: Column | None = field(default=None, kw_only=True)
+    source_watermark: Column | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_frame("StreamInput", self.frame)
         if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
-        for name in ("processing_time", "end_of_input", "partition", "signal", "tick", "corrupt_record"):
+        for name in (
+            "processing_time",
+            "end_of_input",
+            "partition",
+            "signal",
+            "tick",
+            "corrupt_record",
+            "source_watermark",
+        ):
             column = getattr(self, name)
             if column is not None and not isinstance(column, Column):
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
@@ -112,7 +122,13 @@ class StreamInput:
         """The clock columns of a row."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
         return StreamColumns(
-            F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.corrupt_record
+            F.unix_micros(now),
+            self.end_of_input,
+            self.tick,
+            self.signal,
+            self.partition,
+            self.corrupt_record,
+            published=self.source_watermark,
         )
 
 
@@ -180,7 +196,7 @@ def compile(
         if not isinstance(stream, StreamInput):
             raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
         require_stream(name, stream.frame)
-        _require_policy(stream.watermark, name)
+        _require_policy(stream.watermark, name, publishes=stream.source_watermark is not None)
         if tick_when_idle and stream.processing_time is not None:
             raise ArgumentError(
                 "tick_when_idle",
@@ -196,7 +212,12 @@ def compile(
         name: SourceStream(
             stream.frame,
             evolve(stream.columns, dead_letters=dead_letters),
-            FromSource(stream.watermark, name, at_batch_time=stream.processing_time is None),
+            FromSource(
+                stream.watermark,
+                name,
+                at_batch_time=stream.processing_time is None,
+                publishes=stream.source_watermark is not None,
+            ),
         )
         for name, stream in streams.items()
     }
@@ -284,12 +305,13 @@ def _with_marks(
     return frame.unionByName(marks, allowMissingColumns=True), marked
 
 
-def _require_policy(policy: WatermarkPolicy, source: str) -> None:
-    """Raises ``UnsupportedError`` for a policy that needs a bounded source."""
-    if isinstance(policy, Perfect):
+def _require_policy(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
+    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
+    if isinstance(policy, Perfect) and not publishes:
         raise UnsupportedError(
             f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
-            "stream does not; use BoundedOutOfOrderness(delay), or another policy"
+            "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
+            "watermark: then pass StreamInput(..., source_watermark=column)"
         )
 
 

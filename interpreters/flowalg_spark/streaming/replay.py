@@ -27,6 +27,7 @@ class _SourceRow(TypedDict):
     signals: list[str]
     reached: list[tuple[str, datetime]]
     idle: bool
+    awaited: list[str]
 
 
 class _Row(TypedDict):
@@ -83,6 +84,7 @@ def _source_batch(row: _SourceRow) -> SourceBatch:
         frozenset(row["signals"]),
         {name: event_time(point) for name, point in row["reached"]},
         row["idle"],
+        frozenset(row["awaited"]),
     )
 
 

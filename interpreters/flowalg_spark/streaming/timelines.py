@@ -16,7 +16,17 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
-from flowalg_columns.observed_rows import ENDS, MARKS, PARTITION, SIGNAL, TICK, TIME, Row, require_policy
+from flowalg_columns.observed_rows import (
+    ENDS,
+    MARKS,
+    PARTITION,
+    PUBLISHED,
+    SIGNAL,
+    TICK,
+    TIME,
+    Row,
+    require_policy,
+)
 from flowalg_columns.tables import arrow_schema_of, record_rows
 from flowalg_shard import FromStage, StageReport
 from pyspark.sql import DataFrame, SparkSession
@@ -98,14 +108,16 @@ def publishing_streams(
 
 def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timeline[object]) -> StreamInput:
     """Returns the input of a source whose watermarks the stream generates, from files with ``observed_batches``."""
+    generated_by = require_policy(files.source.name, timeline)
     return StreamInput(
         files.read(spark),
-        require_policy(files.source.name, timeline).policy,
+        generated_by.policy,
         processing_time=F.col(TIME),
         end_of_input=F.col(ENDS),
         partition=F.col(PARTITION),
         signal=F.col(SIGNAL),
         tick=F.col(TICK),
+        source_watermark=F.col(PUBLISHED) if generated_by.publishes else None,
     )
 
 

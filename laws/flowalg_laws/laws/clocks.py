@@ -92,12 +92,13 @@ def an_idle_source_holds_nothing_back(
 ) -> Equation[object] | None:
     """``flatten(a, b) = a`` if ``b`` has no elements and is idle from the start: the same panes at the same clocks.
 
-    Where: ``a`` has an instant.
+    Where: ``a`` has an instant, and does not end; otherwise the idle source is all that is left to wait for.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
     Relied on by: pipelines with several sources, of which some are silent for long.
     """
+    timeline = timeline.without_end()
     if not timeline.instants:
         return None
     start = timeline.instants[0].processing_time

@@ -8,11 +8,13 @@ from functools import reduce
 
 from attrs import evolve
 
-from flowalg.data.time import MAX_TIME, EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.watermarks import (
     ClockSummary,
     MonotonicTimestamps,
+    Perfect,
     SourceClock,
+    SourceInstant,
     Timeout,
     WatermarkPolicy,
     replay_policy,
@@ -47,7 +49,7 @@ def an_ended_source_stays_at_the_end(policy: WatermarkPolicy, history: History) 
     clock = policy.advance(before, policy.summarize((), ended=True), before.processing_time)
     watermarks = _watermarks(clock)
     for instant in history:
-        clock = policy.advance(clock, policy.summarize(instant.observations), clock.processing_time)
+        clock = policy.advance(clock, _summary(policy, instant), clock.processing_time)
         watermarks += _watermarks(clock)
     return Equation(watermarks, [MAX_TIME] * len(watermarks))
 
@@ -61,11 +63,14 @@ def summaries_of_parts_merge(policy: WatermarkPolicy, history: History) -> Equat
 
     Relied on by: Spark streaming, whose input partitions are summarized independently.
     """
-    whole = [policy.summarize(instant.observations) for instant in history]
+    whole = [_summary(policy, instant) for instant in history]
     parts = [
         reduce(
             ClockSummary.merge,
-            [policy.summarize([observation]) for observation in reversed(instant.observations)],
+            [
+                *(policy.summarize((), publications=[each]) for each in instant.publications),
+                *(policy.summarize([observation]) for observation in reversed(instant.observations)),
+            ],
             ClockSummary(),
         )
         for instant in history
@@ -106,7 +111,7 @@ def percentile_watermarks_stand_still_with_the_source(
     silent = [
         (before, after)
         for before, after, instant in zip(clocks, clocks[1:], history, strict=False)
-        if not instant.observations
+        if not instant.observations and not instant.publications
     ]
     return Equation(
         [[after.percentiles[q] for q in policy.percentiles] for _, after in silent],
@@ -129,12 +134,60 @@ def a_timeout_of_zero_waits_for_partitions_only(
         [
             clock.watermark
             for clock in replay_policy(
-                evolve(same, idle_after=policy.idle_after, max_ahead=policy.max_ahead), history
+                evolve(
+                    same,
+                    idle_after=policy.idle_after,
+                    max_ahead=policy.max_ahead,
+                    partitions=policy.partitions,
+                ),
+                history,
             )
         ]
         for same in (Timeout(timedelta(0)), MonotonicTimestamps())
     )
     return Equation(*sides)
+
+
+@law
+def no_watermark_before_declared_partitions(policy: WatermarkPolicy, history: History) -> Equation[object]:
+    """Until every declared partition has had a record or published a watermark, there is no watermark.
+
+    Where: the record is not too far ahead of its processing time.
+
+    Source: SEMANTICS 9.
+
+    Relied on by: sources that must not be read as complete before all of their parts have started.
+    """
+    early = [
+        _watermarks(clock) for clock in replay_policy(policy, history) if policy.awaited_partitions(clock)
+    ]
+    return Equation(early, [[MIN_TIME] * len(watermarks) for watermarks in early])
+
+
+@law
+def a_perfect_watermark_is_the_least_published(
+    policy: WatermarkPolicy, history: History
+) -> Equation[object] | None:
+    """``Perfect()`` has the least watermark that the partitions of a source have published, as far as it had come.
+
+    Where: the source publishes watermarks.
+
+    Source: MillWheel, section 4.4; Watermarks in Stream Processing Systems, section 4.
+    """
+    if not any(instant.publishes for instant in history):
+        return None
+    del policy
+    known: dict[str, EventTime] = {}
+    expected = [MIN_TIME]
+    for instant in history:
+        for partition, watermark in (
+            *((each.partition, each.watermark) for each in instant.publications),
+            *((each.partition, each.published) for each in instant.observations),
+        ):
+            if watermark is not None:
+                known[partition] = max(known.get(partition, MIN_TIME), watermark)
+        expected.append(max(expected[-1], min(known.values(), default=MIN_TIME)))
+    return Equation([clock.watermark for clock in replay_policy(Perfect(), history)], expected[1:])
 
 
 @law
@@ -155,9 +208,15 @@ WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (
     percentile_watermarks_are_ordered,
     percentile_watermarks_stand_still_with_the_source,
     a_timeout_of_zero_waits_for_partitions_only,
+    no_watermark_before_declared_partitions,
+    a_perfect_watermark_is_the_least_published,
     a_policy_is_deterministic,
 )
 """All laws of a watermark policy."""
+
+
+def _summary(policy: WatermarkPolicy, instant: SourceInstant) -> ClockSummary:
+    return policy.summarize(instant.observations, publications=instant.publications)
 
 
 def _watermarks(clock: SourceClock) -> list[EventTime]:
@@ -173,10 +232,12 @@ def _advance(policy: WatermarkPolicy, history: History, summaries: Sequence[Cloc
 
 __all__ = [
     "WATERMARK_LAWS",
+    "a_perfect_watermark_is_the_least_published",
     "a_policy_is_deterministic",
     "a_timeout_of_zero_waits_for_partitions_only",
     "a_watermark_never_moves_back",
     "an_ended_source_stays_at_the_end",
+    "no_watermark_before_declared_partitions",
     "percentile_watermarks_are_ordered",
     "percentile_watermarks_stand_still_with_the_source",
     "summaries_of_parts_merge",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from attrs import evolve
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     ClockView,
     CustomPolicy,
+    EventTime,
     FittedLag,
     IngressTime,
     LagDistribution,
@@ -21,6 +23,7 @@ from flowalg import (
     Perfect,
     ProcessingTime,
     ProcessingTimeLag,
+    Publication,
     Timeout,
     WatermarkPolicy,
 )
@@ -51,6 +54,7 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
         "idle_after": st.none() | durations(1, 20),
         "max_ahead": st.none() | durations(0, 20),
         "percentiles": st.lists(quantiles(), max_size=3, unique=True).map(tuple),
+        "partitions": st.just(frozenset()) | st.just(frozenset()) | st.frozensets(st.sampled_from("pq")),
         "recent": durations(1, 60),
         "resolution": st.sampled_from(
             (timedelta(microseconds=7), timedelta(seconds=50), timedelta(minutes=3))
@@ -90,18 +94,41 @@ def observations() -> SearchStrategy[Observation]:
 
 @cached
 def histories(*, most: int = 8) -> SearchStrategy[History]:
-    """Histories of a source. An instant is not before its records, nor before the previous instant."""
-    instant = st.tuples(st.integers(0, 9), st.lists(observations(), max_size=5))
+    """Histories of a source. An instant is not before its records, nor before the previous instant.
+
+    Some sources publish watermarks, with records or without, that do not go back in any partition.
+    """
+    advances = st.lists(st.tuples(st.sampled_from("pqr"), st.integers(0, 9), st.booleans()), max_size=3)
+    instant = st.tuples(
+        st.integers(0, 9), st.lists(observations(), max_size=5), st.just([]) | st.just([]) | advances
+    )
     return st.lists(instant, max_size=most).map(_history)
 
 
-def _history(steps: list[tuple[int, list[Observation]]]) -> History:
+Advance: TypeAlias = tuple[str, int, bool]
+"""A partition, by how many minutes it advances its watermark, and whether it does so with its records."""
+
+
+def _history(steps: list[tuple[int, list[Observation], list[Advance]]]) -> History:
     clock = processing_time(START)
     instants: list[SourceInstant] = []
-    for gap, batch in steps:
+    published = dict.fromkeys("pqr", event_time(START))
+    for gap, batch, advances in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
         clock = max([clock, *(record.processing_time for record in batch)])
-        instants.append(SourceInstant(clock, tuple(batch)))
+        carried: set[str] = set()
+        publications: list[Publication] = []
+        for partition, by, with_records in advances:
+            published[partition] = EventTime(published[partition] + by * 60_000_000)
+            if with_records:
+                carried.add(partition)
+            else:
+                publications.append(Publication(partition, published[partition], clock))
+        records = [
+            evolve(record, published=published[record.partition]) if record.partition in carried else record
+            for record in batch
+        ]
+        instants.append(SourceInstant(clock, tuple(records), tuple(publications)))
     return tuple(instants)
 
 

@@ -110,6 +110,7 @@ def inputs(
     assert_type(stream.watermark, WatermarkPolicy)
     assert_type(stream.processing_time, StreamColumn | None)
     assert_type(stream.end_of_input, StreamColumn | None)
+    assert_type(stream.source_watermark, StreamColumn | None)
     assert_type(stream.partition, StreamColumn | None)
     assert_type(stream.signal, StreamColumn | None)
     assert_type(stream.tick, StreamColumn | None)

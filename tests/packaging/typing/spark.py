@@ -181,6 +181,7 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     assert_type(stream.watermark, WatermarkPolicy)
     assert_type(stream.processing_time, Column | None)
     assert_type(stream.end_of_input, Column | None)
+    assert_type(stream.source_watermark, Column | None)
     assert_type(
         StreamInput(frame, policy, partition=frame["part"], signal=frame["signal"], tick=frame["tick"]),
         StreamInput,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime, timedelta
 from typing import assert_type
 
@@ -23,6 +23,7 @@ from flowalg import (
     Perfect,
     ProcessingTime,
     ProcessingTimeLag,
+    Publication,
     SourceClock,
     Timeout,
     WatermarkPolicy,
@@ -31,6 +32,7 @@ from flowalg.data.time import Micros
 from flowalg.watermarks import (
     EventTimeCounts,
     PartitionClock,
+    PublishedWatermarks,
     ReachedTimes,
     RecentLags,
     RecentMoments,
@@ -42,6 +44,7 @@ SECOND = timedelta(seconds=1)
 def constructors() -> None:
     """The constructors of policies; all take the same options."""
     assert_type(Perfect(), Perfect)
+    assert_type(Perfect(partitions={"east", "west"}), Perfect)
     assert_type(MonotonicTimestamps(idle_after=SECOND), MonotonicTimestamps)
     assert_type(BoundedOutOfOrderness(SECOND, idle_after=SECOND, max_ahead=SECOND), BoundedOutOfOrderness)
     assert_type(Timeout(SECOND, percentiles=(0.9, 0.99)), Timeout)
@@ -65,6 +68,11 @@ def every_policy(
     assert_type(policy.start(), SourceClock)
     assert_type(policy.summarize([observation]), ClockSummary)
     assert_type(policy.summarize((), source_watermark=event, ended=True), ClockSummary)
+    assert_type(policy.summarize((), publications=[Publication("east", event, now)]), ClockSummary)
+    assert_type(policy.awaited_partitions(clock), frozenset[str])
+    assert_type(policy.idle_at(clock), ProcessingTime | None)
+    assert_type(policy.is_idle(clock), bool)
+    assert_type(policy.partitions, Set[str])
     assert_type(policy.advance(clock, policy.summarize([]), now), SourceClock)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.keeps_lags, bool)
@@ -137,6 +145,13 @@ def quantile(policy: LagQuantile, clock: SourceClock) -> None:
     assert_type(policy.description, str)
 
 
+def publications(publication: Publication) -> None:
+    """A watermark that a source publishes."""
+    assert_type(publication.partition, str)
+    assert_type(publication.watermark, EventTime)
+    assert_type(publication.processing_time, ProcessingTime)
+
+
 def distributions(distribution: LagDistribution) -> None:
     """``LagDistribution``."""
     assert_type(distribution.quantile(1.0, 2.0, 0.5), float)
@@ -185,7 +200,9 @@ def clocks(clock: SourceClock, report: ClockSummary, now: ProcessingTime) -> Non
     assert_type(clock.idle_partitions(60), frozenset[str])
     assert_type(clock.started, ProcessingTime | None)
     assert_type(clock.idle_at(60), ProcessingTime | None)
-    assert_type(clock.is_idle(None), bool)
+    assert_type(clock.last_active, Mapping[str, ProcessingTime])
+    assert_type(clock.known(None), EventTime | None)
+    assert_type(clock.published, Mapping[str, PublishedWatermarks])
     assert_type(clock.reached(None), EventTime | None)
     assert_type(clock.reached_by_partition(None), dict[str, EventTime])
 
@@ -203,6 +220,9 @@ def reports(report: ClockSummary, observation: Observation, event: EventTime, no
     assert_type(report.reached, Mapping[str, ReachedTimes])
     assert_type(report.merge(report), ClockSummary)
     assert_type(Observation("east", event, now), Observation)
+    assert_type(report.published, Mapping[str, PublishedWatermarks])
+    assert_type(Observation("east", event, now, event), Observation)
+    assert_type(observation.published, EventTime | None)
     assert_type(observation.partition, str)
     assert_type(observation.event_time, EventTime)
     assert_type(observation.processing_time, ProcessingTime)

@@ -169,6 +169,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(instant.percentile_watermarks, Mapping[float, EventTime])
     assert_type(instant.reached, Mapping[str, EventTime])
     assert_type(instant.idle_at, ProcessingTime | None)
+    assert_type(instant.awaited, frozenset[str])
     assert_type(instant.signals, frozenset[str])
 
 

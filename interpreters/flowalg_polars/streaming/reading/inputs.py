@@ -18,6 +18,16 @@ Format: TypeAlias = Literal["parquet", "csv", "jsonl"]
 FORMATS: Final = ("parquet", "csv", "jsonl")
 """The formats of files: Parquet, CSV with a header, JSON lines."""
 
+STREAM_COLUMNS: Final = (
+    "processing_time",
+    "end_of_input",
+    "partition",
+    "signal",
+    "tick",
+    "source_watermark",
+)
+"""The arguments of ``StreamInput`` that name columns."""
+
 StreamColumn: TypeAlias = "str | pl.Expr"
 """A column of the frames of a source, by name or as an expression."""
 
@@ -94,7 +104,8 @@ class StreamInput:
     ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
     micro-batch is the time at which it is read, which is the same on replay. If the source carries processing times
     itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
-    ``partition`` is the column with the name of the source partition of a row.
+    ``partition`` is the column with the name of the source partition of a row. ``source_watermark`` is a timestamp
+    column with the watermark that the source publishes for that partition, if any; it may be on any row.
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
     true on a row that ends the input: the watermark then advances to the end of time. ``signal``, a text column, is the
@@ -114,12 +125,13 @@ class StreamInput:
     partition: StreamColumn | None = field(default=None, kw_only=True)
     signal: StreamColumn | None = field(default=None, kw_only=True)
     tick: StreamColumn | None = field(default=None, kw_only=True)
+    source_watermark: StreamColumn | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
-        for name in ("processing_time", "end_of_input", "partition", "signal", "tick"):
+        for name in STREAM_COLUMNS:
             column = getattr(self, name)
             if column is not None and not isinstance(column, str | pl.Expr):
                 raise ArgumentError(
@@ -127,4 +139,14 @@ class StreamInput:
                 )
 
 
-__all__ = ["FORMATS", "Files", "Format", "Frames", "Records", "StreamColumn", "StreamData", "StreamInput"]
+__all__ = [
+    "FORMATS",
+    "STREAM_COLUMNS",
+    "Files",
+    "Format",
+    "Frames",
+    "Records",
+    "StreamColumn",
+    "StreamData",
+    "StreamInput",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Generic, TypeVar, cast
 
@@ -24,7 +24,8 @@ class Feed(Generic[A_co]):
     """The input of one source: micro-batches of records with both times, and the watermark policy.
 
     ``seen`` names the field of a record with its processing time, and ``partition`` the field with its partition, if
-    any. ``signals`` are the signals of each micro-batch, by its number.
+    any. ``published`` returns the watermark that a record carries for its partition, if the source publishes any.
+    ``signals`` are the signals of each micro-batch, by its number.
     """
 
     source: Source[A_co]
@@ -34,6 +35,7 @@ class Feed(Generic[A_co]):
     seen: str = "seen"
     partition: str | None = None
     signals: Mapping[int, frozenset[str]] = field(factory=dict)
+    published: Callable[[A_co], datetime | None] | None = None
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.batches, tuple) or (self.batches and not self.batches[0]):
@@ -61,6 +63,7 @@ class Feed(Generic[A_co]):
             processing_time=self.seen_at,
             watermark=self.policy,
             partition=None if self.partition is None else self.partition_of,
+            published=self.published,
             ends=ends,
         )
         instants = tuple(
@@ -73,7 +76,7 @@ class Feed(Generic[A_co]):
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
         options = {Feature.PARTITIONS} if self.partition is not None else set()
-        return features_of_policy(self.policy) | options
+        return features_of_policy(self.policy, publishes=self.published is not None) | options
 
 
 @frozen

@@ -36,7 +36,7 @@ from flowalg_laws.conformance.jobs.feeds import (
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
 from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
-from flowalg_laws.kit.readings import VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 MINUTE = timedelta(minutes=1)
 LINES = (
@@ -169,6 +169,45 @@ JOBS = (
         14: +a=13 [10, 15) on_time 0
         14: +b=8 [10, 15) on_time 0
     """,
+    ),
+    under_policy(
+        "unused percentile watermarks of lags",
+        "A policy with percentile watermarks of lags also has its own watermark.",
+        BoundedOutOfOrderness(MINUTE, lag_percentiles=(0.5, 0.9)),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under_policy(
+        "a silent declared partition",
+        "While a declared partition has sent nothing, there is no watermark before the end of the input.",
+        BoundedOutOfOrderness(MINUTE, partitions={"a"}),
+        """
+        14: +a=4 [0, 5) on_time 0
+        14: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under_policy(
+        "declared partitions",
+        "There is no watermark before every declared partition has had a record.",
+        BoundedOutOfOrderness(MINUTE, partitions={"a", "b"}),
+        """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=3 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        lines=("3: a=1@0", "5: a=3@4", "8: a=4@7", "11: b=0@10, a=6@10, b=3@3", "14: a=7@13, b=8@12"),
+        partition="key",
     ),
     under_policy(
         "percentile watermarks of event times",
@@ -337,6 +376,27 @@ def a_join_with_an_idle_source(steady: list[Reading], silent: list[Reading]) -> 
                     yield KV(name, (reading.value, other.value)), window
 
 
+def three_behind_its_arrival(reading: Reading) -> datetime | None:
+    """Returns the watermark that a reading carries: three minutes before its arrival, if that is odd."""
+    return reading.seen - timedelta(minutes=3) if reading.seen.minute % 2 else None
+
+
+def publishing(partition: str | None, name: str, statement: str) -> Job:
+    """Makes a job for a source that publishes its watermark, in one partition or several."""
+    batches = tuple(map(readings, LINES))
+    feed = Feed(
+        READINGS, Reading, batches, Perfect(), partition=partition, published=three_behind_its_arrival
+    )
+    panes = """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """
+    return job(sum_in_windows(), feed, panes=panes, name=name, statement=statement)(sums_in_fives)
+
+
 def add_side_value(pair: KV[str, int], side: int) -> KV[str, int]:
     """Adds the value of a side input to a value."""
     return KV(pair.key, pair.value + side)
@@ -362,6 +422,17 @@ def an_idle_side_input(steady: list[Reading], silent: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value + total for reading in some)), window
 
 
-JOBS = (*JOBS, a_union_with_an_idle_source, a_join_with_an_idle_source, an_idle_side_input)
+JOBS = (
+    *JOBS,
+    publishing(
+        None, "a published watermark", "The watermark is what the source publishes with some records."
+    ),
+    publishing(
+        "key", "published watermarks", "The watermark is the least that the partitions have published."
+    ),
+    a_union_with_an_idle_source,
+    a_join_with_an_idle_source,
+    an_idle_side_input,
+)
 
 __all__ = ["JOBS"]
