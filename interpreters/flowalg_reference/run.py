@@ -173,6 +173,7 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     operator = operators.of(root)
     panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
+    input_clocks = output_clocks = BEGINNING
 
     def step(now: PipelineInstant) -> None:
         nonlocal input_clocks, output_clocks
@@ -189,7 +190,6 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
             for empty in empty_instants(before, until, operators.next_deadline):
                 step(empty)
 
-    input_clocks = output_clocks = BEGINNING
     before: PipelineInstant | None = None
     for now in pipeline_instants(spec.timelines):
         if until is not None and now.processing_time > until:

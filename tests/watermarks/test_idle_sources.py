@@ -55,7 +55,8 @@ def union_watermarks(
     found: list[tuple[ProcessingTime, EventTime]] = []
     before = MIN_TIME
     for moment in sorted({(time, number) for time, number, _, _ in numbered}):
-        waiting, idle = [], []
+        waiting: list[EventTime] = []
+        idle: list[EventTime] = []
         for source in range(len(timelines)):
             past = [
                 instant for time, number, of, instant in numbered if of == source and (time, number) <= moment

@@ -10,8 +10,8 @@ WATERMARK_MUTANTS: Final = (
     Replacement(
         "a partition is idle only after more than idle_after",
         "SourceClock.idle_partitions",
-        "now - clock.latest_processing >= after",
-        "now - clock.latest_processing > after",
+        "self.processing_time - time >= after",
+        "self.processing_time - time > after",
     ),
     Replacement(
         "idle partitions hold the watermark back",
@@ -110,10 +110,40 @@ WATERMARK_MUTANTS: Final = (
         "sqrt(spread) * NormalDist().inv_cdf(q)",
     ),
     Replacement(
+        "the watermark is believed before the declared partitions have sent something",
+        "WatermarkPolicy.advance",
+        "MAX_TIME if ended else self.candidate(seen) if believed else None",
+        "MAX_TIME if ended else self.candidate(seen)",
+    ),
+    Replacement(
+        "a source with a silent declared partition is idle",
+        "WatermarkPolicy.idle_at",
+        "None if self.awaited_partitions(clock) else clock.idle_at(self.idle_micros)",
+        "clock.idle_at(self.idle_micros)",
+    ),
+    Replacement(
+        "a published watermark may go back",
+        "SourceClock.observe",
+        "published.least < before.greatest",
+        "published.greatest < before.least",
+    ),
+    Replacement(
+        "the watermark is the least of all that a partition has published",
+        "SourceClock.known",
+        "published.greatest",
+        "published.least",
+    ),
+    Replacement(
+        "the exact knowledge of recorded data is used beside published watermarks",
+        "replay_policy",
+        "None if publishes else least",
+        "least",
+    ),
+    Replacement(
         "a source without records is never idle",
         "SourceClock.idle_at",
-        "max([self.started, *active]) + after",
-        "max([MAX_TIME, *active]) if not active else max([self.started, *active]) + after",
+        "max([self.started, *self.last_active.values()])",
+        "max(self.last_active.values(), default=MAX_TIME)",
     ),
     Replacement(
         "LagQuantile takes the complementary quantile",
@@ -178,7 +208,7 @@ WATERMARK_MUTANTS: Final = (
     Replacement(
         "a candidate replaces the final watermark of an ended source",
         "WatermarkPolicy.advance",
-        "MAX_TIME if ended else self.candidate(seen)",
+        "MAX_TIME if ended else self.candidate(seen) if believed else None",
         "self.candidate(seen)",
     ),
     Replacement(

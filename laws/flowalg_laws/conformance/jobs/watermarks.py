@@ -79,7 +79,7 @@ def under_policy(
     return make_job(sums_in_fives)
 
 
-JOBS = (
+POLICY_JOBS: tuple[Job, ...] = (
     under_policy(
         "a perfect watermark",
         "No element is late.",
@@ -422,8 +422,8 @@ def an_idle_side_input(steady: list[Reading], silent: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value + total for reading in some)), window
 
 
-JOBS = (
-    *JOBS,
+JOBS: tuple[Job, ...] = (
+    *POLICY_JOBS,
     publishing(
         None, "a published watermark", "The watermark is what the source publishes with some records."
     ),
