@@ -94,7 +94,8 @@ def test_a_report_without_times_equals_that_of_rows_with_the_time_of_the_micro_b
     now = ProcessingTime(7)
     others: list[dict[str, object]] = [{SIGNAL: "go"}, {ENDED: True}, {}]
     timed = rows(records, *others[:marks]).with_columns(pl.lit(now, pl.Int64()).alias(PROCESSING_TIME))
-    source = FromSource(evolve(policy, percentiles=(), max_ahead=None), at_batch_time=True)
+    plain = evolve(policy, percentiles=(), lag_percentiles=(), max_ahead=None)
+    source = FromSource(plain, at_batch_time=True)
     assume(not source.observes_times)
     untimed = timed.drop(PROCESSING_TIME)
     reports = [
