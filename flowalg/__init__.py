@@ -108,6 +108,7 @@ from flowalg.windows.window_functions import (
     Sessions,
     SlidingWindows,
     WindowFn,
+    WindowsByValue,
 )
 
 __all__ = [
@@ -220,6 +221,7 @@ __all__ = [
     "WindowFn",
     "WindowedValue",
     "WindowingStrategy",
+    "WindowsByValue",
     "combiner",
     "describe",
     "event_time",

@@ -82,6 +82,7 @@ from flowalg.windows.window_functions import (
     Sessions,
     SlidingWindows,
     WindowFn,
+    WindowsByValue,
 )
 
 
@@ -117,6 +118,7 @@ class Feature(Enum):
     CALENDAR_WINDOWS = (Area.WINDOWS, "calendar days, weeks and months")
     CUSTOM_WINDOWS = (Area.WINDOWS, "user-defined windows")
     CUSTOM_MERGING_WINDOWS = (Area.WINDOWS, "user-defined merging windows")
+    WINDOWS_BY_VALUE = (Area.WINDOWS, "user-defined windows by value")
 
     AT_WATERMARK = (Area.TRIGGERS, "`AtWatermark()`")
     AT_PERCENTILE = (Area.TRIGGERS, "`AtWatermark(percentile=q)`")
@@ -332,6 +334,8 @@ def _of_windows(windows: WindowFn) -> Feature:
             return Feature.CALENDAR_WINDOWS
         case CustomWindows(merge_with=merge):
             return Feature.CUSTOM_WINDOWS if merge is None else Feature.CUSTOM_MERGING_WINDOWS
+        case WindowsByValue():
+            return Feature.WINDOWS_BY_VALUE
     assert_never(windows)
 
 

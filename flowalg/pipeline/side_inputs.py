@@ -17,7 +17,14 @@ from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import EventTime
 from flowalg.elementwise.functions import require_keyed
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import FixedWindows, SlidingWindows, WindowFn, as_merging
+from flowalg.windows.window_functions import (
+    FixedWindows,
+    SlidingWindows,
+    WindowFn,
+    WindowsByValue,
+    as_merging,
+    assign_windows,
+)
 
 
 class Missing(Enum):
@@ -87,7 +94,8 @@ def require_readable(windows: WindowFn, view: View) -> None:
             assert_never(view)
     several = isinstance(windows, SlidingWindows) and windows.period != windows.size
     by_key = isinstance(windows, FixedWindows) and windows.offset_by_key is not None
-    if several or by_key or as_merging(windows) is not None:
+    by_value = isinstance(windows, WindowsByValue)
+    if several or by_key or by_value or as_merging(windows) is not None:
         raise ArgumentError(
             f"the windows of {method}()",
             windows,
@@ -98,7 +106,7 @@ def require_readable(windows: WindowFn, view: View) -> None:
 
 def window_read(windows: WindowFn, point: EventTime) -> Window:
     """Returns the window of the side input that an element with this event time reads."""
-    found = windows.assign(point, None)
+    found = assign_windows(windows, point, None, None)
     if len(found) != 1:
         raise ElementError(
             f"{windows} puts the event time {point} into {format_value(list(found))}; a side input needs one window"

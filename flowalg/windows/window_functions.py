@@ -26,6 +26,12 @@ OffsetByKey: TypeAlias = Callable[[Any], timedelta]
 Assign: TypeAlias = Callable[[EventTime, Any], Iterable[Window]]
 """The windows of an event time and a key."""
 
+AssignByValue: TypeAlias = Callable[[EventTime, Any, Any], Iterable[Window]]
+"""The windows of an event time, a key and a value."""
+
+Merge: TypeAlias = Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]]
+"""The groups of windows that merge."""
+
 
 @frozen
 class GlobalWindows:
@@ -204,56 +210,106 @@ class CustomWindows:
 
     name: str
     assign_with: Assign
-    merge_with: Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None = None
+    merge_with: Merge | None = None
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("CustomWindows.name", self.name, "a non-empty str")
-        if not callable(self.assign_with):
-            raise ArgumentError(
-                "CustomWindows.assign_with",
-                self.assign_with,
-                "a function from an event time and a key to windows",
-            )
-        if self.merge_with is not None and not callable(self.merge_with):
-            raise ArgumentError(
-                "CustomWindows.merge_with", self.merge_with, "a function to groups of windows, or None"
-            )
+        _check_functions(self, "a function from an event time and a key to windows")
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
         """Returns the distinct windows that the user function returns."""
-        try:
-            windows = tuple(dict.fromkeys(self.assign_with(point, key)))
-        except Exception as cause:
-            raise user_function_error(f"{self.name}.assign", self.assign_with, (point, key), cause) from cause
-        for window in windows:
-            if not isinstance(window, Window) or point not in window:
-                raise ElementError(
-                    f"the result of {self.name}.assign must be Windows that contain {point}; got {format_value(window)}"
-                )
-        return windows
+        return _assigned(self, point, (point, key))
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
         """Returns the groups that the user function returns, which must be a partition."""
-        known = tuple(windows)
-        if self.merge_with is None:
-            return [[window] for window in known]
-        try:
-            groups = [list(group) for group in self.merge_with(known)]
-        except Exception as cause:
-            raise user_function_error(f"{self.name}.merge", self.merge_with, known, cause) from cause
-        if sorted(window for group in groups for window in group) != sorted(known):
-            raise ElementError(
-                f"the result of {self.name}.merge must be a partition of {format_value(known)} into groups; "
-                f"got {format_value(groups)}"
-            )
-        return groups
+        return _merged(self, tuple(windows))
 
     def __str__(self) -> str:
         return self.name
 
 
-MergingWindowFn: TypeAlias = Sessions | CustomWindows
+@frozen
+class WindowsByValue:
+    """User-defined windows that depend on the value too (``AssignWindows``, Dataflow Model, section 2.2).
+
+    ``assign(event_time, key, value)`` returns the windows of an element; otherwise they are as ``CustomWindows``. Each
+    window must contain the event time, whatever the value says. A retraction has the value that it retracts, and so
+    its windows. A side input cannot be in such windows.
+
+    Example:
+
+    >>> def twice_as_long_for_many_points(time: EventTime, team: str, points: int) -> list[Window]:
+    ...     minutes = 2 if points > 4 else 1
+    ...     return [Window(time, EventTime(time + minutes * 60_000_000))]
+    >>> by_points = WindowsByValue("by points", twice_as_long_for_many_points)
+    >>> [str(pair[1].end - pair[1].start) for pair in results(
+    ...     points.window(by_points).combine_per_key(Sum()).with_window())]
+    ['0:02:00', '0:02:00', '0:01:00']
+    """
+
+    name: str
+    assign_with: AssignByValue
+    merge_with: Merge | None = None
+
+    def __attrs_post_init__(self) -> None:
+        _check_functions(self, "a function from an event time, a key and a value to windows")
+
+    def assign(self, point: EventTime, key: object, value: object) -> tuple[Window, ...]:
+        """Returns the distinct windows that the user function returns."""
+        return _assigned(self, point, (point, key, value))
+
+    def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
+        """Returns the groups that the user function returns, which must be a partition."""
+        return _merged(self, tuple(windows))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _check_functions(windows: CustomWindows | WindowsByValue, assigns: str) -> None:
+    cls = type(windows).__name__
+    if not isinstance(windows.name, str) or not windows.name:
+        raise ArgumentError(f"{cls}.name", windows.name, "a non-empty str")
+    if not callable(windows.assign_with):
+        raise ArgumentError(f"{cls}.assign_with", windows.assign_with, assigns)
+    if windows.merge_with is not None and not callable(windows.merge_with):
+        valid = "a function to groups of windows, or None"
+        raise ArgumentError(f"{cls}.merge_with", windows.merge_with, valid)
+
+
+def _assigned(
+    windows: CustomWindows | WindowsByValue, point: EventTime, arguments: tuple[object, ...]
+) -> tuple[Window, ...]:
+    """Returns the distinct windows that the user function returns for its arguments."""
+    assign: Callable[..., Iterable[Window]] = windows.assign_with
+    try:
+        assigned = tuple(dict.fromkeys(assign(*arguments)))
+    except Exception as cause:
+        raise user_function_error(f"{windows.name}.assign", assign, arguments, cause) from cause
+    for window in assigned:
+        if not isinstance(window, Window) or point not in window:
+            raise ElementError(
+                f"the result of {windows.name}.assign must be Windows that contain {point}; got {format_value(window)}"
+            )
+    return assigned
+
+
+def _merged(windows: CustomWindows | WindowsByValue, known: tuple[Window, ...]) -> list[list[Window]]:
+    """Returns the groups that the user function returns."""
+    if windows.merge_with is None:
+        return [[window] for window in known]
+    try:
+        groups = [list(group) for group in windows.merge_with(known)]
+    except Exception as cause:
+        raise user_function_error(f"{windows.name}.merge", windows.merge_with, known, cause) from cause
+    if sorted(window for group in groups for window in group) != sorted(known):
+        raise ElementError(
+            f"the result of {windows.name}.merge must be a partition of {format_value(known)} into groups; "
+            f"got {format_value(groups)}"
+        )
+    return groups
+
+
+MergingWindowFn: TypeAlias = Sessions | CustomWindows | WindowsByValue
 """The window functions whose windows merge."""
 
 WindowFn: TypeAlias = (
@@ -265,15 +321,23 @@ WindowFn: TypeAlias = (
     | CalendarWeeks
     | CalendarMonths
     | CustomWindows
+    | WindowsByValue
 )
 """All window functions."""
+
+
+def assign_windows(windows: WindowFn, point: EventTime, key: object, value: object) -> tuple[Window, ...]:
+    """Returns the windows of an element."""
+    if isinstance(windows, WindowsByValue):
+        return windows.assign(point, key, value)
+    return windows.assign(point, key)
 
 
 def as_merging(windows: WindowFn) -> MergingWindowFn | None:
     """Returns the window function if its windows merge, else ``None``."""
     if isinstance(windows, Sessions):
         return windows
-    if isinstance(windows, CustomWindows) and windows.merge_with is not None:
+    if isinstance(windows, CustomWindows | WindowsByValue) and windows.merge_with is not None:
         return windows
     return None
 
@@ -294,5 +358,7 @@ __all__ = [
     "Sessions",
     "SlidingWindows",
     "WindowFn",
+    "WindowsByValue",
     "as_merging",
+    "assign_windows",
 ]

@@ -21,7 +21,7 @@ from flowalg.runs.panes import DropReason
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import MergingWindowFn, as_merging
+from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.proto_windows import Arrival, regroup
@@ -170,7 +170,8 @@ class Grouping:
     def _assign(self, element: Element, key: object) -> tuple[Window, ...]:
         if not self.fresh:
             return (element.window,)
-        return self.spec.strategy.windows.assign(element.event_time, key)
+        value = untagged(require_keyed(element.value, self.spec.label).value)
+        return assign_windows(self.spec.strategy.windows, element.event_time, key, value)
 
     def _is_closed(self, key: object, window: Window, point: EventTime) -> bool:
         """Whether an element falls into a window whose trigger has finished."""

@@ -348,6 +348,15 @@ WINDOWS: Final[list[tuple[str, str]]] = [
         " to windows; got 3 (int)",
     ),
     (
+        "WindowsByValue('mine', 3)",
+        "ArgumentError: WindowsByValue.assign_with must be a function from an event time, a key and a value to "
+        "windows; got 3 (int)",
+    ),
+    (
+        "WindowsByValue('auctions', lambda time, key, value: [value]).assign(EventTime(0), 'k', 3)",
+        "ElementError: the result of auctions.assign must be Windows that contain 1970-01-01T00:00:00Z; got 3 (int)",
+    ),
+    (
         "CustomWindows('mine', len, 3)",
         "ArgumentError: CustomWindows.merge_with must be a function to groups of windows, or "
         "None; got 3 (int)",

@@ -110,6 +110,7 @@ from flowalg import (
     Window,
     WindowFn,
     WindowingStrategy,
+    WindowsByValue,
     combiner,
     flatten,
     from_json,
@@ -189,6 +190,11 @@ def offset_of(key: object) -> timedelta:
 def hours(point: EventTime, key: object) -> Iterable[Window]:
     """Returns user-defined windows."""
     return FixedWindows(timedelta(hours=1)).assign(point, key)
+
+
+def hours_of_value(point: EventTime, key: object, value: object) -> Iterable[Window]:
+    """Returns user-defined windows by value."""
+    return hours(point, key)
 
 
 def some_watermark(view: ClockView) -> datetime | None:
@@ -409,6 +415,7 @@ EXAMPLES: list[Writable] = [
     CalendarMonths("UTC"),
     CalendarWeeks("Europe/Berlin", 6),
     CustomWindows("hours", hours),
+    WindowsByValue("hours", hours_of_value),
     FixedWindows(MINUTE, timedelta(microseconds=1), offset_of),
     GlobalWindows(),
     Sessions(timedelta(days=400)),

@@ -42,6 +42,7 @@ from flowalg import (
     ToList,
     Window,
     WindowFn,
+    WindowsByValue,
 )
 from flowalg.data.time import EventTime, event_time, processing_time
 from tests.support.scores import POINTS, SCORES, Score, minute
@@ -336,6 +337,7 @@ BAD_WINDOWS: list[WindowFn] = [
     Sessions(timedelta(minutes=1)),
     SlidingWindows(timedelta(minutes=2), timedelta(minutes=1)),
     FixedWindows(timedelta(minutes=2), offset_by_key=lambda key: timedelta(0)),
+    WindowsByValue("by value", lambda point, key, value: two_windows(point, key)),
 ]
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from zoneinfo import ZoneInfo
 
+import flowalg_reference as reference
 import pytest
 from flowalg_laws.strategies import fixed_windows, sliding_windows
 from flowalg_laws.strategies.windows import ENDLESS
@@ -22,6 +23,7 @@ from flowalg import (
     CalendarDays,
     CalendarMonths,
     CalendarWeeks,
+    Count,
     CustomWindows,
     ElementError,
     EventTime,
@@ -31,9 +33,11 @@ from flowalg import (
     SlidingWindows,
     Window,
     WindowFn,
+    WindowsByValue,
     event_time,
 )
 from flowalg.windows.window import span
+from tests.support.scores import SCORES, Score, minute
 
 MICROSECOND = timedelta(microseconds=1)
 EVERY_POINT = st.integers(MIN_TIME, MAX_TIME - 1).map(EventTime)
@@ -216,6 +220,20 @@ def test_a_user_defined_window_function_is_checked_when_called() -> None:
     lossy = CustomWindows("lossy", lambda point, key: [], lambda windows: [])
     with pytest.raises(ElementError, match="the result of lossy.merge must be a partition"):
         lossy.merge([GLOBAL_WINDOW])
+
+
+def test_a_window_by_value_that_does_not_contain_the_event_time_is_an_error() -> None:
+    """An element whose value says that it is elsewhere is an error that names the grouping and the function."""
+    until_noon = WindowsByValue("until noon", lambda point, key, value: [Window(MIN_TIME, event_time(value))])
+    times = SCORES.key_by(lambda s: s.team).map_values(lambda s: minute(s.points))
+    counts = times.window(until_noon).combine_per_key(Count())
+    (pane,) = reference.run_batch(counts, {SCORES: [Score("a", 3, minute(2))]}).panes
+    assert pane.window == Window(MIN_TIME, event_time(minute(3)))
+    with pytest.raises(
+        ElementError,
+        match=r"combine_per_key\(Count\): the result of until noon.assign must be Windows that contain 2024-01-01",
+    ):
+        reference.run_batch(counts, {SCORES: [Score("a", 3, minute(4))]})
 
 
 def test_an_offset_by_key_shifts_the_windows_of_a_key() -> None:

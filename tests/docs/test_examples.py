@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
 
+import auction
 import billing
 import mobile_game
 import pytest
@@ -22,7 +23,7 @@ from tests.support.spark_replay import table_of
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-@pytest.mark.parametrize("name", ["games", "shop", "billing", "mobile_game"])
+@pytest.mark.parametrize("name", ["games", "shop", "billing", "mobile_game", "auction"])
 def test_an_example_prints_only_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An example prints its results as a script, and nothing when it is imported."""
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
@@ -111,6 +112,28 @@ def test_days_of_clock_changes_have_23_or_25_hours() -> None:
         date(2024, 3, 31): 23,
         date(2024, 10, 27): 25,
     }
+
+
+def test_an_auction_closes_when_its_record_says() -> None:
+    """The highest bid inside of each auction's own time wins, in any order of arrival; equal to plain code."""
+    plain = {
+        (record.auction, record.at, record.closes): max(
+            [
+                bid.cents
+                for bid in auction.EVENTS
+                if bid.auction == record.auction and record.at <= bid.at < record.closes
+            ]
+        )
+        for record in auction.EVENTS
+        if record.closes is not None
+    }
+    panes = run(auction.outcomes, {auction.events: auction.TIMELINE}).panes
+    found = {
+        (pair.key, bounds.start, bounds.end): pair.value.highest
+        for pair, bounds in (p.element for p in panes)
+    }
+    assert found == plain
+    assert sorted(plain.values()) == [0, 300, 700]
 
 
 def test_late_clicks_correct_a_bill_unless_they_are_dropped() -> None:

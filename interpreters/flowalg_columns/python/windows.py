@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 import pyarrow as pa
 from attrs import frozen
 
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import WindowFn, as_merging
-from flowalg_columns.layout import Layout
+from flowalg.windows.window_functions import WindowFn, WindowsByValue, as_merging, assign_windows
+from flowalg_columns.layout import Layout, key_and_value
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups
 from flowalg_columns.values import read_elements, read_integers
@@ -18,21 +19,26 @@ from flowalg_columns.values import read_elements, read_integers
 
 @frozen
 class AssignWindows:
-    """Repeats each row for each window that its element is assigned."""
+    """Repeats each row for each window that its element is assigned.
 
-    key: Layout
+    The elements are pairs. If they are ``tagged``, as those of a co-group, a value is a tuple of the values of each
+    collection and the number of the one that the element is from.
+    """
+
+    pair: Layout
     window_fn: WindowFn
     schema: pa.Schema
+    tagged: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches in windows."""
         for batch in batches:
-            keys = read_elements(self.key, batch)
+            pairs = read_keys_and_values(self.pair, self.window_fn, batch, tagged=self.tagged)
             points = read_integers(batch, EVENT_TIME)
             origins: list[int] = []
             windows: list[Window] = []
-            for index, (key, point) in enumerate(zip(keys, points, strict=True)):
-                assigned = self.window_fn.assign(EventTime(point), key)
+            for index, ((key, value), point) in enumerate(zip(pairs, points, strict=True)):
+                assigned = assign_windows(self.window_fn, EventTime(point), key, value)
                 origins.extend([index] * len(assigned))
                 windows.extend(assigned)
             yield windowed(batch.take(pa.array(origins, pa.int64())), windows, self.schema)
@@ -61,6 +67,20 @@ class MergeWindows:
             yield from windowed_table(table, merged, self.schema).to_batches()
 
 
+def read_keys_and_values(
+    pair: Layout, windows: WindowFn, batch: pa.RecordBatch, *, tagged: bool = False
+) -> list[tuple[object, object]]:
+    """Returns the key and the value of each row, for a window function: without the values unless it reads them."""
+    key, value = key_and_value(pair)
+    keys = read_elements(key, batch)
+    if not isinstance(windows, WindowsByValue):
+        return [(each, None) for each in keys]
+    values = read_elements(value, batch)
+    if tagged:
+        values = [each[each[-1]] for each in cast("list[tuple[Any, ...]]", values)]
+    return list(zip(keys, values, strict=True))
+
+
 def windowed(batch: pa.RecordBatch, windows: list[Window], schema: pa.Schema) -> pa.RecordBatch:
     """Returns a batch with its rows in these windows."""
     bounds = _bounds(windows)
@@ -82,4 +102,4 @@ def _bounds(windows: list[Window]) -> dict[str, pa.Array[pa.Scalar[pa.DataType]]
     }
 
 
-__all__ = ["AssignWindows", "MergeWindows"]
+__all__ = ["AssignWindows", "MergeWindows", "read_keys_and_values"]

@@ -40,7 +40,9 @@ def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> 
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
     *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
     whole = _tag_union(flows, tagged, (*names, tag), shapes)
-    windowed = number_rows(assign_windows(whole, effective.strategy.windows, fresh=effective.fresh))
+    windowed = number_rows(
+        assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, tagged=True)
+    )
     lists = [
         pl.col(name)
         .filter(pl.col(tag) == number)

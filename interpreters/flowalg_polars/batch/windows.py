@@ -54,10 +54,12 @@ class WindowedFlow:
     island: bool = False
 
 
-def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, stable: bool = True) -> WindowedFlow:
+def assign_windows(
+    flow: Flow, windows: WindowFn, *, fresh: bool, stable: bool = True, tagged: bool = False
+) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    If not ``stable``, rows of one key and event time may change their order.
+    If not ``stable``, rows of one key and event time may change their order. ``tagged`` values are those of a co-group.
     """
     if not fresh:
         by = () if isinstance(windows, GlobalWindows) else (START, END)
@@ -74,7 +76,7 @@ def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, stable: bool =
             spread = evolve(flow, frame=flow.frame.with_columns(start), meta=_with(flow.meta, START))
             return WindowedFlow(spread, (START,), pl.col(START), end_of_fixed(windows))
         case _:
-            return _in_python(flow, windows)
+            return _in_python(flow, windows, tagged=tagged)
 
 
 def _with(meta: tuple[str, ...], *names: str) -> tuple[str, ...]:
@@ -159,12 +161,11 @@ def _sessions(flow: Flow, gap: int, *, stable: bool) -> WindowedFlow:
     )
 
 
-def _in_python(flow: Flow, windows: WindowFn) -> WindowedFlow:
+def _in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges."""
     meta = _with(flow.meta, START, END)
-    layout = key_and_value(layout_of(flow.shape))[0]
     schema = arrow_schema(flow.shape, meta)
-    assign = AssignWindows(layout, windows, schema)
+    assign = AssignWindows(layout_of(flow.shape), windows, schema, tagged)
     merging = as_merging(windows) is not None
     keys = key_columns(flow.shape)
 

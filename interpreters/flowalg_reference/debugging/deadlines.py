@@ -8,7 +8,7 @@ from flowalg.analysis.capabilities import Mode
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import WindowsByValue, as_merging, assign_windows
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recording import longest_delay, record_selected
 from flowalg_reference.debugging.selection import Selection
@@ -30,14 +30,14 @@ def find_last_deadline(
         return None
     last = history.times[end - 1]
     arrivals = history.arrivals(grouping, bisect_right(history.times, last - delay), end)
-    if as_merging(strategy.windows) is not None:
+    if as_merging(strategy.windows) is not None or isinstance(strategy.windows, WindowsByValue):
         selection = Selection(frozenset(key for key, _ in arrivals))
     else:
         lateness, watermark = strategy.lateness_micros, history.watermarks[end - 1]
         live = [
             (key, window)
             for key, point in arrivals
-            for window in strategy.windows.assign(point, key)
+            for window in assign_windows(strategy.windows, point, key, None)
             if lateness is None or window.end + lateness > watermark
         ]
         if not live:

@@ -11,7 +11,7 @@ from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, assign_windows
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recording import record_selected
 from flowalg_reference.debugging.selection import NotSeparableError, Selection, require_separable
@@ -48,7 +48,7 @@ def _forwards(grouping: GroupingNode, history: History) -> Iterator[Window]:
     """Yields the windows that have elements, in order."""
     point = history.first_event_time(grouping, MIN_TIME)
     while point is not None:
-        (window,) = grouping.windowed_by.strategy.windows.assign(point, None)
+        (window,) = assign_windows(grouping.windowed_by.strategy.windows, point, None, None)
         yield window
         point = history.first_event_time(grouping, window.end)
 
@@ -57,7 +57,7 @@ def _backwards(grouping: GroupingNode, history: History) -> Iterator[Window]:
     """Yields the windows that have elements, the last one first."""
     point = history.last_event_time(grouping, MAX_TIME)
     while point is not None:
-        (window,) = grouping.windowed_by.strategy.windows.assign(point, None)
+        (window,) = assign_windows(grouping.windowed_by.strategy.windows, point, None, None)
         yield window
         point = history.last_event_time(grouping, window.start)
 

@@ -44,7 +44,7 @@ def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) ->
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
     windowed = assign_windows(
-        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh
+        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh, tagged=True
     )
     keys = leaf_columns(key_layout(windowed.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]

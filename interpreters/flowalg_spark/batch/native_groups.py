@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey
-from flowalg.windows.window_functions import FixedWindows
+from flowalg.windows.window_functions import FixedWindows, WindowsByValue
 from flowalg_spark.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
 from flowalg_spark.batch.panes import bound_aggregates, pane_flow
 from flowalg_spark.batch.windows import (
@@ -40,7 +40,9 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     if result is None or not all(map(may_be_native, component_combiners(node.combiner))):
         return None
     effective = node.input.windowing
-    narrow = effective.fresh and not has_window_expression(effective.strategy.windows)
+    windows = effective.strategy.windows
+    by_value = isinstance(windows, WindowsByValue)
+    narrow = effective.fresh and not has_window_expression(windows) and not by_value
     arguments = combiner_arguments(flow, node, narrow=narrow)
     aggregates = _native_aggregates(arguments, node.label)
     if aggregates is None:
@@ -61,7 +63,6 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
         *bound_aggregates(windowed, effective.strategy, *times),
         *(column.getField(name).alias(name) for column in span for name in starts),
     )
-    windows = effective.strategy.windows
     has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
     columns = (*leaf_columns(key_layout(arguments.flow)), *names)
     pair = kv_of(key.shape, result)

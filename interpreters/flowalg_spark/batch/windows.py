@@ -24,6 +24,7 @@ from flowalg.windows.window_functions import (
     Sessions,
     SlidingWindows,
     WindowFn,
+    WindowsByValue,
     as_merging,
 )
 from flowalg_spark.encoding.columns import col
@@ -54,9 +55,12 @@ class WindowedFlow:
         return self.computed[name] if name in self.computed else col(name)
 
 
-def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool) -> WindowedFlow:
-    """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have."""
-    windowed = assign_windows_lazily(flow, windows, fresh=fresh)
+def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False) -> WindowedFlow:
+    """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
+
+    ``tagged`` values are those of a co-group.
+    """
+    windowed = assign_windows_lazily(flow, windows, fresh=fresh, tagged=tagged)
     if not windowed.computed:
         return windowed
     return evolve(windowed, flow=flow.with_meta(**windowed.computed), computed={})
@@ -71,7 +75,9 @@ def has_window_expression(windows: WindowFn) -> bool:
             return False
 
 
-def assign_windows_lazily(flow: Flow, windows: WindowFn, *, fresh: bool) -> WindowedFlow:
+def assign_windows_lazily(
+    flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False
+) -> WindowedFlow:
     """As ``assign_windows``, but the start of a fixed window is left to the grouping, as a ``computed`` column."""
     if not fresh:
         return _existing_windows(flow, windows)
@@ -88,8 +94,15 @@ def assign_windows_lazily(flow: Flow, windows: WindowFn, *, fresh: bool) -> Wind
             return _assign_sliding(flow, windows)
         case Sessions(gap=gap):
             return _assign_sessions(flow, gap // _MICROSECOND)
-        case CalendarDays() | CalendarWeeks() | CalendarMonths() | FixedWindows() | CustomWindows():
-            return _assign_in_python(flow, windows)
+        case (
+            CalendarDays()
+            | CalendarWeeks()
+            | CalendarMonths()
+            | FixedWindows()
+            | CustomWindows()
+            | WindowsByValue()
+        ):
+            return _assign_in_python(flow, windows, tagged=tagged)
     assert_never(windows)
 
 
@@ -217,12 +230,13 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     )
 
 
-def _assign_in_python(flow: Flow, windows: WindowFn) -> WindowedFlow:
+def _assign_in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges, over Arrow batches."""
     spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
-    assigned = spread.map_in_arrow(AssignWindows(layout, windows, schema), spread.shape)
+    assign = AssignWindows(layout_of(flow.shape), windows, schema, tagged)
+    assigned = spread.map_in_arrow(assign, spread.shape)
     if as_merging(windows) is not None:
         key = [col(name) for name in leaf_columns(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)

@@ -10,14 +10,15 @@ from attrs import frozen
 from flowalg_columns.layout import Layout, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
-from flowalg_columns.values import AnyArray, read_arrays, read_elements, read_integers
+from flowalg_columns.python.windows import read_keys_and_values
+from flowalg_columns.values import AnyArray, read_arrays, read_integers
 from flowalg_shard.step.trigger_summary import evaluate_leaf
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
 from flowalg.triggers.leaves import DataDrivenTrigger
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import WindowFn
+from flowalg.windows.window_functions import WindowFn, assign_windows
 from flowalg_spark.lowering.python_columns import compute_where_kept
 
 
@@ -69,7 +70,7 @@ class AssignWindows:
     An element without a window becomes a control row, so its event time still advances the clocks.
     """
 
-    key: Layout
+    pair: Layout
     window_fn: WindowFn
     schema: pa.Schema
 
@@ -83,10 +84,11 @@ class AssignWindows:
         positions, present = select_kept(batch)
         origins: list[int] = []
         windows: list[Window] = []
-        for position, key, point in zip(
-            positions, read_elements(self.key, present), read_integers(present, EVENT_TIME), strict=True
+        pairs = read_keys_and_values(self.pair, self.window_fn, present)
+        for position, (key, value), point in zip(
+            positions, pairs, read_integers(present, EVENT_TIME), strict=True
         ):
-            assigned = self.window_fn.assign(EventTime(point), key)
+            assigned = assign_windows(self.window_fn, EventTime(point), key, value)
             origins.extend([position] * len(assigned))
             windows.extend(assigned)
         others = sorted(set(range(batch.num_rows)) - set(origins))

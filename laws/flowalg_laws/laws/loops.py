@@ -46,7 +46,7 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.data.time import event_time
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, apply_windowing
 from flowalg_laws.kit.law import Law, law
@@ -416,7 +416,7 @@ def _pane_time(choice: TimestampCombiner, place: Place, times: Sequence[EventTim
 
 def _places(strategy: WindowingStrategy, elements: Iterable[Reading]) -> Iterator[Place]:
     for element in elements:
-        for window in strategy.windows.assign(event_time(element.at), element.key):
+        for window in assign_windows(strategy.windows, event_time(element.at), element.key, element.value):
             yield window, element.key
 
 

@@ -42,7 +42,7 @@ from flowalg import (
 )
 from flowalg.data.time import event_time
 from flowalg.runs.panes import PaneInfo
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
@@ -177,7 +177,7 @@ def every_element_is_accounted_for_once(
     observed: Counter[Hashable] = Counter()
     for element in timeline.elements:
         observed[element.key, element.value] += len(
-            strategy.windows.assign(event_time(element.at), element.key)
+            assign_windows(strategy.windows, event_time(element.at), element.key, element.value)
         )
     found: Counter[Hashable] = Counter()
     for pane in done.panes:

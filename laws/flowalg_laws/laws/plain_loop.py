@@ -39,7 +39,7 @@ from flowalg import (
 )
 from flowalg.data.time import duration_of, event_time
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.readings import Reading
 
 Place: TypeAlias = tuple[Window, str]
@@ -217,7 +217,7 @@ class Loop:
         arriving: list[tuple[Reading, Window]] = []
         for element in elements:
             point = event_time(element.at)
-            for window in self.strategy.windows.assign(point, key):
+            for window in assign_windows(self.strategy.windows, point, key, element.value):
                 if any(shut.start <= point < shut.end if merges else window == shut for shut in closed):
                     self.drops.append(LoopDrop(KV(key, element.value), window, DropReason.CLOSED, now))
                 else:

@@ -8,12 +8,17 @@ from datetime import timedelta
 from flowalg import FixedWindows, SlidingWindows, Window, WindowFn
 from flowalg.data.time import EventTime
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 
 Points = tuple[EventTime, ...]
 """Event times of one key, in order of arrival."""
+
+
+def _windows(windows: WindowFn, point: EventTime, key: str) -> tuple[Window, ...]:
+    """Returns the windows of an element without a value."""
+    return assign_windows(windows, point, key, None)
 
 
 @law
@@ -26,7 +31,7 @@ def assigned_windows_contain_the_event_time(
 
     Relied on by: the default event time of a pane, which is the last instant of its window.
     """
-    inside = [point in window for point in points for window in windows.assign(point, key)]
+    inside = [point in window for point in points for window in _windows(windows, point, key)]
     return Equation(inside, [True] * len(inside))
 
 
@@ -40,8 +45,8 @@ def assignment_depends_only_on_the_element(
 
     Relied on by: engines that assign windows in parallel, and again after a failure.
     """
-    once = [windows.assign(point, key) for point in points]
-    again = [windows.assign(point, key) for point in reversed(points)]
+    once = [_windows(windows, point, key) for point in points]
+    again = [_windows(windows, point, key) for point in reversed(points)]
     return Equation(once, again[::-1])
 
 
@@ -53,7 +58,7 @@ def assigned_windows_are_distinct(windows: WindowFn, key: str, points: Points) -
 
     Relied on by: groupings, which count an element once in each of its windows.
     """
-    assigned = [windows.assign(point, key) for point in points]
+    assigned = [_windows(windows, point, key) for point in points]
     return Equation([len(found) for found in assigned], [len(set(found)) for found in assigned])
 
 
@@ -65,7 +70,7 @@ def _spans(windows: WindowFn, known: Iterable[Window]) -> frozenset[Window]:
 
 
 def _assigned(windows: WindowFn, key: str, points: Points) -> list[Window]:
-    return [window for point in points for window in windows.assign(point, key)]
+    return [window for point in points for window in _windows(windows, point, key)]
 
 
 @law
@@ -117,7 +122,7 @@ def a_merged_window_spans_its_parts(windows: WindowFn, key: str, points: Points)
     if as_merging(windows) is None:
         return Equation([], [])
     spans = _spans(windows, _assigned(windows, key, points))
-    covered = [any(point in window for window in spans) for point in points if windows.assign(point, key)]
+    covered = [any(point in window for window in spans) for point in points if _windows(windows, point, key)]
     return Equation(covered, [True] * len(covered))
 
 

@@ -45,13 +45,14 @@ from flowalg import (
     WindowBounds,
     WindowFn,
     WindowingStrategy,
+    WindowsByValue,
     event_time,
     processing_time,
 )
 from flowalg.data.time import Micros
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.windows.strategy import Forever
-from flowalg.windows.window_functions import Assign, OffsetByKey
+from flowalg.windows.window_functions import Assign, AssignByValue, Merge, OffsetByKey
 from tests.packaging.typing.records import Flight
 
 MINUTE = timedelta(minutes=1)
@@ -118,7 +119,7 @@ def calendars(days: CalendarDays, weeks: CalendarWeeks, months: CalendarMonths) 
     assert_type(months.zone, str)
 
 
-def user_defined(custom: CustomWindows, some: list[Window]) -> None:
+def user_defined(custom: CustomWindows, by_value: WindowsByValue, some: list[Window]) -> None:
     """Windows of plain functions."""
     assert_type(
         CustomWindows("hours", lambda point, key: [Window(point, EventTime(point + len(key)))]),
@@ -128,6 +129,15 @@ def user_defined(custom: CustomWindows, some: list[Window]) -> None:
         CustomWindows("hours", lambda point, _: [Window(point, MAX_TIME)], lambda windows: [windows[:1]]),
         CustomWindows,
     )
+    assert_type(
+        WindowsByValue("by value", lambda point, key, value: [Window(point, EventTime(point + value.size))]),
+        WindowsByValue,
+    )
+    assert_type(by_value.name, str)
+    assert_type(by_value.assign_with, AssignByValue)
+    assert_type(by_value.merge_with, Merge | None)
+    assert_type(by_value.assign(MIN_TIME, "k", 3), tuple[Window, ...])
+    assert_type(by_value.merge(some), list[list[Window]])
     assert_type(custom.name, str)
     assert_type(custom.assign_with, Assign)
     assert_type(custom.merge_with, Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None)

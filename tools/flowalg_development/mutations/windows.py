@@ -8,6 +8,24 @@ from flowalg_development.mutations.mutant import Replacement
 
 MERGE_MUTANTS: Final = (
     Replacement(
+        "windows by value need not contain the event time",
+        "_assigned",
+        "not isinstance(window, Window) or point not in window",
+        "not isinstance(window, Window)",
+    ),
+    Replacement(
+        "windows by value receive the tag of a co-group",
+        "Grouping._assign",
+        "untagged(require_keyed(element.value, self.spec.label).value)",
+        "require_keyed(element.value, self.spec.label).value",
+    ),
+    Replacement(
+        "windows by value receive the key as the value",
+        "assign_windows",
+        "windows.assign(point, key, value)",
+        "windows.assign(point, key, key)",
+    ),
+    Replacement(
         "adjacent sessions do not merge", "Sessions.merge", "window.start <= end", "window.start < end"
     ),
     Replacement(

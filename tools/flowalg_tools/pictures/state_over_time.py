@@ -19,7 +19,7 @@ from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import WindowsByValue, as_merging, assign_windows
 from flowalg_tools.pictures.elements import ANY, RunElement
 
 WindowCounts = Mapping[int, int]
@@ -29,8 +29,8 @@ WindowCounts = Mapping[int, int]
 def count_live_windows(run: Run[object], elements: tuple[RunElement, ...]) -> WindowCounts:
     """Counts the live windows after each processing time of a run; empty for a run of another interpreter.
 
-    For a single grouping without merging windows they are counted from the elements. For any other pipeline the run is
-    replayed, which takes as long as it did.
+    For a single grouping in windows that neither merge nor depend on values, they are counted from the elements. For
+    any other pipeline the run is replayed, which takes as long as it did.
     """
     if not isinstance(run, ReferenceRun):
         return {}
@@ -39,7 +39,8 @@ def count_live_windows(run: Run[object], elements: tuple[RunElement, ...]) -> Wi
     sides = any(isinstance(node, WithSide) for node in nodes_of(root))
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
-        if len(groupings) == 1 and not sides and as_merging(strategy.windows) is None:
+        special = as_merging(strategy.windows) is not None or isinstance(strategy.windows, WindowsByValue)
+        if len(groupings) == 1 and not sides and not special:
             return _count_by_elements(run, elements, strategy)
     return count_by_replay(run.spec)
 
@@ -58,7 +59,7 @@ def _count_by_elements(
     opened: dict[tuple[object, Window], int] = {}
     for (key, point), time in first.items():
         if key is not ANY:
-            for window in strategy.windows.assign(EventTime(point), key):
+            for window in assign_windows(strategy.windows, EventTime(point), key, None):
                 opened[key, window] = min(time, opened.get((key, window), time))
     changes: Counter[int] = Counter()
     late = strategy.lateness_micros

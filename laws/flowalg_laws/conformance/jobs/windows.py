@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+from attrs import evolve
+
 from flowalg import (
+    FOREVER,
     KV,
     MAX_TIME,
     CalendarDays,
@@ -19,11 +22,12 @@ from flowalg import (
     Sessions,
     SlidingWindows,
     Window,
+    WindowsByValue,
     event_time,
 )
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job, minutes
-from flowalg_laws.kit.readings import START, Reading
+from flowalg_laws.kit.readings import START, VALUES, Reading
 from flowalg_laws.strategies.windows import ENDLESS
 
 MINUTE = timedelta(minutes=1)
@@ -306,6 +310,79 @@ def user_defined_merging_windows(readings: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value for reading in some)), window
 
 
+def to_next_multiple(point: EventTime, key: object, value: int) -> list[Window]:
+    """The window from an event time to the next multiple of the value, in minutes, after the start."""
+    origin, minute = event_time(START), 60_000_000
+    size = max(1, value) * minute
+    return [Window(point, EventTime(origin + ((point - origin) // size + 1) * size))]
+
+
+BY_VALUE = VALUES.window(WindowsByValue("to the next multiple", to_next_multiple), allowed_lateness=FOREVER)
+
+
+def overlapping(windows: tuple[Window, ...]) -> list[list[Window]]:
+    """Merges windows that overlap or touch."""
+    return Sessions(timedelta(minutes=1)).merge(windows)
+
+
+def until_multiple(reading: Reading) -> tuple[float, float]:
+    """Returns the bounds of the window of a reading, in minutes."""
+    at, size = number(reading), max(1, reading.value)
+    return at, (at // size + 1) * size
+
+
+@job(
+    sum_in_windows(windows=WindowsByValue("to the next multiple", to_next_multiple)),
+    SOME,
+    panes="""
+        11: +a=1 [0, 1) on_time 0
+        11: +b=2 [1, 2) on_time 0
+        13: +a=6 [2, 6) on_time 0
+        13: +a=3 [4, 6) on_time 0
+        14: +b=4 [6, 8) on_time 0
+        14: +a=9 [3, 9) on_time 0
+        14: +a=5 [7, 10) on_time 0
+        14: +b=7 [8, 14) on_time 0
+        14: +b=8 [13, 16) on_time 0
+    """,
+)
+def windows_by_value(readings: list[Reading]) -> Answer:
+    """The value of an element determines the end of its window."""
+    return sums(readings, lambda reading: [minutes(*until_multiple(reading))])
+
+
+@job(
+    sum_in_windows(windows=WindowsByValue("to the next multiple", to_next_multiple, overlapping)),
+    SOME,
+)
+def merging_windows_by_value(readings: list[Reading]) -> Answer:
+    """Windows by value merge as other windows do."""
+    for name in ("a", "b"):
+        some = sorted((until_multiple(r), r.value) for r in readings if r.key == name)
+        start, end, total = *some[0][0], 0
+        for (first, last), value in some:
+            if first > end:
+                yield KV(name, total), minutes(start, end)
+                start, end, total = first, last, 0
+            end, total = max(end, last), total + value
+        yield KV(name, total), minutes(start, end)
+
+
+@job(
+    BY_VALUE.co_group_by_key(BY_VALUE.map_values(lambda value: value + 1)),
+    SOME,
+)
+def a_co_group_in_windows_by_value(readings: list[Reading]) -> Answer:
+    """In a co-group each value determines its own window."""
+    tagged = [(0, reading) for reading in readings]
+    tagged += [(1, evolve(reading, value=reading.value + 1)) for reading in readings]
+    for name, window, some in grouped(
+        tagged, lambda row: row[1].key, lambda row: [minutes(*until_multiple(row[1]))]
+    ):
+        left, right = ([reading.value for which, reading in some if which == side] for side in (0, 1))
+        yield KV(name, (left, right)), window
+
+
 JOBS = (
     fixed_windows,
     a_stream_without_an_end,
@@ -319,6 +396,9 @@ JOBS = (
     calendar_months,
     user_defined_windows,
     user_defined_merging_windows,
+    windows_by_value,
+    merging_windows_by_value,
+    a_co_group_in_windows_by_value,
 )
 
 __all__ = ["JOBS"]
