@@ -45,6 +45,7 @@ from flowalg import (
     WindowsByValue,
 )
 from flowalg.data.time import EventTime, event_time, processing_time
+from flowalg.windows.window_functions import assign_windows
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 FIVE = FixedWindows(timedelta(minutes=5))
@@ -60,7 +61,7 @@ TOTALS = OTHERS.map(lambda s: s.points).window(FIVE).combine_globally(Sum())
 
 def window_of(windows: WindowFn, reading: Reading) -> Window:
     """Returns the window of a reading."""
-    (window,) = windows.assign(event_time(reading.at), None)
+    (window,) = assign_windows(windows, event_time(reading.at), None, None)
     return window
 
 

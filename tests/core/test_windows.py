@@ -37,6 +37,7 @@ from flowalg import (
     event_time,
 )
 from flowalg.windows.window import span
+from flowalg.windows.window_functions import assign_windows
 from tests.support.scores import SCORES, Score, minute
 
 MICROSECOND = timedelta(microseconds=1)
@@ -140,10 +141,10 @@ CALENDARS: list[WindowFn] = [
 @given(point=EVERY_POINT)
 def test_calendar_windows_contain_their_event_times(windows: WindowFn, point: EventTime) -> None:
     """Calendar windows contain their event times, at clock changes, on skipped days, and at the ends of time."""
-    (window,) = windows.assign(point, None)
+    (window,) = assign_windows(windows, point, None, None)
     assert point in window
-    assert windows.assign(window.start, None) == (window,)
-    assert windows.assign(window.last_instant, None) == (window,)
+    assert assign_windows(windows, window.start, None, None) == (window,)
+    assert assign_windows(windows, window.last_instant, None, None) == (window,)
 
 
 @given(st.integers(0, 6), st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)))

@@ -77,6 +77,7 @@ from flowalg import (
     WindowFn,
     event_time,
 )
+from flowalg.windows.window_functions import assign_windows
 from tests.support.scores import NOON, minute
 
 MINUTE = timedelta(minutes=1)
@@ -216,7 +217,7 @@ def in_windows(case: Case) -> list[tuple[Sample, Window, EventTime]]:
         for instant, watermark in zip(timeline, before, strict=False)
         for element in instant.elements
         if element.key != "z"
-        for window in case.windows.assign(event_time(element.at), element.key)
+        for window in assign_windows(case.windows, event_time(element.at), element.key, element)
     ]
 
 

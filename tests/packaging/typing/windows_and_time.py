@@ -52,7 +52,7 @@ from flowalg import (
 from flowalg.data.time import Micros
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.windows.strategy import Forever
-from flowalg.windows.window_functions import Assign, AssignByValue, Merge, OffsetByKey
+from flowalg.windows.window_functions import Assign, AssignByValue, Merge, OffsetByKey, assign_windows
 from tests.packaging.typing.records import Flight
 
 MINUTE = timedelta(minutes=1)
@@ -93,7 +93,9 @@ def strategies(every: WindowFn, event: EventTime, key: str, some: list[Window]) 
     assert_type(CalendarDays("Europe/Berlin"), CalendarDays)
     assert_type(CalendarWeeks("Europe/Berlin", first_day=6), CalendarWeeks)
     assert_type(CalendarMonths("Europe/Berlin"), CalendarMonths)
-    assert_type(every.assign(event, key), tuple[Window, ...])
+    assert_type(assign_windows(every, event, key, 3), tuple[Window, ...])
+    if not isinstance(every, WindowsByValue):
+        assert_type(every.assign(event, key), tuple[Window, ...])
     assert_type(Sessions(MINUTE).merge(some), list[list[Window]])
 
 
