@@ -276,13 +276,19 @@ class Lowering:
             [T.StructField(each.name, T.ArrayType(each.dataType)) for each in schema.fields]
         )
         emitted = bundles.groupBy(SHARD).transformWithState(processor, arrays, "append", "None")
-        frame = emitted.select(F.inline(F.arrays_zip(*map(col, schema.names))))
+        # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
+        frame = emitted.select(F.inline_outer(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
 
 
 def _time_of_batch() -> Column:
-    """Returns the time of the micro-batch, in an array."""
-    return F.transform(F.array(F.current_timestamp()), F.unix_micros)
+    """Returns the time of the micro-batch, in an array.
+
+    Elsewhere it would be a constant in Spark's generated code, so each micro-batch would compile the code again. Spark
+    interprets ``zip_with``.
+    """
+    time = F.array(F.current_timestamp())
+    return F.zip_with(time, time, lambda now, _: F.unix_micros(now))
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
