@@ -1,7 +1,7 @@
 """Times micro-batches of every case for all its rivals, in turns: ``make bench-stream``.
 
-``python -m docs.benchmarks.stream [--only WORD] [--rounds N]`` writes ``build/bench/stream.json`` and keeps its results
-for other cases. In each round every rival's query continues from its checkpoint for a few batches over the same files.
+``python -m docs.benchmarks.stream [--only WORD] [--rounds N] [--times] [--without RIVAL]`` writes
+``build/bench/stream.json`` and keeps its results for other cases. In each round every rival's query continues from its checkpoint for a few batches over the same files.
 The first batch after each start and the whole first round do not count.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+from attrs import evolve
 from flowalg_spark import local_session
 from pyspark.sql import DataFrame, SparkSession
 
@@ -89,8 +90,10 @@ def _median(batches: Iterable[Phases]) -> float:
     return statistics.median(batch["triggerExecution"] for batch in batches)
 
 
-def compare(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
-    """Returns the times of the warm batches of all rivals."""
+def compare(
+    spark: SparkSession, case: Case, rounds: int, scratch: Path, *, memory: bool
+) -> dict[str, object]:
+    """Returns the times of the warm batches of all rivals, and with ``memory`` their peak memory."""
     inputs = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
     if case.rows:
         check(spark, case, inputs, scratch / "check")
@@ -112,6 +115,7 @@ def compare(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict
         "peak_mb": {
             name: peaks(case.name, name, inputs[:BATCHES], scratch / f"peak-{number}")
             for number, name in enumerate(names)
+            if memory
         },
         "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
         "phases_s": {
@@ -163,6 +167,10 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4, help="rounds that count (%(default)s)")
     parser.add_argument("--only", default="", help="only the cases with this word in their name")
+    parser.add_argument(
+        "--times", action="store_true", help="without peak memory, which takes a session each"
+    )
+    parser.add_argument("--without", default="", help="without this rival: native, tws or on time")
     options = parser.parse_args(arguments)
     BUILD.joinpath("bench").mkdir(parents=True, exist_ok=True)
     spark = local_session("flowalg bench", cores=CORES, memory="8g", log=BUILD / "bench" / "stream.log")
@@ -171,7 +179,9 @@ def main(arguments: Sequence[str]) -> None:
         for number, case in enumerate(CASES):
             if options.only in case.name:
                 shutil.rmtree(scratch, ignore_errors=True)
-                result = compare(spark, case, options.rounds, scratch / str(number))
+                rivals = {name: rival for name, rival in case.rivals.items() if name != options.without}
+                case = evolve(case, rivals=rivals)
+                result = compare(spark, case, options.rounds, scratch / str(number), memory=not options.times)
                 RESULTS.save(result)
                 ratios = ", ".join(f"{name} {value}" for name, value in result.items() if "vs_" in name)
                 print(f"{case.name:55} {result['flowalg_s']} s, {ratios}", flush=True)
