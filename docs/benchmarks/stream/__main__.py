@@ -1,8 +1,9 @@
 """Times micro-batches of every case for all its rivals, in turns: ``make bench-stream``.
 
 ``python -m docs.benchmarks.stream [--only WORD] [--rounds N] [--times] [--without RIVAL]`` writes
-``build/bench/stream.json`` and keeps its results for other cases. In each round every rival's query continues from its checkpoint for a few batches over the same files.
-The first batch after each start and the whole first round do not count.
+``build/bench/stream.json`` and keeps its results for other cases. In each round every rival's query continues from its
+checkpoint for a few batches over the same files. The first batch after each start and the whole first round do not
+count.
 """
 
 from __future__ import annotations
