@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg_development.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
+from flowalg_development.mutations.clocks import EXCHANGE_MUTANTS, HOLD_MUTANTS, WATERMARK_MUTANTS
 from flowalg_development.mutations.local import LOCAL_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
@@ -58,6 +58,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("expiry", _SEMANTICS, EXPIRY_MUTANTS),
         Area("watermarks", ("watermarks", "watermark_examples", "reference"), WATERMARK_MUTANTS),
         Area("holds", _SEMANTICS, HOLD_MUTANTS),
+        Area("exchange", ("clock_exchange", "emitted_rows"), EXCHANGE_MUTANTS),
         Area("combiners", ("combiners", "functional_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
         Area("joins", ("joins", "transforms"), JOIN_MUTANTS),
         Area("metadata", ("metadata",), METADATA_MUTANTS),

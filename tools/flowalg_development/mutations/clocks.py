@@ -420,4 +420,50 @@ HOLD_MUTANTS: Final = (
 """Faults of the propagation of watermarks."""
 
 
-__all__ = ["HOLD_MUTANTS", "WATERMARK_MUTANTS"]
+EXCHANGE_MUTANTS: Final = (
+    Replacement(
+        "a report without times forgets the end of the input",
+        "UntimedReport.at",
+        "ClockSummary(partitions, now, ended=self.ended)",
+        "ClockSummary(partitions, now)",
+    ),
+    Replacement(
+        "a report of control rows alone has no processing time",
+        "UntimedReport.at",
+        "ClockSummary(partitions, now, ended=self.ended)",
+        "ClockSummary(partitions, now if partitions else None, ended=self.ended)",
+    ),
+    Replacement(
+        "a report without times has the least event time",
+        "untimed_report",
+        "pl.col(event_time).max()",
+        "pl.col(event_time).min()",
+    ),
+    Replacement(
+        "a report without times counts control rows as records",
+        "untimed_report",
+        "rows[event_time].count()",
+        "rows.height",
+    ),
+    Replacement(
+        "a policy with lags receives reports without times",
+        "FromSource.observes_times",
+        "not self.at_batch_time or self.policy.keeps_lags or self.policy.max_ahead_micros is not None",
+        "not self.at_batch_time or self.policy.max_ahead_micros is not None",
+    ),
+    Replacement(
+        "only the first rows of many are emitted",
+        "array_rows",
+        "range(0, batch.num_rows, ARRAY_ROWS)",
+        "range(0, min(batch.num_rows, ARRAY_ROWS), ARRAY_ROWS)",
+    ),
+    Replacement(
+        "columns with nulls are emitted as numbers",
+        "_array",
+        "plain and not values.null_count",
+        "plain",
+    ),
+)
+"""Faults of what partitions and shards exchange."""
+
+__all__ = ["EXCHANGE_MUTANTS", "HOLD_MUTANTS", "WATERMARK_MUTANTS"]
