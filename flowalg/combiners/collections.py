@@ -9,6 +9,7 @@ from attrs import frozen
 
 from flowalg.combiners.core import Combiner, Group, require_orderable
 from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.values import comparable
 from flowalg.elementwise.functions import user_function_error
 
 A = TypeVar("A")
@@ -43,7 +44,7 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
 
 @frozen
 class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
-    """The distinct values, which must be hashable."""
+    """The distinct values, which must be hashable. NaN equals NaN."""
 
     @property
     def has_empty_result(self) -> bool:
@@ -60,7 +61,7 @@ class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
         return left | right
 
     def extract(self, accumulator: frozenset[A]) -> frozenset[A]:  # noqa: D102
-        return accumulator
+        return frozenset({comparable(value): value for value in accumulator}.values())
 
 
 @frozen

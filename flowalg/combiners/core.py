@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
+from flowalg.combiners.exact_sums import ExactSum, add_exactly, exact
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
 from flowalg.data.values import check_integer
 from flowalg.elementwise.functions import Call, Spread, apply, describe_function
@@ -128,8 +129,11 @@ class _WithoutArguments:
 
 
 @frozen(init=False)
-class Sum(_WithoutArguments, Group[Summed, Summed, Summed]):
-    """The sum of integers or floats. Integers are 64-bit; overflow, also of a partial sum, is an error.
+class Sum(_WithoutArguments, Group[Summed, ExactSum, Summed]):
+    """The sum of integers or floats. A result of integers that does not fit in 64 bits is an error.
+
+    Accumulators are exact, so a value that is retracted leaves no trace, and the result is rounded once. Engines may
+    add floats that are never retracted by ``+``, in any order.
 
     Example:
 
@@ -144,23 +148,20 @@ class Sum(_WithoutArguments, Group[Summed, Summed, Summed]):
 
     is_signed: ClassVar[bool] = True
 
-    def zero(self) -> Summed:  # noqa: D102
-        return 0  # type: ignore[return-value]  # 0 is the unit of int and float
+    def zero(self) -> ExactSum:  # noqa: D102
+        return 0
 
-    def add(self, accumulator: Summed, value: Summed) -> Summed:  # noqa: D102
-        return self.merge(accumulator, _number(value, "Sum"))
+    def add(self, accumulator: ExactSum, value: Summed) -> ExactSum:  # noqa: D102
+        return add_exactly(accumulator, exact(_number(value, "Sum")))
 
-    def merge(self, left: Summed, right: Summed) -> Summed:  # noqa: D102
-        total: Summed = left + right  # type: ignore[operator,assignment]  # both int or both float
-        if isinstance(total, int):
-            check_integer(total, "a partial result of Sum")
-        return total
+    def merge(self, left: ExactSum, right: ExactSum) -> ExactSum:  # noqa: D102
+        return add_exactly(left, right)
 
-    def subtract(self, accumulator: Summed, value: Summed) -> Summed:  # noqa: D102
-        return self.merge(accumulator, -_number(value, "Sum"))  # type: ignore[arg-type]  # of the same type
+    def subtract(self, accumulator: ExactSum, value: Summed) -> ExactSum:  # noqa: D102
+        return add_exactly(accumulator, exact(_number(value, "Sum"), -1))
 
-    def extract(self, accumulator: Summed) -> Summed:  # noqa: D102
-        return accumulator
+    def extract(self, accumulator: ExactSum) -> Summed:  # noqa: D102
+        return _total(accumulator, "Sum")  # type: ignore[return-value]  # int or float, as the values are
 
     @staticmethod
     def of(f: Callable[[A], Number]) -> Aggregate[A, Number]:
@@ -200,12 +201,12 @@ class Total:
     """The accumulator of ``Mean``: the number of values and their sum."""
 
     count: int
-    total: int | float
+    total: ExactSum
 
 
 @frozen(init=False)
 class Mean(_WithoutArguments, Group[float, Total, float]):
-    """The arithmetic mean, a float. Integers are summed exactly and divided once, as floats.
+    """The arithmetic mean, a float: the sum, as ``Sum`` has it, divided by the number of values.
 
     The mean of no values is undefined; a window without values has no pane.
     """
@@ -214,19 +215,16 @@ class Mean(_WithoutArguments, Group[float, Total, float]):
         return Total(0, 0)
 
     def add(self, accumulator: Total, value: float) -> Total:  # noqa: D102
-        return self.merge(accumulator, Total(1, _number(value, "Mean")))
+        return self.merge(accumulator, Total(1, exact(_number(value, "Mean"))))
 
     def merge(self, left: Total, right: Total) -> Total:  # noqa: D102
-        total = left.total + right.total
-        if isinstance(total, int):
-            check_integer(total, "a partial sum of Mean")
-        return Total(left.count + right.count, total)
+        return Total(left.count + right.count, add_exactly(left.total, right.total))
 
     def subtract(self, accumulator: Total, value: float) -> Total:  # noqa: D102
-        return self.merge(accumulator, Total(-1, -_number(value, "Mean")))
+        return self.merge(accumulator, Total(-1, exact(_number(value, "Mean"), -1)))
 
     def extract(self, accumulator: Total) -> float:  # noqa: D102
-        return float(accumulator.total) / float(accumulator.count)
+        return float(_total(accumulator.total, "the sum of a Mean")) / float(accumulator.count)
 
     @staticmethod
     def of(f: Callable[[A], float]) -> Aggregate[A, float]:
@@ -422,6 +420,13 @@ def _number(value: A, combiner: str) -> A:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ElementError(f"the input of {combiner} must be an int or a float; got {format_value(value)}")
     return value
+
+
+def _total(accumulator: ExactSum, combiner: str) -> int | float:
+    """Returns an exact sum as a number; raises ``ValueRangeError`` for an integer that needs more than 64 bits."""
+    if isinstance(accumulator, int):
+        return check_integer(accumulator, f"the result of {combiner}")
+    return float(accumulator)
 
 
 def require_orderable(value: A, combiner: str) -> A:

@@ -166,6 +166,42 @@ def has_float(value: object) -> bool:
     return attrs.has(kind) and any(has_float(getattr(value, field.name)) for field in attrs.fields(kind))
 
 
+def comparable(value: object) -> object:
+    """Returns a value that equals another's if both are equal, where NaN equals NaN; the value itself without NaN.
+
+    An object that is NaN does not keep its identity in a checkpoint, so ``==`` would not find it again.
+    """
+    if isinstance(value, float):
+        return _NAN if value != value else value
+    if isinstance(value, set | frozenset):
+        inside = [comparable(item) for item in value]
+        return frozenset(inside) if any(map(_differs, inside, value)) else value
+    if isinstance(value, tuple | list):
+        items = [comparable(item) for item in value]
+        return (type(value), tuple(items)) if any(map(_differs, items, value)) else value
+    if isinstance(value, Mapping):
+        pairs = {key: comparable(item) for key, item in value.items()}
+        return frozenset(pairs.items()) if any(map(_differs, pairs.values(), value.values())) else value
+    kind: type = type(value)
+    if attrs.has(kind) and not isinstance(value, Enum):
+        known = [getattr(value, field.name) for field in attrs.fields(kind)]
+        fields = [comparable(item) for item in known]
+        return (kind, tuple(fields)) if any(map(_differs, fields, known)) else value
+    return value
+
+
+def same(left: object, right: object) -> bool:
+    """Whether two values are equal, where NaN equals NaN."""
+    return left == right or (comparable(left) is not left and comparable(left) == comparable(right))
+
+
+def _differs(one: object, other: object) -> bool:
+    return one is not other
+
+
+_NAN: Final = "NaN", float
+"""What stands for NaN in ``comparable``: equal to itself, and to no value of a pipeline."""
+
 _PLAIN: Final = (str, float, bool, type(None), bytes, date)
 
 
@@ -210,8 +246,10 @@ __all__ = [
     "MIN_INTEGER",
     "canonicalize",
     "check_integer",
+    "comparable",
     "conform",
     "has_float",
     "rebuild",
+    "same",
     "sort_key",
 ]

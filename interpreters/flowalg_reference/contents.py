@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner, Group
 from flowalg.data.time import EventTime
+from flowalg.data.values import same
 from flowalg.windows.strategy import Accumulation
 
 AnyCombiner = Combiner[object, object, object]
@@ -76,10 +77,12 @@ class Contents:
         A retraction goes with an equal value of the same event time, or else with the first equal value.
         """
         if new.weight < 0 or self.unmatched_retractions:
-            opposite = [one for one in self.values if one.weight == -new.weight and one.value == new.value]
+            opposite = [
+                one for one in self.values if one.weight == -new.weight and same(one.value, new.value)
+            ]
             if opposite:
                 matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
-                self.values.remove(matched)
+                self.values = [kept for kept in self.values if kept is not matched]
                 self.unmatched_retractions -= matched.weight < 0
                 return
         self.values.append(new)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from flowalg_reference.contents import Contents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Accumulation, Count, EventTime, Mean, Sum, ToList
+from flowalg import KV, Accumulation, Count, EventTime, Mean, Sum, ToList
 from flowalg.combiners.core import Aggregate, require_combiner
 
 ENTRY = st.tuples(st.sampled_from("xy"), st.integers(1, 5).map(EventTime))
@@ -42,6 +43,17 @@ def test_a_retraction_removes_an_equal_value(given_values: list[Entry], data: st
     assert contents.has_value(Accumulation.ACCUMULATING) is bool(left)
     times = [time for _, time in left]
     assert earliest_and_latest(contents) == (min(times, default=None), max(times, default=None))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: float("nan"), lambda: (1, float("nan")), lambda: KV("a", [float("nan")])]
+)
+def test_nan_is_found_when_it_is_retracted(make: Callable[[], object]) -> None:
+    """A retraction of NaN, also inside of a value, removes a value with another NaN object."""
+    contents = contents_of(ToList(), keeps_values=True)
+    for value, weight in ((1.0, 1), (make(), 1), (make(), -1)):
+        contents.absorb(value, EventTime(1), weight)
+    assert contents.extract() == [1.0]
 
 
 @given(st.lists(ENTRY, max_size=5), st.lists(ENTRY, max_size=5))

@@ -71,7 +71,7 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
         raise unknown_result(node)
     base = _stage(node, result)
     if isinstance(node, CombinePerKey) and runs_in_columns(
-        node.combiner, base.strategy, retractions=base.retractions
+        node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
     ):
         return _in_columns(node, base, result, inputs[0], shards)
     stage = evolve(base, combiner=node.combiner)

@@ -145,7 +145,7 @@ def _regroup(
     if not finished.is_empty():
         # A finished window is replaced by a new window that has its exact bounds, and that continues its indices.
         replaced, finished = semi_join(finished, rows, window_key), anti_join(finished, rows, window_key)
-        rows = pl.concat([rows, replaced.select(*window_key, PANES)], how="diagonal")
+        rows = pl.concat([rows, replaced.select(*window_key, PANES)], how="diagonal_relaxed")
         if not current_panes.is_empty():
             current_panes = anti_join(current_panes, replaced, window_key)
     current_panes = _move_current_panes(stage, current_panes, regrouped.staying)

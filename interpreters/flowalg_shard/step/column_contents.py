@@ -1,7 +1,8 @@
 """The contents of windows as columns, for built-in combiners: lift, pre-combine, merge, extract.
 
-Results and errors are those of the algebra's combiners: a sum of integers is exact or raises an error, and ``Min`` and
-``Max`` of NaN raise an error.
+Results and errors are those of the algebra's combiners: the result of a sum of integers is exact or raises an error,
+and ``Min`` and ``Max`` of NaN raise an error. A sum is a column of 64 bits, or of 128 bits in the rare table that has a
+greater one, so that no error depends on how elements are divided.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ class ColumnContents:
         size = (SIZE,) if self.stage.retractions else ()
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (*accumulators, *size, *times)
+
+    @property
+    def nested(self) -> list[pl.Expr]:
+        """The columns with types that do not depend on the values, to be nested in lists."""
+        wide = {name for column in self.stage.aggregates for name in _integer_sums(column)}
+        return [pl.col(name).cast(pl.Int128()) if name in wide else pl.col(name) for name in self.columns]
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the columns of single elements, before they are combined."""
@@ -87,9 +94,7 @@ class ColumnContents:
             others.append(pl.col(SIZE).sum())
         if self.stage.keeps_times:
             others += [pl.col(EARLIEST).min(), pl.col(LATEST).max()]
-        return combine_columns(
-            table, list(group), self.stage.aggregates, others, self.stage.label, adjacent=adjacent
-        )
+        return combine_columns(table, list(group), self.stage.aggregates, others, adjacent=adjacent)
 
     precombine = combine
     absorb = combine
@@ -114,7 +119,10 @@ class ColumnContents:
         return all(isinstance(column.combiner, Sum | Count) for column in self.stage.aggregates)
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns the table with results in place of accumulators."""
+        """Returns the table with results in place of accumulators; raises ``ValueRangeError`` for too large sums."""
+        for name in (name for column in self.stage.aggregates for name in _integer_sums(column)):
+            if table.schema[name] == pl.Int128():
+                _check_range(table, name, self.stage.window_key, self.stage.label)
         return table.with_columns(extract_column(column) for column in self.stage.aggregates)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
@@ -152,7 +160,6 @@ def combine_columns(
     group: list[str],
     columns: tuple[AggregateColumn, ...],
     extra: list[pl.Expr],
-    label: str,
     *,
     adjacent: bool = False,
 ) -> pl.DataFrame:
@@ -167,14 +174,23 @@ def combine_columns(
         combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")
     else:
         combined = table.group_by(group).agg(*merge, *extra)
-    for name in wide:
-        outside = combined.filter(~pl.col(name).is_between(MIN_INTEGER, MAX_INTEGER))
-        if not outside.is_empty():
-            key = outside.select(group).row(0, named=True)
-            raise ValueRangeError(
-                f"{label}: the sum {outside[name][0]} overflows 64 bits: integers must lie in [-2**63, 2**63); at {key}"
-            )
-    return combined.with_columns(pl.col(name).cast(pl.Int64) for name in wide)
+    fits = [name for name in wide if _outside(combined, name).is_empty()]
+    return combined.with_columns(pl.col(name).cast(pl.Int64) for name in fits)
+
+
+def _outside(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Returns the rows in which a sum needs more than 64 bits."""
+    return table.filter(~pl.col(name).is_between(MIN_INTEGER, MAX_INTEGER))
+
+
+def _check_range(table: pl.DataFrame, name: str, group: Sequence[str], label: str) -> None:
+    """Raises ``ValueRangeError`` if a sum needs more than 64 bits."""
+    outside = _outside(table, name)
+    if not outside.is_empty():
+        key = outside.select(group).row(0, named=True)
+        raise ValueRangeError(
+            f"{label}: the sum {outside[name][0]} overflows 64 bits: integers must lie in [-2**63, 2**63); at {key}"
+        )
 
 
 def _wide_sums(table: pl.DataFrame | pl.LazyFrame, sums: list[str]) -> list[str]:
@@ -241,6 +257,8 @@ def extract_column(column: AggregateColumn) -> pl.Expr:
         # For a constant count, Polars would multiply by its reciprocal, which rounds twice.
         counts = pl.col(count).cast(pl.Float64) + pl.col(total).is_null().cast(pl.Float64)
         return (pl.col(total).cast(pl.Float64) / counts).alias(column.result)
+    if isinstance(column.combiner, Sum) and not column.floating:
+        return pl.col(column.result).cast(pl.Int64)
     return pl.col(column.result)
 
 

@@ -16,7 +16,7 @@ from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import Group, keeps_values
 from flowalg.data.time import EventTime
-from flowalg.data.values import canonicalize
+from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
 from flowalg_shard.tables.columns import (
@@ -88,7 +88,7 @@ class ValueList:
         """Adds a value, or cancels its opposite: an equal value of the same event time, else the first equal value."""
         if new.weight < 0 or self.unmatched_retractions:
             opposite = [
-                kept for kept in self.values if kept.weight == -new.weight and kept.value == new.value
+                kept for kept in self.values if kept.weight == -new.weight and same(kept.value, new.value)
             ]
             if opposite:
                 matched = next((kept for kept in opposite if kept.event_time == new.event_time), opposite[0])
@@ -115,6 +115,11 @@ class ObjectContents:
         """The columns in bundles and in state."""
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (CONTENTS, HAS_VALUE, *times, *((SIZE,) if self.stage.unmerges else ()))
+
+    @property
+    def nested(self) -> list[pl.Expr]:
+        """The columns, to be nested in lists."""
+        return [pl.col(name) for name in self.columns]
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the columns of single elements that ``precombine`` reads."""

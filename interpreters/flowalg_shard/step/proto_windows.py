@@ -138,7 +138,7 @@ def regroup(
             _places(stage, semi_join(vacant, bounds, window_key)),
             _places(stage, ended, come_apart=True),
         ]
-    return Regrouped(pl.concat(rows, how="diagonal"), untouched, staying, expired)
+    return Regrouped(pl.concat(rows, how="diagonal_relaxed"), untouched, staying, expired)
 
 
 def _flag(targets: pl.DataFrame, target: list[str], name: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -173,7 +173,7 @@ def _absorb(
     joined = (
         arriving
         if held.is_empty()
-        else pl.concat([semi_join(held, arriving, window_key), arriving], how="diagonal")
+        else pl.concat([semi_join(held, arriving, window_key), arriving], how="diagonal_relaxed")
     )
     absorbed = contents.absorb(
         joined,
@@ -189,7 +189,7 @@ def _absorb(
     if held.is_empty():
         return absorbed
     others = anti_join(held, arriving, window_key).with_columns(pl.lit(False).alias(_ARRIVED))
-    return pl.concat([absorbed, others], how="diagonal")
+    return pl.concat([absorbed, others], how="diagonal_relaxed")
 
 
 def _arriving(stage: Stage, contents: Contents, held: pl.DataFrame, touched: pl.DataFrame) -> pl.DataFrame:
@@ -206,7 +206,7 @@ def _arriving(stage: Stage, contents: Contents, held: pl.DataFrame, touched: pl.
     proto = [
         pl.col(START).alias(PROTO_START),
         pl.col(END).alias(PROTO_END),
-        *contents.columns,
+        *contents.nested,
         MULTIPLICITY,
         (pl.col(_ARRIVED) | pl.col(CHANGED)).alias(CHANGED),
         *(expr.alias(name) for name, expr in summary.merge(OBSERVED, NEW).items()),

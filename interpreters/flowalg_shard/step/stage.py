@@ -9,7 +9,7 @@ from attrs import frozen
 
 from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, Together, keeps_values
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import FLOAT, Shape
+from flowalg.data.shapes import FLOAT, INTEGER, Shape
 from flowalg.data.time import EventTime
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import MergingWindowFn, as_merging
@@ -98,14 +98,18 @@ class Stage:
         return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
-def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
-    """Whether a combiner can run as aggregates over columns, if its arguments are columns.
+def runs_in_columns(
+    combiner: AnyCombiner, values: Shape | None, strategy: WindowingStrategy, *, retractions: bool
+) -> bool:
+    """Whether a combiner can run as aggregates over columns, for values of a shape, if its arguments are columns.
 
-    If elements may be retractions and panes carry event times of elements, contents must be objects.
+    If elements may be retractions, contents must be objects if panes carry event times of elements, and if floats are
+    summed, since only an exact sum can be taken back.
     """
     if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
         return False
-    return not retractions or strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
+    exact = values == INTEGER or isinstance(combiner, Count)
+    return not retractions or (exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW)
 
 
 def native_combiners(combiner: AnyCombiner) -> bool:

@@ -105,7 +105,7 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
         rows.append(arrived.accepted.with_columns(**initial).select(names))
     if not rows:
         return arrived.touched.clear()
-    together = pl.concat(rows) if len(rows) > 1 else rows[0]
+    together = stack(rows)
     table = contents.absorb(together, group, [*_merged(stage), *summary.aggregate(NEW)])
     if one_each:
         table = table.with_columns(_kept(stage, arrived.touched, table[_ROW]))

@@ -24,9 +24,9 @@ def unpack(payload: bytes) -> pl.DataFrame:
 
 
 def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of several tables of one schema. Tables without rows may lack their columns."""
+    """The rows of several tables of one schema, but for the width of integers. Tables without rows may lack columns."""
     filled = [table for table in tables if not table.is_empty()]
-    return pl.concat(filled) if filled else pl.DataFrame()
+    return pl.concat(filled, how="vertical_relaxed") if filled else pl.DataFrame()
 
 
 __all__ = ["pack", "stack", "unpack"]

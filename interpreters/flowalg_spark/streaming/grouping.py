@@ -68,7 +68,7 @@ def prepare_grouping(
         raise unknown_result(node)
     base = _stage(node, result)
     if isinstance(node, CombinePerKey) and runs_in_columns(
-        node.combiner, base.strategy, retractions=base.retractions
+        node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
     ):
         rows, stage = _prepare_columns(streams[0], node, base, shards)
         return PreparedGrouping(rows, stage, result)

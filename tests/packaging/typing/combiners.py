@@ -38,6 +38,7 @@ from flowalg import (
 from flowalg.combiners.collections import Truths
 from flowalg.combiners.core import Total
 from flowalg.combiners.distinct import Distinct
+from flowalg.combiners.exact_sums import FloatSum
 from flowalg.combiners.quantiles import Buckets
 from flowalg.combiners.statistics import Moments
 from tests.packaging.typing.records import Flight, Stats
@@ -205,15 +206,16 @@ def group(group: Group[Flight, str, int], flight: Flight) -> None:
 def sums(ints: Sum[int], floats: Sum[float]) -> None:
     """``Sum``; without a type argument it is of integers."""
     assert_type(Sum(), Sum[int])
-    assert_type(ints.zero(), int)
-    assert_type(ints.add(0, 1), int)
-    assert_type(ints.merge(0, 1), int)
-    assert_type(ints.subtract(0, 1), int)
+    assert_type(ints.zero(), int | FloatSum)
+    assert_type(ints.add(0, 1), int | FloatSum)
+    assert_type(ints.merge(0, 1), int | FloatSum)
+    assert_type(ints.subtract(0, 1), int | FloatSum)
     assert_type(ints.extract(0), int)
     assert_type(ints.is_signed, bool)
     assert_type(ints.has_empty_result, bool)
-    assert_type(floats.zero(), float)
-    assert_type(floats.add(0.0, 1.0), float)
+    assert_type(floats.zero(), int | FloatSum)
+    assert_type(floats.add(0, 1.0), int | FloatSum)
+    assert_type(floats.extract(0), float)
 
 
 def counts(count: Count, value: object) -> None:

@@ -8,18 +8,29 @@ from flowalg_development.mutations.mutant import Replacement
 
 COMBINER_MUTANTS: Final = (
     Replacement(
-        "a sum adds retracted values", "Sum.subtract", "-_number(value, 'Sum')", "_number(value, 'Sum')"
+        "a sum adds retracted values",
+        "Sum.subtract",
+        "exact(_number(value, 'Sum'), -1)",
+        "exact(_number(value, 'Sum'))",
     ),
     Replacement(
-        "a sum overflows silently", "Sum.merge", "check_integer(total, 'a partial result of Sum')", "pass"
+        "a sum overflows silently",
+        "_total",
+        "check_integer(accumulator, f'the result of {combiner}')",
+        "accumulator",
     ),
     Replacement("a count keeps retracted values", "Count.subtract", "accumulator - 1", "accumulator"),
-    Replacement("a mean counts retracted values", "Mean.subtract", "-1", "1"),
+    Replacement(
+        "a mean counts retracted values",
+        "Mean.subtract",
+        "self.merge(accumulator, Total(-1, exact(_number(value, 'Mean'), -1)))",
+        "self.merge(accumulator, Total(1, exact(_number(value, 'Mean'), -1)))",
+    ),
     Replacement(
         "a mean of integers is rounded down",
         "Mean.extract",
-        "float(accumulator.total) / float(accumulator.count)",
-        "float(accumulator.total // accumulator.count)",
+        "float(_total(accumulator.total, 'the sum of a Mean')) / float(accumulator.count)",
+        "float(_total(accumulator.total, 'the sum of a Mean') // accumulator.count)",
     ),
     Replacement(
         "a maximum is a minimum",
@@ -48,8 +59,24 @@ COMBINER_MUTANTS: Final = (
     Replacement(
         "a variance adds the squares of retracted values",
         "_moments",
-        "weight * exact * exact",
-        "exact * exact",
+        "weight * number * number",
+        "number * number",
+    ),
+    Replacement(
+        "an infinity that was retracted stays",
+        "exact",
+        "FloatSum(weight, infinities=weight)",
+        "FloatSum(weight, infinities=1)",
+    ),
+    Replacement(
+        "a NaN that was retracted stays", "exact", "FloatSum(weight, nans=weight)", "FloatSum(weight, nans=1)"
+    ),
+    Replacement("NaN is not found when it is retracted", "same", "comparable(left) is not left", "False"),
+    Replacement(
+        "equal NaN are distinct in a set",
+        "ToSet.extract",
+        "{comparable(value): value for value in accumulator}",
+        "{value: value for value in accumulator}",
     ),
     Replacement(
         "TopN keeps the least values",
