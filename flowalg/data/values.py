@@ -47,6 +47,18 @@ def check_integer(value: int, where: str) -> int:
     )
 
 
+def check_text(value: str, where: str) -> str:
+    """Returns the text; raises ``ElementError`` for a lone surrogate, which UTF-8 cannot encode."""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as cause:
+            raise ElementError(
+                f"{where} must be text without lone surrogates, which UTF-8 cannot encode; got {format_value(value)}"
+            ) from cause
+    return value
+
+
 def conform(value: object, shape: Shape, where: str) -> object:
     """Returns the normal form of a value of the shape; raises ``ElementError``, naming the field, for other values."""
     match shape:
@@ -96,6 +108,8 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
         isinstance(value, shape.python) and shape not in (INTEGER, FLOAT, DAY)
     ):
         raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
+    if isinstance(value, str):
+        return check_text(value, where)
     if isinstance(value, int) and shape == INTEGER:
         return check_integer(value, where)
     if isinstance(value, datetime) and shape == TIMESTAMP:
@@ -134,6 +148,8 @@ def canonicalize(value: object, where: str) -> object:
     kind: type = type(value)
     if kind is int:
         return check_integer(value, where) if isinstance(value, int) else value
+    if isinstance(value, str) and kind is str:
+        return check_text(value, where)
     if kind in _PLAIN or isinstance(value, Enum):
         return value
     if isinstance(value, datetime):
@@ -202,7 +218,7 @@ def _differs(one: object, other: object) -> bool:
 _NAN: Final = "NaN", float
 """What stands for NaN in ``comparable``: equal to itself, and to no value of a pipeline."""
 
-_PLAIN: Final = (str, float, bool, type(None), bytes, date)
+_PLAIN: Final = (float, bool, type(None), bytes, date)
 
 
 def rebuild(value: object, changed: dict[str, object]) -> object:
@@ -220,32 +236,46 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
 def sort_key(value: object) -> tuple[object, ...]:
     """Returns the sort key of a value, with which panes of the same instant and window are ordered.
 
-    All values must have the same shape. ``None`` sorts first and NaN last. Records, tuples and lists sort
-    lexicographically, sets by their sorted items, and enums by name.
+    ``None`` sorts first and NaN last. Values of different kinds are ordered by the name of their kind; all numbers are
+    of one kind. Records, tuples and lists sort lexicographically, sets by their sorted items, and enums by name. Raises
+    ``ElementError`` for a value that has no order, such as a complex number.
     """
     if value is None:
         return (0,)
     if isinstance(value, float) and value != value:
         return (2,)
-    if isinstance(value, set | frozenset):
-        return (1, tuple(sorted(sort_key(item) for item in value)))
-    if isinstance(value, Mapping):
-        return (1, tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
-    if isinstance(value, Enum):
-        return (1, value.name)
-    if isinstance(value, tuple | list):
-        return (1, tuple(sort_key(item) for item in value))
     kind: type = type(value)
+    if kind in _ORDERED:
+        return (1, _ORDERED[kind], value)
+    if isinstance(value, set | frozenset):
+        return (1, "set", tuple(sorted(sort_key(item) for item in value)))
+    if isinstance(value, Mapping):
+        return (1, "mapping", tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
+    if isinstance(value, Enum):
+        return (1, kind.__name__, value.name)
+    if isinstance(value, tuple | list):
+        return (1, "sequence", tuple(sort_key(item) for item in value))
     if attrs.has(kind):
-        return (1, tuple(sort_key(getattr(value, field.name)) for field in attrs.fields(kind)))
-    return (1, value)
+        return (1, kind.__name__, tuple(sort_key(getattr(value, field.name)) for field in attrs.fields(kind)))
+    try:
+        value < value  # type: ignore[operator]  # noqa: B015  # raises if values of its type have no order
+    except TypeError as unordered:
+        raise ElementError(f"{format_value(value)} cannot be ordered among the keys and panes") from unordered
+    return (1, kind.__name__, value)
 
+
+_ORDERED: Final = {
+    **dict.fromkeys((bool, int, float, Decimal), "number"),
+    **{kind: kind.__name__ for kind in (str, bytes, datetime, date)},
+}
+"""The types of values that compare with each other, with the name of their kind."""
 
 __all__ = [
     "MAX_INTEGER",
     "MIN_INTEGER",
     "canonicalize",
     "check_integer",
+    "check_text",
     "comparable",
     "conform",
     "has_float",

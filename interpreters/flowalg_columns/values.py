@@ -200,8 +200,8 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
         values = [encode(value, shape) for value in values]
     try:
         return pa.array(values, arrow_type(shape))
-    except OverflowError:
-        # An integer exceeds 64 bits: conform raises an error that names it.
+    except (OverflowError, UnicodeEncodeError):
+        # An integer exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
         return pa.array([conform(value, shape, where) for value in values], arrow_type(shape))
 
 

@@ -111,6 +111,8 @@ class Grouping:
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
             key = _check_key(require_keyed(element.value, self.spec.label).key, self.spec.label)
+            if key not in self.windows:
+                sort_key(key)  # raises for a key without an order, in which panes are emitted
             for window in self._assign(element, key):
                 if self._is_closed(key, window, element.event_time):
                     self._drop(element, window, DropReason.CLOSED, time)
