@@ -264,9 +264,15 @@ def sort_key(value: object) -> tuple[object, ...]:
     return (1, kind.__name__, value)
 
 
-_ORDERED: Final = {
-    **dict.fromkeys((bool, int, float, Decimal), "number"),
-    **{kind: kind.__name__ for kind in (str, bytes, datetime, date)},
+_ORDERED: Final[Mapping[type, str]] = {
+    bool: "number",
+    int: "number",
+    float: "number",
+    Decimal: "number",
+    str: "str",
+    bytes: "bytes",
+    datetime: "datetime",
+    date: "date",
 }
 """The types of values that compare with each other, with the name of their kind."""
 
