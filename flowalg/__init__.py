@@ -54,16 +54,20 @@ from flowalg.serialization import from_json, to_json
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import (
+    EVERY_INSTANT,
     AfterDelay,
     AfterInactivity,
     Always,
     And,
+    Arrivals,
     AtCount,
     AtElement,
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -72,6 +76,7 @@ from flowalg.triggers.syntax import (
     RepeatUntil,
     SequenceOf,
     Trigger,
+    TriggerClocks,
 )
 from flowalg.watermarks import (
     BoundedOutOfOrderness,
@@ -112,6 +117,7 @@ from flowalg.windows.window_functions import (
 )
 
 __all__ = [
+    "EVERY_INSTANT",
     "FOREVER",
     "GLOBAL_WINDOW",
     "KV",
@@ -128,11 +134,13 @@ __all__ = [
     "AnyOf",
     "ApproximateDistinct",
     "ArgumentError",
+    "Arrivals",
     "AtCount",
     "AtElement",
     "AtMeasure",
     "AtPeriod",
     "AtSignal",
+    "AtValue",
     "AtWatermark",
     "BoundedOutOfOrderness",
     "CalendarDays",
@@ -146,6 +154,7 @@ __all__ = [
     "Combiner",
     "Count",
     "CustomPolicy",
+    "CustomTrigger",
     "CustomWindows",
     "Danger",
     "DocumentError",
@@ -210,6 +219,7 @@ __all__ = [
     "ToSet",
     "TopN",
     "Trigger",
+    "TriggerClocks",
     "UnboundSourceError",
     "UnsupportedError",
     "UserFunctionError",

@@ -34,7 +34,8 @@ FLOWALG: Final = {
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows WindowsByValue",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "
-    "AtSignal Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
+    "AtValue CustomTrigger EVERY_INSTANT TriggerClocks Arrivals AtSignal "
+    "Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
     "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
     "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "

@@ -48,7 +48,9 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     Or,
     OrFinally,
@@ -128,6 +130,8 @@ class Feature(Enum):
     AT_PERIOD = (Area.TRIGGERS, "`AtPeriod`")
     AFTER_DELAY = (Area.TRIGGERS, "`AfterDelay`")
     AFTER_INACTIVITY = (Area.TRIGGERS, "`AfterInactivity`")
+    AT_VALUE = (Area.TRIGGERS, "`AtValue`")
+    CUSTOM_TRIGGER = (Area.TRIGGERS, "`CustomTrigger`")
     AT_SIGNAL = (Area.TRIGGERS, "`AtSignal`")
     NEVER = (Area.TRIGGERS, "`Never`")
     ALWAYS = (Area.TRIGGERS, "`Always`")
@@ -355,6 +359,10 @@ def _of_trigger(trigger: Trigger) -> Iterator[Feature]:
             yield Feature.AFTER_DELAY
         case AfterInactivity():
             yield Feature.AFTER_INACTIVITY
+        case AtValue():
+            yield Feature.AT_VALUE
+        case CustomTrigger():
+            yield Feature.CUSTOM_TRIGGER
         case AtSignal():
             yield Feature.AT_SIGNAL
         case Never():

@@ -17,7 +17,9 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -107,6 +109,10 @@ def _condition(trigger: OnceTrigger) -> str:
             return f"{_describe_delay(delay)} since the first element"
         case AfterInactivity(gap=gap):
             return f"no element has arrived for {length_in_words(gap)}"
+        case AtValue(combiner=combiner, predicate=predicate):
+            return f"the {combiner.title} of the elements satisfies {describe_function(predicate)}"
+        case CustomTrigger(ready=ready):
+            return f"the summary satisfies {describe_function(ready)}"
         case AtSignal(name=name):
             return f"the signal {name!r} arrives"
         case Never():

@@ -12,6 +12,8 @@ from flowalg.triggers.syntax import (
     And,
     AtElement,
     AtMeasure,
+    AtValue,
+    CustomTrigger,
     OnceTrigger,
     Or,
     OrFinally,
@@ -20,7 +22,7 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 
-DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
+DataDrivenTrigger: TypeAlias = AtMeasure | AtElement | AtValue | CustomTrigger
 """Once-triggers that depend on the values of elements."""
 
 

@@ -6,18 +6,20 @@ once-triggers are once-triggers: they form a bounded distributive lattice from `
 may fire many times.
 
     Once    ::= AtWatermark | AtCount | AtPeriod | AfterDelay | AfterInactivity | AtMeasure | AtElement | AtSignal
-              | Never | Always | And(Once, ...) | Or(Once, ...)
+              | AtValue | CustomTrigger | Never | Always | And(Once, ...) | Or(Once, ...)
     Trigger ::= Once | SequenceOf(Trigger, ...) | Repeat(Trigger) | OrFinally(Trigger, Once)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from datetime import datetime, timedelta
+from enum import Enum, unique
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast, overload
 
 from attrs import field, frozen
 
+from flowalg.combiners.core import Aggregate, Combiner, require_combiner
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
 from flowalg.data.views import HasView
@@ -25,6 +27,9 @@ from flowalg.data.views import HasView
 # A trigger observes the values of the grouping that it governs, whose type is not known here.
 Predicate: TypeAlias = Callable[[Any], bool]
 Measure: TypeAlias = Callable[[Any], int]
+
+Summary = TypeVar("Summary")
+Out = TypeVar("Out")
 
 
 class _AnyTrigger(HasView):
@@ -171,6 +176,146 @@ class AtElement(_Once):
     def __attrs_post_init__(self) -> None:
         if not callable(self.predicate):
             raise ArgumentError("AtElement.predicate", self.predicate, "a function from a value to a bool")
+
+
+@frozen(init=False)
+class AtValue(_Once):
+    """Ready when ``predicate`` holds of the combined value of the elements observed: an estimate crosses its bound.
+
+    The predicate is evaluated once in each instant that brings elements of the window, on all of them together. Once it
+    has held, the trigger stays ready until it is reset. A retraction is subtracted if the combiner can subtract, and is
+    not an element otherwise (SEMANTICS section 6). The combiner must not depend on the order of values.
+
+    Example:
+
+    >>> describe(AtValue(Sum(), lambda total: total > 100).repeat())
+    'whenever the Sum of the elements satisfies <lambda>'
+    """
+
+    combiner: Combiner[Any, Any, Any]
+    predicate: Predicate
+
+    def __init__(self, combiner: Aggregate[Any, Out], predicate: Callable[[Out], bool]) -> None:
+        given = require_combiner("AtValue.combiner", combiner)
+        if given.is_ordered:
+            valid = "a combiner that does not depend on the order of values, which no instant has"
+            raise ArgumentError("AtValue.combiner", combiner, valid)
+        if not callable(predicate):
+            raise ArgumentError(
+                "AtValue.predicate", predicate, "a function from the combined value to a bool"
+            )
+        object.__setattr__(self, "combiner", given)
+        object.__setattr__(self, "predicate", predicate)
+
+
+@frozen
+class Arrivals:
+    """The processing times at which the first and the last element since a trigger was set have arrived."""
+
+    first: datetime
+    last: datetime
+
+
+@frozen
+class TriggerClocks:
+    """What the ``ready`` of a ``CustomTrigger`` can depend on besides its summary.
+
+    ``window_end`` is the end of the window; ``MAX_TIME`` for the global window.
+    """
+
+    processing_time: datetime
+    watermark: datetime
+    window_end: datetime
+    arrivals: Arrivals
+
+
+@unique
+class EveryInstant(Enum):
+    """The type of ``EVERY_INSTANT``."""
+
+    EVERY_INSTANT = "every instant"
+
+    def __repr__(self) -> str:
+        return "EVERY_INSTANT"
+
+
+EVERY_INSTANT: Final = EveryInstant.EVERY_INSTANT
+"""A ``CustomTrigger`` with this ``due`` is evaluated in every instant."""
+
+Due: TypeAlias = Callable[[Any, Arrivals], datetime | None] | EveryInstant
+
+
+@frozen(init=False)
+class CustomTrigger(_Once):
+    """A user-defined once-trigger: a summary of the elements observed, and a predicate of it.
+
+    Summaries are a commutative monoid: ``zero`` is the summary of no elements, ``add`` adds one value, ``merge`` merges
+    two. They must never be modified in place. ``flowalg_laws.check_trigger`` searches for a counterexample.
+
+    Without ``due``, ``ready(summary)`` depends on the summary alone. With ``due``, ``ready(summary, clocks)`` may
+    also depend on the clocks. ``due(summary, arrivals)`` returns the processing time, a timezone-aware datetime, before
+    which the trigger is not ready; ``None`` means not before the next element. From then on it is evaluated in every
+    instant; with ``EVERY_INSTANT`` always. A window that is not due costs nothing. Before the first element the trigger
+    is not ready. Retractions are not elements.
+
+    Example:
+
+    >>> def extend(longest: int, value: str) -> int:
+    ...     return max(longest, len(value))
+    >>> describe(CustomTrigger(zero=0, add=extend, merge=max, ready=lambda longest: longest > 80))
+    'when the summary satisfies <lambda>'
+    """
+
+    zero: object
+    add: Callable[[Any, Any], Any]
+    merge: Callable[[Any, Any], Any]
+    ready: Callable[..., bool]
+    due: Due | None = None
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self,
+            *,
+            zero: Summary,
+            add: Callable[[Summary, Any], Summary],
+            merge: Callable[[Summary, Summary], Summary],
+            ready: Callable[[Summary], bool],
+            due: None = None,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            zero: Summary,
+            add: Callable[[Summary, Any], Summary],
+            merge: Callable[[Summary, Summary], Summary],
+            ready: Callable[[Summary, TriggerClocks], bool],
+            due: Callable[[Summary, Arrivals], datetime | None] | EveryInstant,
+        ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        zero: object,
+        add: Callable[..., object],
+        merge: Callable[..., object],
+        ready: Callable[..., bool],
+        due: Callable[..., datetime | None] | EveryInstant | None = None,
+    ) -> None:
+        if isinstance(zero, list | dict | set | bytearray):
+            valid = "immutable, such as a number, a tuple, a frozenset or a frozen record"
+            raise ArgumentError("CustomTrigger.zero", zero, valid)
+        for name, f in (("add", add), ("merge", merge), ("ready", ready)):
+            if not callable(f):
+                raise ArgumentError(f"CustomTrigger.{name}", f, "a function")
+        if due is not None and not isinstance(due, EveryInstant) and not callable(due):
+            raise ArgumentError(
+                "CustomTrigger.due", due, "a function to a datetime or None, EVERY_INSTANT, or None"
+            )
+        for name, value in (("zero", zero), ("add", add), ("merge", merge), ("ready", ready), ("due", due)):
+            object.__setattr__(self, name, value)
 
 
 @frozen
@@ -368,6 +513,8 @@ OnceTrigger: TypeAlias = (
     | AtPeriod
     | AfterDelay
     | AfterInactivity
+    | AtValue
+    | CustomTrigger
     | AtSignal
     | Never
     | Always
@@ -419,16 +566,22 @@ DEFAULT_TRIGGER: Final = Repeat(AtWatermark())
 
 __all__ = [
     "DEFAULT_TRIGGER",
+    "EVERY_INSTANT",
     "AfterDelay",
     "AfterInactivity",
     "Always",
     "And",
+    "Arrivals",
     "AtCount",
     "AtElement",
     "AtMeasure",
     "AtPeriod",
     "AtSignal",
+    "AtValue",
     "AtWatermark",
+    "CustomTrigger",
+    "Due",
+    "EveryInstant",
     "Measure",
     "Never",
     "OnceTrigger",
@@ -439,5 +592,6 @@ __all__ = [
     "RepeatUntil",
     "SequenceOf",
     "Trigger",
+    "TriggerClocks",
     "require_trigger",
 ]

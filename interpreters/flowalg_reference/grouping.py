@@ -19,7 +19,7 @@ from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
-from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
+from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows
 from flowalg_reference.drops import DroppedElement, drop
@@ -27,6 +27,7 @@ from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.proto_windows import Arrival, regroup
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
+    TriggerSummary,
     fire,
     is_ready,
     next_deadline,
@@ -106,7 +107,7 @@ class Grouping:
     ) -> Iterator[KeyedWindow]:
         """Steps 1 to 3, key by key: assign windows, drop, merge, observe. Yields the windows that have changed."""
         data: tuple[DataDrivenTrigger, ...] = tuple(
-            leaf for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, AtMeasure | AtElement)
+            leaf for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, DataDrivenTrigger)
         )
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
@@ -130,9 +131,12 @@ class Grouping:
                         self._drop(element, assigned, DropReason.EXPIRED, time)
                     continue
                 state = self._replace_members(key, window, members, before)
+                bundle = TriggerSummary()
                 for element, assigned in joining:
                     arrival = self._arrival(data, element, assigned, time)
-                    state.observe(arrival.value, element.event_time, element.weight, arrival.summary)
+                    state.absorb(arrival.value, element.event_time, element.weight)
+                    bundle = bundle.merge(arrival.summary)
+                state.observe(self.spec, bundle)
                 yield KeyedWindow(window, key)
 
     def _arrival(
@@ -227,7 +231,7 @@ class Grouping:
                 for state in windows.values():
                     if state.is_vacant:
                         continue
-                    state.observe_signals(given)
+                    state.observe_signals(self.spec, given)
                     yield KeyedWindow(state.window, key)
 
     def _evaluate(self, keyed_window: KeyedWindow, before: EventTime, clocks: Clocks) -> Iterator[Element]:
@@ -291,13 +295,21 @@ class Grouping:
                 due.append(keyed_window)
         while self.event_timers and self.event_timers[0][0] <= clocks.watermark:
             due.append(heapq.heappop(self.event_timers)[2])
-        trigger = self.spec.strategy.trigger
-        if any(isinstance(leaf, AtWatermark) and leaf.percentile for leaf in leaves(trigger)):
+        if depends_on_every_instant(self.spec.strategy.trigger):
             due += [KeyedWindow(window, key) for key, windows in self.windows.items() for window in windows]
         return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
         self.drops.append(drop(element, window, reason, evolve(self.clocks, processing_time=time)))
+
+
+def depends_on_every_instant(trigger: Trigger) -> bool:
+    """Whether a trigger may become ready in any instant: at a percentile watermark, or by a user-defined predicate."""
+    return any(
+        (isinstance(leaf, AtWatermark) and leaf.percentile is not None)
+        or (isinstance(leaf, CustomTrigger) and leaf.due is not None)
+        for leaf in leaves(trigger)
+    )
 
 
 def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:
@@ -318,4 +330,4 @@ def _check_key(key: object, label: str) -> object:
     return key
 
 
-__all__ = ["Grouping", "KeyedWindow"]
+__all__ = ["Grouping", "KeyedWindow", "depends_on_every_instant"]

@@ -87,10 +87,13 @@ def regroup(
         state.next_index = indices.get(window, 0)
         state.proto_windows = dict(sorted(group.items()))
         state.merge_proto_windows(spec)
+        bundle = TriggerSummary()
         for arrival in joining[window]:
-            state.observe_change(arrival.summary)
+            bundle = bundle.merge(arrival.summary)
             if arrival.assigned in group:
                 group[arrival.assigned].observe(arrival.summary)
+        state.observe(spec, bundle)
+        state.changed = state.changed or bool(joining[window])
         after[window] = state
         if joining[window] or parts or len(members) > 1:
             result.changed.append(window)

@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.leaves import DataDrivenTrigger, measure_of, satisfies
+from flowalg.triggers.accumulation import (
+    Accumulated,
+    AccumulatingTrigger,
+    accumulate,
+    due_of,
+    holds,
+    is_custom_ready,
+    merge_accumulated,
+)
+from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
     AfterInactivity,
@@ -24,7 +33,9 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -50,13 +61,18 @@ class TriggerSummary:
     measures: Mapping[AtMeasure, int] = field(factory=dict)
     satisfied: frozenset[AtElement] = frozenset()
     signals: frozenset[str] = frozenset()
+    accumulated: Mapping[AccumulatingTrigger, Accumulated] = field(factory=dict)
 
     def merge(self, other: TriggerSummary) -> TriggerSummary:
         """The summary of the elements of both."""
         firsts = [each.first for each in (self, other) if each.first is not None]
         lasts = [each.last for each in (self, other) if each.last is not None]
-        leaves = {*self.measures, *other.measures}
-        measures = {leaf: self.measures.get(leaf, 0) + other.measures.get(leaf, 0) for leaf in leaves}
+        measured = {*self.measures, *other.measures}
+        measures = {leaf: self.measures.get(leaf, 0) + other.measures.get(leaf, 0) for leaf in measured}
+        both = self.accumulated.keys() & other.accumulated.keys()
+        merged = {
+            leaf: merge_accumulated(leaf, self.accumulated[leaf], other.accumulated[leaf]) for leaf in both
+        }
         return TriggerSummary(
             self.count + other.count,
             min(firsts, default=None),
@@ -64,14 +80,32 @@ class TriggerSummary:
             measures,
             self.satisfied | other.satisfied,
             self.signals | other.signals,
+            {**self.accumulated, **other.accumulated, **merged},
         )
 
 
 @frozen
 class OnceState:
-    """The state of a once-trigger that has not fired: the summary of the elements since it was set."""
+    """The state of a once-trigger that has not fired: the summary of the elements since it was set.
+
+    ``latched`` has the leaves whose predicate has held of the combined value after some instant.
+    """
 
     summary: TriggerSummary = TriggerSummary()
+    latched: frozenset[AtValue] = frozenset()
+
+    def observe(self, trigger: OnceTrigger, summary: TriggerSummary) -> OnceState:
+        """The state after the elements of an instant have been observed, all at once."""
+        known = self.summary.merge(summary)
+        held = (
+            leaf
+            for leaf in leaves(trigger)
+            if isinstance(leaf, AtValue)
+            and leaf not in self.latched
+            and leaf in summary.accumulated
+            and holds(leaf, known.accumulated[leaf])
+        )
+        return OnceState(known, self.latched.union(held))
 
 
 @frozen
@@ -110,13 +144,17 @@ def summarize(
 ) -> TriggerSummary:
     """The summary of one element, for a trigger with these data-driven leaves.
 
-    A retraction (weight -1) starts the clocks of delays, but does not count as an element.
+    A retraction (weight -1) starts the clocks of delays and is subtracted from combined values, but does not count as
+    an element.
     """
+    accumulating = [leaf for leaf in data if isinstance(leaf, AccumulatingTrigger)]
+    kept = {leaf: accumulate(leaf, value, weight) for leaf in accumulating}
+    accumulated = {leaf: each for leaf, each in kept.items() if each is not None}
     if weight < 0:
-        return TriggerSummary(first=time, last=time)
+        return TriggerSummary(first=time, last=time, accumulated=accumulated)
     measures = {leaf: measure_of(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
     satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and satisfies(leaf, value))
-    return TriggerSummary(1, time, time, measures, satisfied)
+    return TriggerSummary(1, time, time, measures, satisfied, accumulated=accumulated)
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
@@ -132,18 +170,19 @@ def initial_state(trigger: Trigger) -> TriggerState:
             return OnceState()
 
 
-def observe(state: TriggerState, summary: TriggerSummary) -> TriggerState:
-    """The state after elements have been observed. Only active parts of the trigger observe."""
-    match state:
-        case OnceState(summary=before):
-            return OnceState(before.merge(summary))
-        case SequenceState(state=inner) | RepeatState(state=inner):
-            return evolve(state, state=observe(inner, summary))
-        case OrFinallyState(state=inner, until=limit):
-            return OrFinallyState(observe(inner, summary), OnceState(limit.summary.merge(summary)))
-        case Finished():
+def observe(trigger: Trigger, state: TriggerState, summary: TriggerSummary) -> TriggerState:
+    """The state after the elements of an instant have been observed. Only active parts of the trigger observe."""
+    match trigger, state:
+        case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
+            return SequenceState(active, observe(parts[active], inner, summary))
+        case Repeat(trigger=repeated), RepeatState(state=inner):
+            return RepeatState(observe(repeated, inner, summary))
+        case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
+            return OrFinallyState(observe(main, inner, summary), limit.observe(until, summary))
+        case _, OnceState() if isinstance(trigger, OnceTrigger):
+            return state.observe(trigger, summary)
+        case _:
             return state
-    assert_never(state)
 
 
 def is_ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> bool:
@@ -154,15 +193,16 @@ def is_ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Cloc
         case Repeat(trigger=repeated), RepeatState(state=inner):
             return is_ready(repeated, inner, window, clocks)
         case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
-            return is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)
-        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
-            return is_satisfied(trigger, summary, window, clocks)
+            return is_satisfied(until, limit, window, clocks) or is_ready(main, inner, window, clocks)
+        case _, OnceState() if isinstance(trigger, OnceTrigger):
+            return is_satisfied(trigger, state, window, clocks)
         case _:
             return False
 
 
-def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> bool:
+def is_satisfied(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> bool:
     """Evaluate the predicate of a once-trigger."""
+    summary = state.summary
     match trigger:
         case AtWatermark(percentile=percentile):
             return clocks.percentile(percentile) >= window.end
@@ -175,6 +215,10 @@ def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, 
         case AtPeriod() | AfterDelay() | AfterInactivity():
             deadline = deadline_of(trigger, summary)
             return deadline is not None and clocks.processing_time >= deadline
+        case AtValue():
+            return trigger in state.latched
+        case CustomTrigger():
+            return _is_custom_ready(trigger, summary, window, clocks)
         case AtSignal(name=name):
             return name in summary.signals
         case Never():
@@ -182,10 +226,33 @@ def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, 
         case Always():
             return True
         case And(triggers=parts):
-            return all(is_satisfied(part, summary, window, clocks) for part in parts)
+            return all(is_satisfied(part, state, window, clocks) for part in parts)
         case Or(triggers=parts):
-            return any(is_satisfied(part, summary, window, clocks) for part in parts)
+            return any(is_satisfied(part, state, window, clocks) for part in parts)
     assert_never(trigger)
+
+
+def _is_custom_ready(trigger: CustomTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> bool:
+    due = due_time(trigger, summary)
+    if due is None or clocks.processing_time < due or summary.first is None or summary.last is None:
+        return False
+    return is_custom_ready(
+        trigger,
+        summary.accumulated[trigger],
+        summary.first,
+        summary.last,
+        clocks.processing_time,
+        clocks.watermark,
+        window.end,
+    )
+
+
+def due_time(trigger: CustomTrigger, summary: TriggerSummary) -> ProcessingTime | None:
+    """The processing time before which a user-defined trigger is not ready; ``None`` if it needs another element."""
+    observed = summary.accumulated.get(trigger)
+    if observed is None or summary.first is None or summary.last is None:
+        return None
+    return due_of(trigger, observed, summary.first, summary.last)
 
 
 def deadline_of(
@@ -209,7 +276,7 @@ def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) 
             after = fire(repeated, inner, window, clocks)
             return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)
         case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
-            if is_satisfied(until, limit.summary, window, clocks):
+            if is_satisfied(until, limit, window, clocks):
                 return Finished()
             after = fire(main, inner, window, clocks)
             return Finished() if isinstance(after, Finished) else OrFinallyState(after, limit)
@@ -233,28 +300,36 @@ def next_deadline(
         case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
             at_limit = next_deadline(until, limit, window, clocks)
             return _soonest((at_limit, next_deadline(main, inner, window, clocks)))
-        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
-            point = _satisfied_from(trigger, summary, window, clocks)
+        case _, OnceState() if isinstance(trigger, OnceTrigger):
+            point = _satisfied_from(trigger, state, window, clocks)
             return point if point is not None and point > clocks.processing_time else None
         case _:
             return None
 
 
 def _satisfied_from(
-    trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks
+    trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks
 ) -> ProcessingTime | None:
     """The processing time from which the predicate of a once-trigger holds, as far as processing time decides it."""
     match trigger:
         case AtPeriod() | AfterDelay() | AfterInactivity():
-            return deadline_of(trigger, summary)
+            return deadline_of(trigger, state.summary)
+        case CustomTrigger() if is_waiting(trigger, state.summary, clocks):
+            return due_time(trigger, state.summary)
         case And(triggers=parts):
-            points = [_satisfied_from(part, summary, window, clocks) for part in parts]
+            points = [_satisfied_from(part, state, window, clocks) for part in parts]
             known = [point for point in points if point is not None]
             return max(known) if len(known) == len(points) else None
         case Or(triggers=parts):
-            return _soonest(_satisfied_from(part, summary, window, clocks) for part in parts)
+            return _soonest(_satisfied_from(part, state, window, clocks) for part in parts)
         case _:
-            return clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None
+            return clocks.processing_time if is_satisfied(trigger, state, window, clocks) else None
+
+
+def is_waiting(trigger: CustomTrigger, summary: TriggerSummary, clocks: Clocks) -> bool:
+    """Whether a user-defined trigger waits for the time at which it is due."""
+    due = due_time(trigger, summary)
+    return due is not None and due > clocks.processing_time
 
 
 def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
@@ -270,6 +345,7 @@ __all__ = [
     "TriggerState",
     "TriggerSummary",
     "deadline_of",
+    "due_time",
     "fire",
     "initial_state",
     "is_ready",

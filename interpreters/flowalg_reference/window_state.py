@@ -98,16 +98,18 @@ class ProtoWindow:
 class WindowState:
     """The state of a window.
 
-    ``pending`` summarizes the elements since the last pane, and ``changed`` says whether there were any. ``next_index``
-    is the index of the next pane. ``current_panes`` are the panes to retract before the next one, under ``RETRACTING``.
-    Where merged windows come apart, ``proto_windows`` has what the contents consist of, by assigned window; it is
-    ``None`` elsewhere.
+    ``pending`` summarizes the elements since the last pane, and ``changed`` says whether there were any. After a merge
+    the trigger starts again: it observes what is ``unobserved`` together with the elements of the instant.
+    ``next_index`` is the index of the next pane. ``current_panes`` are the panes to retract before the next one, under
+    ``RETRACTING``. Where merged windows come apart, ``proto_windows`` has what the contents consist of, by assigned
+    window; it is ``None`` elsewhere.
     """
 
     window: Window
     contents: Contents
     trigger: TriggerState
     pending: TriggerSummary = field(factory=TriggerSummary)
+    unobserved: TriggerSummary = field(factory=TriggerSummary)
     changed: bool = False
     next_index: int = 0
     current_panes: list[CurrentPane] = field(factory=list)
@@ -145,23 +147,24 @@ class WindowState:
             self.contents.merge(proto.contents)
 
     def restart_trigger(self, spec: GroupingSpec) -> None:
-        """Step 2: the trigger starts again, and observes the unemitted elements as one bundle."""
-        self.trigger = observe(initial_state(spec.strategy.trigger), self.pending)
+        """Step 2: the trigger starts again, and has yet to observe the unemitted elements."""
+        self.trigger, self.unobserved = initial_state(spec.strategy.trigger), self.pending
 
-    def observe(self, value: object, time: EventTime, weight: int, summary: TriggerSummary) -> None:
-        """Step 3: the contents absorb an element, and the trigger observes it."""
+    def absorb(self, value: object, time: EventTime, weight: int) -> None:
+        """Step 3: the contents absorb an element."""
         self.contents.absorb(value, time, weight)
-        self.observe_change(summary)
-
-    def observe_change(self, summary: TriggerSummary) -> None:
-        """Step 3: the trigger observes an element that the contents have absorbed."""
-        self.trigger = observe(self.trigger, summary)
-        self.pending = self.pending.merge(summary)
         self.changed = True
 
-    def observe_signals(self, signals: frozenset[str]) -> None:
+    def observe(self, spec: GroupingSpec, summary: TriggerSummary) -> None:
+        """Step 3: the trigger observes all elements of an instant, as one bundle."""
+        bundle = self.unobserved.merge(summary)
+        self.trigger = observe(spec.strategy.trigger, self.trigger, bundle)
+        self.pending = self.pending.merge(summary)
+        self.unobserved = TriggerSummary()
+
+    def observe_signals(self, spec: GroupingSpec, signals: frozenset[str]) -> None:
         """Step 3: the trigger observes the signals of an instant."""
-        self.trigger = observe(self.trigger, TriggerSummary(signals=signals))
+        self.trigger = observe(spec.strategy.trigger, self.trigger, TriggerSummary(signals=signals))
 
     def evaluate(
         self, key: object, spec: GroupingSpec, before: EventTime, clocks: Clocks

@@ -1,16 +1,17 @@
 """Laws of the algebra as values, strategies that generate their inputs, and checks for user-defined parts.
 
 A law is a named function that returns the two sides of an equation; it depends on no test framework. ``check_law``
-tests a law on generated values. ``check_combiner``, ``check_window_fn`` and ``check_watermark_policy`` test all laws
-of a user-defined part in one call. ``check_interpreter`` runs the conformance suite for interpreters;
-``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a timeline on which two triggers
-differ, and draws it.
+tests a law on generated values. ``check_combiner``, ``check_window_fn``, ``check_trigger`` and
+``check_watermark_policy`` test all laws of a user-defined part in one call. ``check_interpreter`` runs the conformance
+suite for interpreters; ``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a timeline on
+which two triggers differ, and draws it.
 """
 
 from flowalg_laws.catalogue import CATALOGUE
 from flowalg_laws.checks.check import (
     check_combiner,
     check_law,
+    check_trigger,
     check_watermark_policy,
     check_window_fn,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "check_combiner",
     "check_interpreter",
     "check_law",
+    "check_trigger",
     "check_watermark_policy",
     "check_window_fn",
     "combiners",

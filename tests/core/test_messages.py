@@ -122,6 +122,34 @@ TRIGGERS: Final[list[tuple[str, str]]] = [
         "ArgumentError: AfterInactivity.gap must be a positive timedelta, such as timedelta(minutes=1); "
         "got datetime.timedelta(0) (timedelta)",
     ),
+    (
+        "AtValue(3, bool)",
+        "ArgumentError: AtValue.combiner must be a combiner, such as Sum(), Count() or "
+        "Mean.of(lambda v: v.points); got 3 (int)",
+    ),
+    (
+        "AtValue(ToList(), bool)",
+        "ArgumentError: AtValue.combiner must be a combiner that does not depend on the order of values, which no "
+        "instant has; got ToList() (ToList)",
+    ),
+    (
+        "AtValue(Sum(), 3)",
+        "ArgumentError: AtValue.predicate must be a function from the combined value to a bool; got 3 (int)",
+    ),
+    (
+        "CustomTrigger(zero=[], add=max, merge=max, ready=bool)",
+        "ArgumentError: CustomTrigger.zero must be immutable, such as a number, a tuple, a frozenset or a frozen "
+        "record; got [] (list)",
+    ),
+    (
+        "CustomTrigger(zero=0, add=max, merge=3, ready=bool)",
+        "ArgumentError: CustomTrigger.merge must be a function; got 3 (int)",
+    ),
+    (
+        "CustomTrigger(zero=0, add=max, merge=max, ready=bool, due=3)",
+        "ArgumentError: CustomTrigger.due must be a function to a datetime or None, EVERY_INSTANT, or None; "
+        "got 3 (int)",
+    ),
     ("AfterDelay(3)", "ArgumentError: AfterDelay.delay must be a timedelta of zero or more; got 3 (int)"),
     ("AtSignal('')", "ArgumentError: AtSignal.name must be a non-empty str; got '' (str)"),
     ("AtSignal(3)", "ArgumentError: AtSignal.name must be a non-empty str; got 3 (int)"),

@@ -43,6 +43,7 @@ from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
 
 from flowalg import (
+    EVERY_INSTANT,
     FOREVER,
     KV,
     Accumulation,
@@ -60,6 +61,7 @@ from flowalg import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
     BoundedOutOfOrderness,
     CalendarDays,
@@ -69,6 +71,7 @@ from flowalg import (
     Combiner,
     Count,
     CustomPolicy,
+    CustomTrigger,
     CustomWindows,
     DocumentError,
     EventTime,
@@ -408,6 +411,10 @@ EXAMPLES: list[Writable] = [
     AtElement(str.isupper),
     AtMeasure(magnitude, 7),
     AtPeriod(MINUTE, timedelta(seconds=5)),
+    AtValue(Sum(), positive) & AtValue(Mean.of(magnitude), AtMost(3)),
+    CustomTrigger(zero=0, add=total, merge=total, ready=positive),
+    CustomTrigger(zero=(0, "a"), add=total, merge=total, ready=total, due=EVERY_INSTANT),
+    CustomTrigger(zero=None, add=total, merge=total, ready=total, due=total),  # type: ignore[arg-type]  # not called
     AtSignal('grüße "x" \\ \n \U0001f600'),
     Never() | AtCount(1),
     Repeat(AtCount(2)).until(AtWatermark()) >> Repeat(AtCount(1)),
@@ -803,7 +810,8 @@ PIPELINE = to_json(VALUES)
         (
             VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
             "value.triggers[1] must be one of AtWatermark, AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, "
-            "AfterInactivity, AtSignal, Never, Always, And, Or; got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
+            "AfterInactivity, AtValue, CustomTrigger, AtSignal, Never, Always, And, Or; "
+            "got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
         ),
         (
             VALUE % '{"Or": {"triggers": []}}',

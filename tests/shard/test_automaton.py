@@ -16,8 +16,9 @@ from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies import triggers
 from flowalg_laws.strategies.times import event_times
 from flowalg_reference import trigger_state as reference
-from flowalg_shard.step.automaton import CLOSED, FIRES, Automaton
-from flowalg_shard.step.trigger_summary import evaluate_leaf
+from flowalg_shard.triggers.accumulators import merge_lists
+from flowalg_shard.triggers.automaton import CLOSED, FIRES, Automaton
+from flowalg_shard.triggers.summary import evaluate_leaf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,9 +100,15 @@ def summaries(automaton: Automaton, instant: TriggerInstant) -> pl.DataFrame:
             row = {NEW + "count": len(bundle.values), NEW + "first": now, NEW + "last": now}
             for name, leaf in automaton.summary.data:
                 observed = [evaluate_leaf(leaf, value) for value in bundle.values]
-                row[NEW + name] = (
-                    any(observed) if isinstance(leaf, AtElement) else min(sum(observed), leaf.amount)
-                )
+                match leaf:
+                    case AtElement():
+                        row[NEW + name] = any(observed)
+                    case AtMeasure():
+                        row[NEW + name] = min(sum(filter(None, observed)), leaf.amount)  # type: ignore[arg-type]  # ints
+                    case _:
+                        retracted = [evaluate_leaf(leaf, 1, -1)] * bundle.retractions
+                        lists = pl.Series([[*observed, *retracted]], dtype=pl.List(pl.Binary()))
+                        row[NEW + name] = merge_lists(leaf, lists)[0]
         rows.append(row)
     schema = automaton.summary.of_elements.columns(NEW)
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
@@ -122,14 +129,14 @@ def run_automaton(
         observed = summaries(automaton, instant)
         if observed.width:
             table = pl.concat([table, observed], how="horizontal").with_columns(**automaton.observe(NEW))
+            table = automaton.accumulate(table, NEW)
+            table = automaton.evaluate_accumulators(table, lambda name: pl.col(NEW + name).is_not_null())
             table = table.drop(observed.columns)
         table = table.with_columns(**automaton.observe_signals(instant.clocks.signals))
         table = automaton.evaluate(table, END, instant.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
-        deadline = automaton.next_deadline(END, instant.clocks)
-        due: list[int | None] = [None] * WINDOWS
-        if deadline is not None:
-            due = table.select(deadline=deadline)["deadline"].to_list()
+        deadline = automaton.next_deadline(table, END, instant.clocks)
+        due: list[int | None] = [None] * WINDOWS if deadline is None else deadline.to_list()
         outcomes.append((table[FIRES].to_list(), closed, due))
         table = table.drop(FIRES)
         assert set(table.columns) == {END, *automaton.columns}
@@ -141,7 +148,7 @@ def run_reference(
 ) -> list[Outcome]:
     """Returns the firings, finished triggers and deadlines of the reference, instant by instant."""
     data: tuple[DataDrivenTrigger, ...] = tuple(
-        leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
+        leaf for leaf in leaves(trigger) if isinstance(leaf, DataDrivenTrigger)
     )
     states = [reference.initial_state(trigger) for _ in ends_of_windows]
     outcomes: list[Outcome] = []
@@ -151,11 +158,12 @@ def run_reference(
         clocks = ReferenceClocks(now, instant.clocks.watermark, instant.clocks.percentiles)
         for number, (end, bundle) in enumerate(zip(ends_of_windows, instant.bundles, strict=True)):
             state, window = states[number], Window(MIN_TIME, end)
+            observed = reference.TriggerSummary(signals=instant.clocks.signals)
             for value in bundle.values:
-                state = reference.observe(state, reference.summarize(data, value, 1, now))
+                observed = observed.merge(reference.summarize(data, value, 1, now))
             for _ in range(bundle.retractions):
-                state = reference.observe(state, reference.summarize(data, None, -1, now))
-            state = reference.observe(state, reference.TriggerSummary(signals=instant.clocks.signals))
+                observed = observed.merge(reference.summarize(data, 1, -1, now))
+            state = reference.observe(trigger, state, observed)
             ready = reference.is_ready(trigger, state, window, clocks)
             if ready:
                 state = reference.fire(trigger, state, window, clocks)

@@ -45,7 +45,7 @@ from flowalg_laws.strategies.pipelines import (
 from flowalg_laws.strategies.times import durations
 from flowalg_polars import Cluster, PolarsStreaming
 from flowalg_reference import Reference
-from flowalg_shard.step.trigger_summary import SummaryColumns
+from flowalg_shard.triggers.summary import SummaryColumns
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 

@@ -16,16 +16,15 @@ from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage, aggregate_columns
 from flowalg_shard.step.stage import runs_in_columns
-from flowalg_shard.step.trigger_summary import evaluate_leaf
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import KEEP, NEW, VALUE, WEIGHT
+from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import UnsupportedError, errors_of
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
-from flowalg.triggers.syntax import AtMeasure
 from flowalg.windows.window_functions import GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import require_pairs
 from flowalg_polars.columns import columns_of
@@ -190,16 +189,15 @@ def _with_python_columns(stage: Stage, elements: Elements, rows: pl.DataFrame) -
     """Returns the rows with the windows that Python assigns, and the observations of data-driven triggers."""
     if stage.preassigned:
         rows = _assign_windows(stage, elements, rows)
-    for name, leaf in stage.automaton.summary.data:
-        kind = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
-        values = _values(elements, rows)
-        signs = rows.with_columns(weight_of(elements.meta))[WEIGHT].to_list()
+    data = stage.automaton.summary.data
+    if not data:
+        return rows
+    values = _values(elements, rows)
+    signs = rows.with_columns(weight_of(elements.meta))[WEIGHT].to_list()
+    for name, leaf in data:
         with errors_of(stage.label):
-            observed = [
-                evaluate_leaf(leaf, value) if sign > 0 else None
-                for value, sign in zip(values, signs, strict=True)
-            ]
-        rows = rows.with_columns(pl.Series(NEW + name, observed, kind))
+            observed = [evaluate_leaf(leaf, value, sign) for value, sign in zip(values, signs, strict=True)]
+        rows = rows.with_columns(pl.Series(NEW + name, observed, type_of(leaf)))
     return rows
 
 

@@ -7,6 +7,8 @@ from typing import assert_never
 
 from attrs import frozen
 
+from flowalg.combiners.subtraction import is_signed
+from flowalg.data.errors import format_value
 from flowalg.elementwise.functions import describe_function
 from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
@@ -19,7 +21,9 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -36,6 +40,7 @@ from flowalg_reference.trigger_state import (
     SequenceState,
     TriggerState,
     TriggerSummary,
+    due_time,
     is_satisfied,
 )
 
@@ -89,9 +94,9 @@ def awaited_conditions(
             yield from awaited_conditions(repeated, inner, window, clocks, (*path, "repeated"))
         case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
             yield from awaited_conditions(main, inner, window, clocks, path)
-            yield AwaitedCondition((*path, "until"), evaluate_condition(until, limit.summary, window, clocks))
-        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
-            yield AwaitedCondition(path, evaluate_condition(trigger, summary, window, clocks))
+            yield AwaitedCondition((*path, "until"), evaluate_condition(until, limit, window, clocks))
+        case _, OnceState() if isinstance(trigger, OnceTrigger):
+            yield AwaitedCondition(path, evaluate_condition(trigger, state, window, clocks))
         case _:
             return
 
@@ -103,22 +108,21 @@ def format_conditions(conditions: Iterable[AwaitedCondition]) -> Iterator[str]:
             yield f"  {line}"
 
 
-def evaluate_condition(
-    trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks
-) -> Condition:
-    """The condition of a once-trigger, for a summary of elements and the clocks."""
+def evaluate_condition(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> Condition:
+    """The condition of a once-trigger, for its state and the clocks."""
     parts: tuple[Condition, ...] = ()
     if isinstance(trigger, And | Or):
-        parts = tuple(evaluate_condition(part, summary, window, clocks) for part in trigger.triggers)
+        parts = tuple(evaluate_condition(part, state, window, clocks) for part in trigger.triggers)
     return Condition(
         trigger,
-        is_satisfied(trigger, summary, window, clocks),
-        _progress(trigger, summary, window, clocks),
+        is_satisfied(trigger, state, window, clocks),
+        _progress(trigger, state, window, clocks),
         parts,
     )
 
 
-def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> str:
+def _progress(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> str:
+    summary = state.summary
     match trigger:
         case AtWatermark(percentile=percentile):
             name = "the watermark" if percentile is None else f"the {percentile:.4g} watermark"
@@ -145,6 +149,10 @@ def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clo
             return (
                 f"due at {due} (the last element arrived at {summary.last}): it is {clocks.processing_time}"
             )
+        case AtValue(combiner=combiner, predicate=predicate):
+            return f"{combiner.title} satisfies {describe_function(predicate)}: {_combined_value(trigger, state)}"
+        case CustomTrigger(ready=ready):
+            return f"{describe_function(ready)} holds of the summary: {_custom_progress(trigger, summary, clocks)}"
         case AtSignal(name=name):
             return f"the signal {name!r}: {'given' if name in summary.signals else 'not given'}"
         case Never():
@@ -156,6 +164,30 @@ def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clo
         case Or():
             return "any of"
     assert_never(trigger)
+
+
+def _combined_value(trigger: AtValue, state: OnceState) -> str:
+    observed = state.summary.accumulated.get(trigger)
+    if observed is None:
+        return "nothing has arrived"
+    if observed.size <= 0 and not is_signed(trigger.combiner):
+        return "everything has been retracted"
+    value = f"it is {format_value(trigger.combiner.extract(observed.accumulator))}"
+    return f"it has, and {value}" if trigger in state.latched else value
+
+
+def _custom_progress(trigger: CustomTrigger, summary: TriggerSummary, clocks: Clocks) -> str:
+    observed = summary.accumulated.get(trigger)
+    if observed is None:
+        return "nothing has arrived"
+    value, due = f"it is {format_value(observed.accumulator)}", due_time(trigger, summary)
+    if due is None:
+        return f"{value}, and not due before the next element"
+    return (
+        f"{value}, and due at {due}: it is {clocks.processing_time}"
+        if due > clocks.processing_time
+        else value
+    )
 
 
 __all__ = ["AwaitedCondition", "Condition", "awaited_conditions", "evaluate_condition", "format_conditions"]

@@ -11,16 +11,16 @@ from functools import cached_property
 from attrs import define, field, frozen
 
 from flowalg.analysis.capabilities import Mode
-from flowalg.data.time import Micros, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, Micros, ProcessingTime
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.runs.elements import pane_of
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.panes import Pane
 from flowalg.triggers.leaves import leaves
-from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, AtWatermark, OnceTrigger, Trigger
+from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, CustomTrigger, OnceTrigger, Trigger
 from flowalg_reference.debugging.history import History, SelectedInstants, TimelineHistory
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
-from flowalg_reference.grouping import Grouping
+from flowalg_reference.grouping import Grouping, depends_on_every_instant
 from flowalg_reference.operators import Operator, Operators
 from flowalg_reference.trace import Evaluation
 
@@ -106,6 +106,8 @@ def _delays(leaf: OnceTrigger) -> Iterator[Micros]:
             yield leaf.delay_micros
         case AfterInactivity():
             yield leaf.gap_micros
+        case CustomTrigger(due=due) if callable(due):
+            yield MAX_TIME - MIN_TIME
         case AtPeriod(period=period):
             yield period // timedelta(microseconds=1)
         case _:
@@ -206,8 +208,7 @@ class _Replay:
         Raises ``NotSeparableError`` if the next instant may be a deadline of another key.
         """
         trigger = grouping.spec.strategy.trigger
-        percentiles = any(isinstance(leaf, AtWatermark) and leaf.percentile for leaf in leaves(trigger))
-        if not grouping.ready_again and not (percentiles and grouping.windows):
+        if not grouping.ready_again and not (depends_on_every_instant(trigger) and grouping.windows):
             return False
         if self.mode is Mode.CONTINUOUS and longest_delay(trigger) is not None:
             raise NotSeparableError

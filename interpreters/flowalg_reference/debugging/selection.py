@@ -32,9 +32,10 @@ class Selection:
       sources, which the selection leaves as they are (``separable_grouping``);
     - all elements of these windows are selected. With merging windows these are all elements of the key, otherwise
       those whose event time is in the window;
-    - no window is ready again as soon as it has fired, and the trigger has no percentile watermark, if the trigger has
-      deadlines and the engine is continuous. Such a window is evaluated in every instant, and a deadline of any key is
-      an instant (SEMANTICS section 4). The replay raises ``NotSeparableError`` when it finds one.
+    - no window is ready again as soon as it has fired, and no part of the trigger depends on every instant (a
+      percentile watermark, a user-defined trigger that depends on the clocks), if the trigger has deadlines and the
+      engine is continuous. Such a window is evaluated in every instant, and a deadline of any key is an instant
+      (SEMANTICS section 4). The replay raises ``NotSeparableError`` when it finds one.
     """
 
     keys: frozenset[object] | None = None

@@ -12,12 +12,12 @@ import polars as pl
 
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.clocks import Clocks
-from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import CHANGED, END
+from flowalg_shard.triggers.automaton import FIRES
 
 NEXT_WATERMARK: Final = "__next_watermark"
 NEXT_TIME: Final = "__next_time"
@@ -38,7 +38,10 @@ def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFram
     changes = again[FIRES] & table[CHANGED]
     for each in moved:
         changes |= again[FIRES] & each
-    deadline = automaton.next_deadline(END, clocks)
+    restless = automaton.is_restless(clocks)
+    if restless is not None:
+        changes |= table.select(restless=restless)["restless"]
+    deadline = automaton.next_deadline(table, END, clocks)
     due = pl.lit(NEVER, pl.Int64()) if deadline is None else deadline.fill_null(NEVER)
     next_watermark = (
         pl.when(changes, ~is_vacant() if stage.unmerges else True)

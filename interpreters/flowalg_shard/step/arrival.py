@@ -11,7 +11,6 @@ from attrs import frozen
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window_functions import MergingWindowFn
-from flowalg_shard.step.automaton import CLOSED
 from flowalg_shard.step.bundle import aggregate_summary, keeps_event_times
 from flowalg_shard.step.islands import merge_islands, merges_islands
 from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merge_windows
@@ -21,6 +20,7 @@ from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import CHANGED, COUNT, END, HAS_CURRENT, PANES, POINT, RESTARTS, START
 from flowalg_shard.tables.joins import anti_join, semi_join
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.triggers.automaton import CLOSED
 
 _FEW: Final = 4
 """The windows for each row of the bundle up to which combining all windows is faster than a lookup."""

@@ -10,7 +10,6 @@ from flowalg_shard.step.column_contents import LARGE, ColumnContents
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.islands import merges_islands
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
 from flowalg_shard.step.window_assignment import assign_windows, end_of_fixed, has_bounds, window_bounds
 from flowalg_shard.tables.columns import (
     COUNT,
@@ -24,6 +23,7 @@ from flowalg_shard.tables.columns import (
     START,
     WEIGHT,
 )
+from flowalg_shard.triggers.summary import COUNT as SUMMARY_COUNT
 
 
 def precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool = False) -> pl.DataFrame:
@@ -69,12 +69,16 @@ def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFram
         # One query of Polars' streaming engine, which assigns windows and groups without tables in between.
         implied = _implied(stage, elements)
         identity = [name for name in window_key if name not in implied]
-        combined = contents.precombine(assigned.drop(list(implied)), identity, counted)
+        combined = summary.merge_groups(
+            contents.precombine(assigned.drop(list(implied)), identity, counted), NEW
+        )
         return combined.select(
             *(implied.get(name, pl.col(name)).alias(name) for name in window_key), pl.exclude(window_key)
         )
     table = assigned.collect()
-    return contents.precombine(table, window_key, counted) if table.height else pl.DataFrame()
+    if table.is_empty():
+        return pl.DataFrame()
+    return summary.merge_groups(contents.precombine(table, window_key, counted), NEW)
 
 
 def _implied(stage: Stage, elements: pl.DataFrame) -> dict[str, pl.Expr]:

@@ -30,6 +30,7 @@ def merges_islands(stage: Stage) -> bool:
         and stage.combiner is None
         and not stage.retractions
         and not stage.automaton.finishes
+        and not stage.automaton.accumulates
     )
 
 

@@ -10,7 +10,6 @@ from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
-from flowalg_shard.step.automaton import CLOSED, FIRES
 from flowalg_shard.step.contents import Contents
 from flowalg_shard.step.proto_windows import discard
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
@@ -32,6 +31,7 @@ from flowalg_shard.tables.columns import (
     START,
     TIMING,
 )
+from flowalg_shard.triggers.automaton import CLOSED, FIRES
 
 EMITS: Final = "__emits"
 EMITS_VALUE: Final = "__emits_value"

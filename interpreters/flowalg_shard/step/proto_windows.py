@@ -186,6 +186,7 @@ def _absorb(
             *summary.aggregate(NEW),
         ],
     )
+    absorbed = summary.merge_groups(summary.merge_groups(absorbed, OBSERVED), NEW)
     if held.is_empty():
         return absorbed
     others = anti_join(held, arriving, window_key).with_columns(pl.lit(False).alias(_ARRIVED))
@@ -203,6 +204,8 @@ def _arriving(stage: Stage, contents: Contents, held: pl.DataFrame, touched: pl.
         PENDING + name.removeprefix(OBSERVED): pl.when(_PARTS).then(pl.col(name))
         for name in summary.columns(OBSERVED)
     }
+    after = summary.merge_accumulators(protos, OBSERVED, NEW)
+    accumulated = [pl.lit(after[OBSERVED + name]) for name, _ in summary.accumulating]
     proto = [
         pl.col(START).alias(PROTO_START),
         pl.col(END).alias(PROTO_END),
@@ -210,6 +213,7 @@ def _arriving(stage: Stage, contents: Contents, held: pl.DataFrame, touched: pl.
         MULTIPLICITY,
         (pl.col(_ARRIVED) | pl.col(CHANGED)).alias(CHANGED),
         *(expr.alias(name) for name, expr in summary.merge(OBSERVED, NEW).items()),
+        *accumulated,
     ]
     return protos.select(
         *stage.keys,

@@ -13,8 +13,8 @@ from flowalg.data.shapes import FLOAT, INTEGER, Shape
 from flowalg.data.time import EventTime
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import MergingWindowFn, as_merging
-from flowalg_shard.step.automaton import Automaton
 from flowalg_shard.tables.columns import END, START
+from flowalg_shard.triggers.automaton import Automaton
 
 Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
 AnyCombiner = Combiner[object, object, object]

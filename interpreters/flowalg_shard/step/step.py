@@ -10,7 +10,6 @@ import polars as pl
 from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.arrival import ArrivedElements, arrive
-from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.bundle import implied_bounds
 from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.panes import emit
@@ -34,6 +33,7 @@ from flowalg_shard.tables.columns import (
     RESTARTS,
 )
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.triggers.automaton import FIRES
 
 _ROW: Final = "__row"
 
@@ -107,6 +107,9 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
         return arrived.touched.clear()
     together = stack(rows)
     table = contents.absorb(together, group, [*_merged(stage), *summary.aggregate(NEW)])
+    table = summary.merge_groups(table, NEW)
+    if not one_each:
+        table = summary.merge_groups(table, PENDING)
     if one_each:
         table = table.with_columns(_kept(stage, arrived.touched, table[_ROW]))
     return _observe(stage, table.with_columns(**implied) if implied else table)
@@ -120,7 +123,8 @@ def _combine_regrouped(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     own = bookkeeping_columns(stage) | _RESTARTS | summary.columns(NEW)
     missing = {name: expr for name, expr in _nulls(own).items() if name not in rows.columns}
     aggregates = [*_merged(stage), *summary.aggregate(NEW)]
-    return _observe(stage, combine_rows(stage, rows.with_columns(**missing), aggregates))
+    table = combine_rows(stage, rows.with_columns(**missing), aggregates)
+    return _observe(stage, summary.merge_groups(summary.merge_groups(table, NEW), PENDING))
 
 
 def _merged(stage: Stage) -> list[pl.Expr]:
@@ -132,7 +136,7 @@ def _merged(stage: Stage) -> list[pl.Expr]:
     return [
         changed,
         pl.col(PANES).max(),
-        *(pl.col(name).max() for name in stage.automaton.columns),
+        *(pl.col(name).drop_nulls().first() for name in stage.automaton.columns),
         *(pl.col(name).fill_null(False).any() for name in flags),
         *stage.automaton.summary.of_elements.aggregate(PENDING),
     ]
@@ -163,7 +167,24 @@ def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
         table = table.with_columns(**_where(pl.col(RESTARTS), automaton.observe(PENDING)))
         table = table.with_columns(**summary.merge(PENDING, NEW))
     observed = {PANES: pl.col(PANES).fill_null(0), **automaton.observe(NEW)}
+    if automaton.accumulates:
+        table, observed = _accumulate(stage, table.with_columns(**observed)), {}
     return table.select(**{name: observed.get(name, pl.col(name)) for name in state_columns(stage)})
+
+
+def _accumulate(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
+    """Lets triggers absorb accumulators, all of an instant at once, and evaluates predicates of those that changed."""
+    automaton, summary = stage.automaton, stage.automaton.summary.of_elements
+    if stage.merging is not None:
+        table = automaton.accumulate(table, PENDING, pl.col(RESTARTS))
+        table = summary.merge_accumulators(table, PENDING, NEW)
+    table = automaton.accumulate(table, NEW)
+
+    def changed(name: str) -> pl.Expr:
+        arrived = pl.col(NEW + name).is_not_null()
+        return arrived if stage.merging is None else arrived | pl.col(RESTARTS)
+
+    return automaton.evaluate_accumulators(table, changed)
 
 
 def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:

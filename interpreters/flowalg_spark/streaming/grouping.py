@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.combiners import ignores_values, unknown_result
 from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
@@ -21,6 +23,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
+from flowalg_shard.triggers.summary import type_of
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -29,7 +32,6 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
-from flowalg.triggers.syntax import AtMeasure
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
@@ -139,17 +141,23 @@ def _assign_windows(flow: Flow, stage: Stage) -> Flow:
 def _with_trigger_columns(flow: Flow, stage: Stage) -> Flow:
     """Returns the flow with a column for each data-driven part of the trigger."""
     value = key_and_value(flow.element)[1]
-    is_value = col(KEEP) if CHANGE not in flow.meta else col(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
     types: dict[str, T.DataType] = {}
     for name, leaf in stage.automaton.summary.data:
-        types[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
+        types[NEW + name] = _TYPES[type(type_of(leaf))]
         body = EvaluateLeaf(leaf, key_and_value(layout_of(flow.shape))[1])
-        column = arrow_column(body, types[NEW + name], [is_value, *leaf_columns(value)])
+        column = arrow_column(body, types[NEW + name], [col(KEEP), weight_of(flow), *leaf_columns(value)])
         columns.append(column.alias(NEW + name))
     return (
         evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **types}) if types else flow
     )
+
+
+_TYPES: Final[dict[type[pl.DataType], T.DataType]] = {
+    pl.Int64: T.LongType(),
+    pl.Boolean: T.BooleanType(),
+    pl.Binary: T.BinaryType(),
+}
 
 
 def _select(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
+import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import Layout, leaf_columns
@@ -12,7 +14,7 @@ from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
 from flowalg_columns.python.windows import read_keys_and_values
 from flowalg_columns.values import AnyArray, read_arrays, read_integers
-from flowalg_shard.step.trigger_summary import evaluate_leaf
+from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
@@ -43,19 +45,29 @@ class PickleValues:
 
 @frozen
 class EvaluateLeaf:
-    """Evaluates a data-driven part of a trigger on values."""
+    """Evaluates a data-driven part of a trigger on elements."""
 
     leaf: DataDrivenTrigger
     value: Layout
 
-    def __call__(self, is_value: AnyArray, *columns: AnyArray) -> AnyArray:
-        """Returns the results for a batch; null for control rows and retractions."""
-        return compute_where_kept(self.of_elements, is_value, *columns)
+    def __call__(self, kept: AnyArray, *columns: AnyArray) -> AnyArray:
+        """Returns the results for a batch, from weights and the columns of values; null for control rows."""
+        return compute_where_kept(self.of_elements, kept, *columns)
 
     def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """Returns the results for a batch of elements only."""
-        results = [evaluate_leaf(self.leaf, value) for value in _values(self.value, columns)]
-        return pa.array(results, pa.bool_() if results and isinstance(results[0], bool) else pa.int64())
+        weights, *values = columns
+        signs = cast("list[int]", weights.to_pylist())
+        pairs = zip(_values(self.value, tuple(values)), signs, strict=True)
+        results = [evaluate_leaf(self.leaf, value, sign) for value, sign in pairs]
+        return pa.array(results, _ARROW_TYPES[type(type_of(self.leaf))])
+
+
+_ARROW_TYPES: Final[dict[type[pl.DataType], pa.DataType]] = {
+    pl.Int64: pa.int64(),
+    pl.Boolean: pa.bool_(),
+    pl.Binary: pa.binary(),
+}
 
 
 def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:

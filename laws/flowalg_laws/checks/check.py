@@ -1,4 +1,4 @@
-"""Tests laws on generated values: one call for a law, a combiner, a window function, a trigger law or a policy.
+"""Tests laws on generated values: one call for a law, a combiner, a window function, a trigger or a policy.
 
 Hypothesis settings determine the number of examples: those of the current profile, or of ``@settings``. A law that does
 not hold raises ``AssertionError`` with the smallest counterexample found: the law, its statement, and its two sides.
@@ -15,9 +15,23 @@ from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import OnceTrigger, Trigger, WatermarkPolicy, WindowFn
-from flowalg.combiners.core import Aggregate, require_combiner
-from flowalg.data.time import EventTime
+from flowalg import (
+    AtElement,
+    AtMeasure,
+    AtValue,
+    CustomTrigger,
+    OnceTrigger,
+    Trigger,
+    WatermarkPolicy,
+    WindowFn,
+    describe,
+)
+from flowalg import combiner as make_combiner
+from flowalg.combiners.core import Aggregate, Combiner, require_combiner
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.triggers.accumulation import Accumulated, due_of, is_custom_ready
+from flowalg.triggers.accumulation import holds as evaluate_value
+from flowalg.triggers.leaves import leaves, measure_of, satisfies
 from flowalg_laws.checks.contexts import contexts, once_contexts
 from flowalg_laws.checks.differences import Difference
 from flowalg_laws.checks.variables import variables_of
@@ -158,6 +172,71 @@ def check_window_fn(
     _run_test(holds, str(windows))
 
 
+def check_trigger(trigger: Trigger, values: SearchStrategy[A]) -> None:
+    """Tests the user-defined parts of a trigger over generated values.
+
+    Summaries of ``CustomTrigger`` and combiners of ``AtValue`` must satisfy the laws of combiners, so that neither the
+    order of elements nor their division into bundles has an effect. Predicates must return a bool, ``due`` a
+    timezone-aware datetime or ``None``, and measures a non-negative int, for every summary of generated values.
+
+    Example:
+
+    >>> from flowalg_laws import check_trigger
+    >>> from hypothesis import strategies as st
+    >>> check_trigger(AtValue(Max(), lambda greatest: greatest > 3).repeat(), st.integers())
+    """
+    for leaf in dict.fromkeys(leaves(trigger)):
+        _check_leaf(leaf, values)
+
+
+def _check_leaf(leaf: OnceTrigger, values: SearchStrategy[A]) -> None:
+    bags = st.lists(values, min_size=1, max_size=8)
+    times = st.tuples(event_times(), event_times(), event_times())
+
+    @given(bags, bags, bags, values, times, event_times(), event_times())
+    def holds(
+        first: list[A],
+        second: list[A],
+        third: list[A],
+        value: A,
+        processing: tuple[EventTime, EventTime, EventTime],
+        watermark: EventTime,
+        end: EventTime,
+    ) -> None:
+        match leaf:
+            case AtMeasure():
+                measure_of(leaf, value)
+                return
+            case AtElement():
+                satisfies(leaf, value)
+                return
+            case AtValue() | CustomTrigger():
+                summary = _combiner_of(leaf)
+            case _:
+                return
+        a, b, c = (reduce(summary.add, bag, summary.zero()) for bag in (first, second, third))
+        for law in COMBINER_LAWS:
+            sides = law(summary, a, b, c, value)
+            if sides is not None and sides.left != sides.right:
+                raise AssertionError(_failure_message(law, sides, of=f" for {leaf!r}"))
+        observed = Accumulated(a, len(first))
+        if isinstance(leaf, AtValue):
+            evaluate_value(leaf, observed)
+            return
+        earliest, latest, now = map(ProcessingTime, sorted(processing))
+        due_of(leaf, observed, earliest, latest)
+        is_custom_ready(leaf, observed, earliest, latest, now, watermark, end)
+
+    _run_test(holds, describe(leaf))
+
+
+def _combiner_of(leaf: AtValue | CustomTrigger) -> Combiner[object, object, object]:
+    if isinstance(leaf, AtValue):
+        return leaf.combiner
+    summary = make_combiner(zero=leaf.zero, add=leaf.add, merge=leaf.merge, name="CustomTrigger")
+    return require_combiner("summary", summary)
+
+
 def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[History] | None = None) -> None:
     """Tests all laws of a watermark policy over generated histories of a source, or over those of ``history``."""
 
@@ -171,4 +250,4 @@ def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[Hist
     _run_test(holds, str(policy))
 
 
-__all__ = ["check_combiner", "check_law", "check_watermark_policy", "check_window_fn"]
+__all__ = ["check_combiner", "check_law", "check_trigger", "check_watermark_policy", "check_window_fn"]

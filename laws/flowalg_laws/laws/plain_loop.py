@@ -7,10 +7,12 @@ dormant windows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import TypeAlias, assert_never
 
 from attrs import define, evolve, field, frozen
 
+import flowalg
 from flowalg import (
     KV,
     MAX_TIME,
@@ -24,7 +26,9 @@ from flowalg import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     DropReason,
     EventTime,
     Instant,
@@ -34,10 +38,13 @@ from flowalg import (
     ProcessingTime,
     Timeline,
     Timing,
+    TriggerClocks,
     Window,
     WindowingStrategy,
 )
-from flowalg.data.time import duration_of, event_time
+from flowalg.data.time import duration_of, event_time, processing_time
+from flowalg.triggers.leaves import leaves
+from flowalg.triggers.syntax import EveryInstant
 from flowalg.windows.window import span
 from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.readings import Reading
@@ -78,6 +85,19 @@ class Arrivals:
 
     timed_values: list[tuple[ProcessingTime, int]] = field(factory=list)
     signals: set[str] = field(factory=set)
+    latched: set[AtValue] = field(factory=set)
+
+    @property
+    def values(self) -> list[int]:
+        """The values."""
+        return [value for _, value in self.timed_values]
+
+    def latch(self, trigger: OnceTrigger) -> None:
+        """Evaluates the predicates of combined values, after all elements of an instant."""
+        for leaf in leaves(trigger):
+            if isinstance(leaf, AtValue) and self.values:
+                combined = reduce(leaf.combiner.add, self.values, leaf.combiner.zero())
+                self.latched |= {leaf} if leaf.predicate(leaf.combiner.extract(combined)) else set()
 
 
 @define
@@ -96,14 +116,19 @@ class LoopWindow:
         return cls(Arrivals(sorted(pending)), Arrivals(sorted(pending)), pending)
 
 
-Timed: TypeAlias = AtPeriod | AfterDelay | AfterInactivity
+Timed: TypeAlias = AtPeriod | AfterDelay | AfterInactivity | CustomTrigger
 """Once-triggers that wait for a processing time."""
 
 
 def deadline_of(leaf: Timed, arrived: Arrivals) -> int:
     """Returns the first multiple of a period at or after the first arrival; or the first arrival plus a delay, or the
-    last one plus a gap.
+    last one plus a gap; or when a user-defined trigger is due.
     """
+    if isinstance(leaf, CustomTrigger):
+        if leaf.due is None or isinstance(leaf.due, EveryInstant):
+            return MIN_TIME
+        due = leaf.due(_summary(leaf, arrived), _arrivals(arrived))
+        return MAX_TIME if due is None else processing_time(due)
     if isinstance(leaf, AfterInactivity):
         return arrived.timed_values[-1][0] + duration_of("gap", leaf.gap, allow_zero=False)
     first = arrived.timed_values[0][0]
@@ -114,9 +139,18 @@ def deadline_of(leaf: Timed, arrived: Arrivals) -> int:
     return offset - (offset - first) // period * period
 
 
+def _summary(leaf: CustomTrigger, arrived: Arrivals) -> object:
+    return reduce(leaf.add, arrived.values, leaf.zero)
+
+
+def _arrivals(arrived: Arrivals) -> flowalg.Arrivals:
+    times = [time.datetime for time, _ in arrived.timed_values]
+    return flowalg.Arrivals(min(times), max(times))
+
+
 def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: Instant[Reading]) -> bool:
     """Evaluates the table of SEMANTICS 6."""
-    values = [value for _, value in arrived.timed_values]
+    values = arrived.values
     match trigger:
         case AtWatermark(percentile=None):
             return instant.watermark >= window.end
@@ -131,6 +165,16 @@ def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: I
             return any(map(predicate, values))
         case AtPeriod() | AfterDelay() | AfterInactivity():
             return bool(values) and deadline_of(trigger, arrived) <= instant.processing_time
+        case AtValue():
+            return trigger in arrived.latched
+        case CustomTrigger(ready=ready):
+            if not values or instant.processing_time < deadline_of(trigger, arrived):
+                return False
+            if trigger.due is None:
+                return ready(_summary(trigger, arrived))
+            now, watermark = instant.processing_time.datetime, instant.watermark.datetime
+            clocks = TriggerClocks(now, watermark, window.end.datetime, _arrivals(arrived))
+            return ready(_summary(trigger, arrived), clocks)
         case AtSignal(name=name):
             return name in arrived.signals
         case And(triggers=parts):
@@ -161,7 +205,7 @@ def _timers(trigger: OnceTrigger) -> Iterator[Timed]:
         case And(triggers=parts) | Or(triggers=parts):
             for part in parts:
                 yield from _timers(part)
-        case AtPeriod() | AfterDelay() | AfterInactivity():
+        case AtPeriod() | AfterDelay() | AfterInactivity() | CustomTrigger():
             yield trigger
         case _:
             return
@@ -265,6 +309,8 @@ class Loop:
         for (window, key), state in sorted(self.windows.items(), key=lambda pair: pair[0]):
             state.since_set.signals |= instant.signals
             state.all.signals |= instant.signals
+            state.since_set.latch(self.once)
+            state.all.latch(self.until)
             finishes = not state.closed and is_ready(self.until, window, state.all, instant)
             fires = finishes or (not state.closed and is_ready(self.once, window, state.since_set, instant))
             state.closed |= finishes

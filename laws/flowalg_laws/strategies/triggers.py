@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
+    EVERY_INSTANT,
     AfterDelay,
     AfterInactivity,
     Always,
     And,
+    Arrivals,
     AtCount,
     AtElement,
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    Count,
+    CustomTrigger,
+    Max,
+    Mean,
     Never,
     OnceTrigger,
     Or,
     OrFinally,
     Repeat,
     SequenceOf,
+    Sum,
     Trigger,
+    TriggerClocks,
 )
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import durations
@@ -38,6 +48,67 @@ def positive(value: int) -> bool:
 def magnitude(value: int) -> int:
     """A measure for data-driven triggers."""
     return abs(value)
+
+
+@frozen
+class Exceeds:
+    """A predicate of combined values, which can become false again: a bound that is exceeded."""
+
+    bound: float
+
+    def __call__(self, value: float) -> bool:
+        """Returns whether a value exceeds the bound."""
+        return value > self.bound
+
+
+@frozen
+class Within:
+    """A predicate of a sum that more elements can make false: it is in a small range."""
+
+    low: int
+
+    def __call__(self, value: int) -> bool:
+        """Returns whether a value is at the bound or one above it."""
+        return self.low <= value <= self.low + 1
+
+
+def add(total: int, value: int) -> int:
+    """Adds a value, for user-defined triggers."""
+    return total + value
+
+
+def merge(left: int, right: int) -> int:
+    """Merges two sums, for user-defined triggers."""
+    return left + right
+
+
+def due_after(total: int, arrivals: Arrivals) -> datetime | None:
+    """Returns a time that depends on the summary and on the arrivals."""
+    return None if total % 3 == 2 else arrivals.first + timedelta(minutes=abs(total) % 4)
+
+
+def is_even_or_complete(total: int, clocks: TriggerClocks) -> bool:
+    """A predicate of the summary and of both clocks."""
+    return total % 2 == 0 or clocks.watermark >= clocks.window_end
+
+
+DUE = CustomTrigger(zero=0, add=add, merge=merge, ready=is_even_or_complete, due=due_after)
+"""A user-defined trigger that says when it is due."""
+
+RESTLESS = CustomTrigger(zero=0, add=add, merge=merge, ready=is_even_or_complete, due=EVERY_INSTANT)
+"""A user-defined trigger that is evaluated in every instant."""
+
+
+@cached
+def accumulating_triggers() -> SearchStrategy[OnceTrigger]:
+    """Triggers on the aggregate, and user-defined ones."""
+    combiners = st.sampled_from((Sum(), Mean(), Max(), Count()))
+    return st.one_of(
+        st.builds(AtValue, combiners, st.integers(0, 6).map(Exceeds)),
+        st.builds(AtValue, st.sampled_from((Sum(), Max())), st.integers(0, 4).map(Within)),
+        st.integers(0, 4).map(lambda low: CustomTrigger(zero=0, add=add, merge=merge, ready=Within(low))),
+        st.sampled_from((DUE, RESTLESS)),
+    )
 
 
 @cached
@@ -56,6 +127,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
         st.integers(1, 9).map(lambda amount: AtMeasure(magnitude, amount)),
         st.sampled_from(("x", "y")).map(AtSignal),
         st.just(AtWatermark(0.5)),
+        accumulating_triggers(),
     )
 
 

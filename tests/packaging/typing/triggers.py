@@ -7,20 +7,28 @@ A parameter of type ``OnceTrigger`` or ``Trigger`` represents every class of tha
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import assert_type
+from datetime import datetime, timedelta
+from typing import Any, assert_type
 
 from flowalg import (
+    EVERY_INSTANT,
     AfterDelay,
     AfterInactivity,
     Always,
     And,
+    Arrivals,
     AtCount,
     AtElement,
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    Combiner,
+    Count,
+    CustomTrigger,
+    Max,
+    Mean,
     Never,
     OnceTrigger,
     Or,
@@ -29,7 +37,9 @@ from flowalg import (
     Repeat,
     RepeatUntil,
     SequenceOf,
+    Sum,
     Trigger,
+    TriggerClocks,
     describe,
     normalise,
 )
@@ -57,6 +67,57 @@ def constructors() -> None:
     assert_type(Repeat(AtCount(1) >> AtCount(2)), Repeat)
     assert_type(OrFinally(Repeat(AtCount(1)), until=AtWatermark()), OrFinally)
     assert_type(RepeatUntil(AtCount(1), AtWatermark()), OrFinally)
+
+
+def triggers_on_the_aggregate(trigger: AtValue) -> None:
+    """The predicate has the result of the combiner as its argument."""
+    assert_type(AtValue(Sum.of(lambda f: f.seats), lambda total: total > 100), AtValue)
+    assert_type(AtValue(Count(), lambda count: count >= 3), AtValue)
+    assert_type(AtValue(Mean(), lambda mean: mean > 0.5), AtValue)
+    assert_type(AtValue(Max.of(lambda f: f.seats), lambda greatest: greatest > 9), AtValue)
+    assert_type(AtValue(Sum(), lambda total: total > 1) & AtWatermark(), And)
+    assert_type(trigger.combiner, Combiner[Any, Any, Any])
+    assert_type(trigger.predicate, Predicate)
+
+
+def user_defined_triggers(trigger: CustomTrigger, clocks: TriggerClocks, arrivals: Arrivals) -> None:
+    """The types of functions follow from the summary; ``ready`` receives clocks if the trigger has a ``due``."""
+    assert_type(
+        CustomTrigger(
+            zero=0,
+            add=lambda total, f: total + f.seats,
+            merge=lambda a, b: a + b,
+            ready=lambda total: total > 9,
+        ),
+        CustomTrigger,
+    )
+    assert_type(
+        CustomTrigger(
+            zero=0,
+            add=lambda total, f: total + 1,
+            merge=lambda a, b: a + b,
+            ready=lambda total, clocks: total > 9 or clocks.watermark >= clocks.window_end,
+            due=lambda total, arrivals: arrivals.last + timedelta(minutes=total),
+        ),
+        CustomTrigger,
+    )
+    assert_type(
+        CustomTrigger(
+            zero=0,
+            add=lambda total, f: total + 1,
+            merge=lambda a, b: a + b,
+            ready=lambda total, clocks: total > clocks.processing_time.hour,
+            due=EVERY_INSTANT,
+        ),
+        CustomTrigger,
+    )
+    assert_type(trigger.zero, object)
+    assert_type(clocks.processing_time, datetime)
+    assert_type(clocks.watermark, datetime)
+    assert_type(clocks.window_end, datetime)
+    assert_type(clocks.arrivals, Arrivals)
+    assert_type(arrivals.first, datetime)
+    assert_type(arrivals.last, datetime)
 
 
 def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:

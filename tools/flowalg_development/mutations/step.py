@@ -135,6 +135,30 @@ STEP_MUTANTS: Final = (
         "_where(pl.lit(False), automaton.observe(PENDING))",
     ),
     Replacement(
+        "a restarted trigger does not accumulate pending elements",
+        "_accumulate",
+        "automaton.accumulate(table, PENDING, pl.col(RESTARTS))",
+        "table",
+    ),
+    Replacement(
+        "pending accumulators are lost",
+        "_accumulate",
+        "summary.merge_accumulators(table, PENDING, NEW)",
+        "table",
+    ),
+    Replacement(
+        "the step does not latch AtValue",
+        "Automaton.evaluate_accumulators",
+        "active & changed(name) & ~held if latches else active & changed(name)",
+        "active & changed(name)",
+    ),
+    Replacement(
+        "a window with a user-defined trigger that is due becomes dormant",
+        "Automaton.is_restless",
+        "pl.col(once.due(name)) <= clocks.processing_time",
+        "pl.lit(False)",
+    ),
+    Replacement(
         "pending elements are lost", "_observe", "summary.merge(PENDING, NEW)", "summary.nothing(PENDING)"
     ),
     Replacement(

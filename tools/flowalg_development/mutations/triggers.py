@@ -49,14 +49,14 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "And fires when any of its triggers is satisfied",
         "is_satisfied",
-        "all(is_satisfied(part, summary, window, clocks) for part in parts)",
-        "any(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "all(is_satisfied(part, state, window, clocks) for part in parts)",
+        "any(is_satisfied(part, state, window, clocks) for part in parts)",
     ),
     Replacement(
         "Or fires only when all of its triggers are satisfied",
         "is_satisfied",
-        "any(is_satisfied(part, summary, window, clocks) for part in parts)",
-        "all(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "any(is_satisfied(part, state, window, clocks) for part in parts)",
+        "all(is_satisfied(part, state, window, clocks) for part in parts)",
     ),
     Replacement(
         "Repeat does not reset a finished trigger",
@@ -85,7 +85,7 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "the limit of OrFinally observes nothing",
         "observe",
-        "OnceState(limit.summary.merge(summary))",
+        "limit.observe(until, summary)",
         "limit",
     ),
     Replacement(
@@ -97,20 +97,20 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "OrFinally fires at its limit but does not finish",
         "fire",
-        "if is_satisfied(until, limit.summary, window, clocks):\n    return Finished()",
-        "if is_satisfied(until, limit.summary, window, clocks):\n    return OrFinallyState(inner, limit)",
+        "if is_satisfied(until, limit, window, clocks):\n    return Finished()",
+        "if is_satisfied(until, limit, window, clocks):\n    return OrFinallyState(inner, limit)",
     ),
     Replacement(
         "OrFinally is not ready at its limit",
         "is_ready",
-        "is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)",
+        "is_satisfied(until, limit, window, clocks) or is_ready(main, inner, window, clocks)",
         "is_ready(main, inner, window, clocks)",
     ),
     Replacement(
         "the next member of a sequence starts with the observations of its predecessor",
         "fire",
         "initial_state(parts[active + 1])",
-        "observe(initial_state(parts[active + 1]), "
+        "observe(parts[active + 1], initial_state(parts[active + 1]), "
         "inner.summary if isinstance(inner, OnceState) else TriggerSummary())",
     ),
     Replacement(
@@ -154,16 +154,64 @@ TRIGGER_MUTANTS: Final = (
         "other.signals",
     ),
     Replacement(
+        "AtValue does not latch",
+        "OnceState.observe",
+        "self.latched.union(held)",
+        "frozenset(held)",
+    ),
+    Replacement(
+        "AtValue does not combine with earlier instants",
+        "OnceState.observe",
+        "holds(leaf, known.accumulated[leaf])",
+        "holds(leaf, summary.accumulated[leaf])",
+    ),
+    Replacement(
+        "a predicate of combined values is evaluated although everything was retracted",
+        "holds",
+        "observed.size <= 0 and not is_signed(leaf.combiner)",
+        "False",
+    ),
+    Replacement(
+        "a retraction does not change combined values",
+        "accumulate",
+        "Accumulated(subtract(combiner, combiner.zero(), value), -1)",
+        "None",
+    ),
+    Replacement(
+        "accumulators of both summaries are not merged",
+        "TriggerSummary.merge",
+        "{**self.accumulated, **other.accumulated, **merged}",
+        "{**self.accumulated, **other.accumulated}",
+    ),
+    Replacement(
+        "a user-defined trigger is ready before it is due",
+        "_is_custom_ready",
+        "clocks.processing_time < due",
+        "False",
+    ),
+    Replacement(
+        "a user-defined trigger has no deadline",
+        "_satisfied_from",
+        "due_time(trigger, state.summary)",
+        "None",
+    ),
+    Replacement(
+        "a user-defined trigger is evaluated only when an element arrives",
+        "depends_on_every_instant",
+        "leaf.due is not None",
+        "leaf.due is None",
+    ),
+    Replacement(
         "a retraction counts as an element",
         "summarize",
-        "TriggerSummary(first=time, last=time)",
-        "TriggerSummary(1, time)",
+        "TriggerSummary(first=time, last=time, accumulated=accumulated)",
+        "TriggerSummary(1, time, time, accumulated=accumulated)",
     ),
     Replacement(
         "a retraction does not start delays",
         "summarize",
-        "TriggerSummary(first=time, last=time)",
-        "TriggerSummary()",
+        "TriggerSummary(first=time, last=time, accumulated=accumulated)",
+        "TriggerSummary(accumulated=accumulated)",
     ),
     Replacement(
         "the deadlines of the limit of OrFinally are ignored",
@@ -186,7 +234,7 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "And with a satisfied trigger has no deadline",
         "_satisfied_from",
-        "clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None",
+        "clocks.processing_time if is_satisfied(trigger, state, window, clocks) else None",
         "None",
     ),
     Replacement(

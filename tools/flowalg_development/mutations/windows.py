@@ -112,6 +112,12 @@ MERGE_MUTANTS: Final = (
         "state.trigger = initial_state(spec.strategy.trigger)",
     ),
     Replacement(
+        "a restarted trigger observes pending elements and new ones one after the other",
+        "WindowState.observe",
+        "observe(spec.strategy.trigger, self.trigger, bundle)",
+        "observe(spec.strategy.trigger, observe(spec.strategy.trigger, self.trigger, self.unobserved), summary)",
+    ),
+    Replacement(
         "an extended session continues its pane index", "merge_windows", "state.next_index = 0", "pass"
     ),
     Replacement("an extended session keeps its old bounds", "merge_windows", "state.window = window", "pass"),

@@ -6,23 +6,29 @@ emit the same panes.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from flowalg import (
     AfterDelay,
     AfterInactivity,
     Always,
+    Arrivals,
     AtCount,
     AtElement,
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
     BoundedOutOfOrderness,
+    CustomTrigger,
+    Mean,
     Never,
     RepeatUntil,
     SequenceOf,
+    Sum,
     Trigger,
+    TriggerClocks,
 )
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
@@ -51,6 +57,36 @@ def large(value: int) -> bool:
 def size(value: int) -> int:
     """Returns the value, as its measure."""
     return value
+
+
+def above_three(mean: float) -> bool:
+    """Returns whether a mean is above three."""
+    return mean > 3
+
+
+def is_one(total: int) -> bool:
+    """Returns whether a sum is one."""
+    return total == 1
+
+
+def is_even(total: int) -> bool:
+    """Returns whether a sum is even."""
+    return total % 2 == 0
+
+
+def plus(total: int, value: int) -> int:
+    """Adds a value to a sum, or two sums."""
+    return total + value
+
+
+def at_once_if_large(total: int, arrivals: Arrivals) -> datetime:
+    """Returns when a sum is due: a large one when it arrives, a small one a minute after its first value."""
+    return arrivals.last if large(total) else arrivals.first + MINUTE
+
+
+def is_due(total: int, clocks: TriggerClocks) -> bool:
+    """Returns whether a sum is due."""
+    return clocks.processing_time >= at_once_if_large(total, clocks.arrivals)
 
 
 JOBS = (
@@ -220,6 +256,63 @@ JOBS = (
         14: +b=11 [5, 10) on_time 1
         14: +a=19 [0, 5) late 1
         14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    of_trigger(
+        "when a mean crosses its bound",
+        "A trigger on the aggregate observes the combined value of the elements since it was set.",
+        AtValue(Mean(), above_three).repeat(),
+        panes="""
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: +a=10 [0, 5) late 0
+        13: +b=11 [5, 10) early 1
+        14: +a=19 [0, 5) late 1
+        14: +b=8 [10, 15) early 0
+        14: +b=2 [0, 5) late 0
+    """,
+    ),
+    of_trigger(
+        "a sum that was one, and the watermark",
+        "A predicate of the aggregate latches: that it holds no longer has no effect.",
+        (AtValue(Sum(), is_one) & AtWatermark()).repeat(),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        14: +a=19 [0, 5) late 1
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=11 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    of_trigger(
+        "when a user-defined summary is even",
+        "A user-defined trigger is a monoid of summaries and a predicate, evaluated once in each instant.",
+        CustomTrigger(zero=0, add=plus, merge=plus, ready=is_even).repeat(),
+        panes="""
+        10: +b=2 [0, 5) early 0
+        11: +a=4 [0, 5) early 0
+        11: +b=4 [5, 10) early 0
+        13: +a=10 [0, 5) late 1
+        14: +b=8 [10, 15) early 0
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) late 0
+        14: +b=11 [5, 10) late 1
+    """,
+    ),
+    of_trigger(
+        "large sums at once, small ones after a minute",
+        "A user-defined trigger says when it is due, and is not ready before.",
+        CustomTrigger(zero=0, add=plus, merge=plus, ready=is_due, due=at_once_if_large).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        11: +b=2 [0, 5) early 0
+        12: +a=5 [5, 10) early 0
+        12: +b=4 [5, 10) early 0
+        13: +a=10 [0, 5) late 1
+        13: +b=11 [5, 10) early 1
+        14: +a=19 [0, 5) late 2
+        14: +b=8 [10, 15) early 0
     """,
     ),
     of_trigger(

@@ -1,14 +1,14 @@
 """The trigger automaton over tables: the triggers of all windows of a shard observe and fire at once (SEMANTICS 6).
 
 A trigger is compiled once. The state of each window's trigger is a few columns: for each once-trigger the summary of
-the elements since it was set (``trigger_summary.py``), for each sequence its active member, and for the whole trigger
-whether it has finished. Inactive members of a sequence observe too; this has no effect, since a member is reset when it
-becomes active.
+the elements since it was set (``summary.py``) and the results of predicates of accumulators, for each sequence its
+active member, and for the whole trigger whether it has finished. Inactive members of a sequence observe too, except
+that they call no user-defined functions; this has no effect, since a member is reset when it becomes active.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
 
 import polars as pl
@@ -16,7 +16,7 @@ from attrs import frozen
 
 from flowalg.data.time import Micros, duration_of
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.leaves import leaves
+from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import (
     AfterDelay,
     AfterInactivity,
@@ -27,7 +27,9 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -36,7 +38,8 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_shard.step.trigger_summary import COUNT, FIRST, LAST, SummaryColumns
+from flowalg_shard.triggers.accumulators import due_where, evaluate_where, ready_where
+from flowalg_shard.triggers.summary import COUNT, FIRST, LAST, SummaryColumns
 
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"
@@ -57,6 +60,41 @@ class CompiledOnce:
     def satisfied(self) -> str:
         """The column for whether its predicate is satisfied."""
         return self.prefix + "satisfied"
+
+    def holds(self, name: str) -> str:
+        """The column for whether a predicate of an accumulator holds; that of ``AtValue`` latches."""
+        return f"{self.prefix}{name}.holds"
+
+    def due(self, name: str) -> str:
+        """The column of the processing time before which a user-defined trigger is not ready."""
+        return f"{self.prefix}{name}.due"
+
+    @property
+    def timed(self) -> tuple[tuple[str, CustomTrigger], ...]:
+        """The user-defined triggers that depend on the clocks, each with its column name."""
+        return tuple(
+            (name, leaf)
+            for name, leaf in self.summary.accumulating
+            if isinstance(leaf, CustomTrigger) and leaf.due is not None
+        )
+
+    @property
+    def untimed(self) -> tuple[tuple[str, AtValue | CustomTrigger], ...]:
+        """The other triggers that accumulate values."""
+        return tuple(pair for pair in self.summary.accumulating if pair not in self.timed)
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The columns of its state."""
+        held = {self.holds(name): pl.Boolean() for name, _ in self.untimed}
+        due = {self.due(name): pl.Int64() for name, _ in self.timed}
+        return {**self.summary.columns(self.prefix), **held, **due}
+
+    def initial_state(self) -> dict[str, pl.Expr]:
+        """Returns its state before the first element."""
+        held = {self.holds(name): pl.lit(False) for name, _ in self.untimed}
+        due = {self.due(name): pl.lit(None, pl.Int64()) for name, _ in self.timed}
+        return {**self.summary.empty(self.prefix), **held, **due}
 
 
 @frozen
@@ -140,11 +178,65 @@ class Automaton:
             for name, expr in once.summary.with_signals(once.prefix, received).items()
         }
 
+    @property
+    def accumulates(self) -> bool:
+        """Whether any part of the trigger accumulates values."""
+        return bool(self.summary.accumulating)
+
+    def accumulate(self, table: pl.DataFrame, prefix: str, where: pl.Expr | None = None) -> pl.DataFrame:
+        """Returns the table after active triggers have absorbed the accumulators at ``prefix``, in all or some rows."""
+        for once, active in _with_activity(self.root, pl.lit(True)):
+            rows = active if where is None else active & where
+            table = once.summary.merge_accumulators(table, once.prefix, prefix, rows)
+        return table
+
+    def evaluate_accumulators(self, table: pl.DataFrame, changed: Callable[[str], pl.Expr]) -> pl.DataFrame:
+        """Returns the table after predicates of accumulators have been evaluated, once for all elements of an instant.
+
+        ``changed`` says in which rows the accumulator of a name has changed.
+        """
+        for once, active in _with_activity(self.root, pl.lit(True)):
+            for name, leaf in once.untimed:
+                held = pl.col(once.holds(name))
+                latches = isinstance(leaf, AtValue)
+                rows = active & changed(name) & ~held if latches else active & changed(name)
+                found = evaluate_where(leaf, table[once.prefix + name], _select(table, rows))
+                table = table.with_columns(pl.coalesce(found, held).alias(once.holds(name)))
+            for name, leaf in once.timed:
+                renewed = _select(table, active & changed(name))
+                found = due_where(leaf, *_observations(table, once, name), renewed)
+                due = pl.when(renewed).then(found).otherwise(pl.col(once.due(name)))
+                table = table.with_columns(due.alias(once.due(name)))
+        return table
+
+    def is_restless(self, clocks: Clocks) -> pl.Expr | None:
+        """Returns whether a trigger must be evaluated in every instant; ``None`` if it never must."""
+        due = [
+            (active & (pl.col(once.due(name)) <= clocks.processing_time)).fill_null(False)
+            for once, active in _with_activity(self.root, pl.lit(True))
+            for name, _ in once.timed
+        ]
+        if not due:
+            return None
+        restless = pl.any_horizontal(due)
+        return restless & ~pl.col(CLOSED) if self.finishes else restless
+
+    def _with_ready(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.DataFrame:
+        """Returns the table with a column for each user-defined trigger that depends on the clocks."""
+        for once, active in _with_activity(self.root, pl.lit(True)):
+            for name, leaf in once.timed:
+                due = active & (pl.col(once.due(name)) <= clocks.processing_time)
+                rows = _select(table, due & ~pl.col(CLOSED) if self.finishes else due)
+                ready = ready_where(leaf, *_observations(table, once, name), table[end], rows, clocks)
+                table = table.with_columns(ready.alias(once.holds(name)))
+        return table
+
     def evaluate(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.DataFrame:
         """Returns the table with ``FIRES``, and with the state after ready triggers have fired.
 
         ``end`` is the column of the ends of windows.
         """
+        table = self._with_ready(table, end, clocks)
         satisfied = {
             once.satisfied: _satisfied(once.trigger, once, end, clocks) for once in self.once_triggers
         }
@@ -160,9 +252,10 @@ class Automaton:
         }
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
-        return (known.with_columns(**moved) if moved else known).drop(satisfied)
+        ready = [once.holds(name) for once in self.once_triggers for name, _ in once.timed]
+        return (known.with_columns(**moved) if moved else known).drop(*satisfied, *ready)
 
-    def next_deadline(self, end: str, clocks: Clocks) -> pl.Expr | None:
+    def next_deadline(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.Series | None:
         """Returns the next time at which the trigger is ready without new elements; ``None`` without such triggers.
 
         ``end`` is the column of the ends of windows, and ``clocks`` are those of the last instant.
@@ -170,13 +263,14 @@ class Automaton:
         points = [
             pl.when(active & (point > clocks.processing_time)).then(point)
             for once, active in _with_activity(self.root, pl.lit(True))
-            if once.summary.arrivals
+            if once.summary.arrivals or once.timed
             for point in (_satisfied_from(once.trigger, once, end, clocks),)
         ]
         if not points:
             return None
         soonest = pl.min_horizontal(points)
-        return pl.when(~pl.col(CLOSED)).then(soonest) if self.finishes else soonest
+        deadline = pl.when(~pl.col(CLOSED)).then(soonest) if self.finishes else soonest
+        return self._with_ready(table, end, clocks).select(deadline=deadline)["deadline"]
 
 
 def _compile(trigger: Trigger, summary: SummaryColumns, name: str) -> CompiledTrigger:
@@ -229,8 +323,8 @@ def _with_activity(part: CompiledTrigger, within: pl.Expr) -> Iterator[tuple[Com
 
 def _columns(part: CompiledTrigger) -> dict[str, pl.DataType]:
     match part:
-        case CompiledOnce(prefix=prefix, summary=summary):
-            return summary.columns(prefix)
+        case CompiledOnce():
+            return part.columns
         case CompiledSequence(active=active, members=members):
             position: dict[str, pl.DataType] = {active: pl.Int64()}
             return position | {name: type_ for member in members for name, type_ in _columns(member).items()}
@@ -243,8 +337,8 @@ def _columns(part: CompiledTrigger) -> dict[str, pl.DataType]:
 
 def _initial(part: CompiledTrigger) -> dict[str, pl.Expr]:
     match part:
-        case CompiledOnce(prefix=prefix, summary=summary):
-            return summary.empty(prefix)
+        case CompiledOnce():
+            return part.initial_state()
         case CompiledSequence(active=active, members=members):
             first = {active: pl.lit(0, pl.Int64())}
             return first | {name: expr for member in members for name, expr in _initial(member).items()}
@@ -332,6 +426,8 @@ def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clock
             return pl.col(once.prefix + _name_of(trigger, once))
         case AtPeriod() | AfterDelay() | AfterInactivity():
             return (_deadline(trigger, once) <= clocks.processing_time).fill_null(False)
+        case AtValue() | CustomTrigger():
+            return pl.col(once.holds(_name_of(trigger, once)))
         case AtSignal(name=name):
             column = next(column for column, known in once.summary.signals if known == name)
             return pl.col(once.prefix + column)
@@ -351,6 +447,10 @@ def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: 
     match trigger:
         case AtPeriod() | AfterDelay() | AfterInactivity():
             return _deadline(trigger, once)
+        case CustomTrigger() if trigger.due is not None:
+            due, now = pl.col(once.due(_name_of(trigger, once))), pl.lit(clocks.processing_time, pl.Int64())
+            ready = pl.when(_satisfied(trigger, once, end, clocks)).then(now)
+            return pl.when(due > clocks.processing_time).then(due).otherwise(ready)
         case And(triggers=parts):
             points = [_satisfied_from(part, once, end, clocks) for part in parts]
             return pl.when(pl.all_horizontal([point.is_not_null() for point in points])).then(
@@ -364,7 +464,18 @@ def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: 
             )
 
 
-def _name_of(leaf: AtMeasure | AtElement, once: CompiledOnce) -> str:
+def _select(table: pl.DataFrame, rows: pl.Expr) -> pl.Series:
+    return table.select(rows=rows.fill_null(False))["rows"]
+
+
+def _observations(
+    table: pl.DataFrame, once: CompiledOnce, name: str
+) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Returns the accumulators and arrivals that a trigger depends on."""
+    return table[once.prefix + name], table[once.prefix + FIRST], table[once.prefix + LAST]
+
+
+def _name_of(leaf: DataDrivenTrigger, once: CompiledOnce) -> str:
     return next(name for name, known in once.summary.data if known == leaf)
 
 

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.values import MAX_INTEGER
+from flowalg.triggers.accumulation import AccumulatingTrigger
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
@@ -24,8 +25,11 @@ from flowalg.triggers.syntax import (
     AtMeasure,
     AtPeriod,
     AtSignal,
+    AtValue,
+    CustomTrigger,
     Trigger,
 )
+from flowalg_shard.triggers.accumulators import accumulate_value, merge_columns, merge_lists
 
 COUNT: Final = "count"
 FIRST: Final = "first"
@@ -50,7 +54,8 @@ class SummaryColumns:
     def of(cls, trigger: Trigger) -> SummaryColumns:
         """Returns the columns that a trigger needs; raises ``UnsupportedError`` for an amount of more than 64 bits."""
         known = tuple(dict.fromkeys(leaves(trigger)))
-        data = [leaf for leaf in known if isinstance(leaf, AtMeasure | AtElement)]
+        data = [leaf for leaf in known if isinstance(leaf, DataDrivenTrigger)]
+        timed = any(isinstance(leaf, CustomTrigger) and leaf.due is not None for leaf in known)
         for leaf in data:
             if isinstance(leaf, AtMeasure) and leaf.amount > MAX_INTEGER:
                 raise UnsupportedError(
@@ -60,8 +65,8 @@ class SummaryColumns:
         names = dict.fromkeys(leaf.name for leaf in known if isinstance(leaf, AtSignal))
         return cls(
             any(isinstance(leaf, AtCount) for leaf in known),
-            any(isinstance(leaf, AtPeriod | AfterDelay) for leaf in known),
-            any(isinstance(leaf, AfterInactivity) for leaf in known),
+            timed or any(isinstance(leaf, AtPeriod | AfterDelay) for leaf in known),
+            timed or any(isinstance(leaf, AfterInactivity) for leaf in known),
             tuple((f"data{number}", leaf) for number, leaf in enumerate(data)),
             tuple((f"signal{number}", name) for number, name in enumerate(names)),
         )
@@ -84,6 +89,11 @@ class SummaryColumns:
         return SummaryColumns(self.counts, self.first, self.last, self.data, ())
 
     @property
+    def accumulating(self) -> tuple[tuple[str, AccumulatingTrigger], ...]:
+        """The triggers that accumulate values, each with its column name."""
+        return tuple((name, leaf) for name, leaf in self.data if isinstance(leaf, AccumulatingTrigger))
+
+    @property
     def arrivals(self) -> tuple[str, ...]:
         """The columns of arrivals, which are equal for all elements of an instant."""
         return tuple(name for name, used in ((FIRST, self.first), (LAST, self.last)) if used)
@@ -95,7 +105,7 @@ class SummaryColumns:
             types[prefix + COUNT] = pl.Int64()
         types |= {prefix + name: pl.Int64() for name in self.arrivals}
         for name, leaf in self.data:
-            types[prefix + name] = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
+            types[prefix + name] = type_of(leaf)
         for name, _ in self.signals:
             types[prefix + name] = pl.Boolean()
         return types
@@ -104,13 +114,16 @@ class SummaryColumns:
         """Returns the summary of no elements: the unit of the monoid."""
         return {
             name: pl.lit(None, type_)
-            if name.removeprefix(prefix) in (FIRST, LAST)
+            if name.removeprefix(prefix) in (FIRST, LAST) or type_ == pl.Binary()
             else pl.lit(False if type_ == pl.Boolean() else 0, type_)
             for name, type_ in self.columns(prefix).items()
         }
 
     def merge(self, first: str, second: str) -> dict[str, pl.Expr]:
-        """Returns the merger of two summaries in a row, under the prefix of the first; null is the unit."""
+        """Returns the merger of two summaries in a row, under the prefix of the first; null is the unit.
+
+        Accumulators, which are objects, are left to ``merge_accumulators``.
+        """
         merged: dict[str, pl.Expr] = {}
         if self.counts:
             merged[first + COUNT] = _number(first + COUNT) + _number(second + COUNT)
@@ -121,12 +134,12 @@ class SummaryColumns:
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
                 merged[first + name] = _capped(_wide(first + name) + _wide(second + name), leaf)
-            else:
+            elif isinstance(leaf, AtElement):
                 merged[first + name] = _flag(first + name) | _flag(second + name)
         return merged
 
     def aggregate(self, prefix: str) -> list[pl.Expr]:
-        """Returns the summary of all rows of a group."""
+        """Returns the summary of all rows of a group, with lists of accumulators (``merge_groups``)."""
         aggregates: list[pl.Expr] = []
         if self.counts:
             aggregates.append(pl.col(prefix + COUNT).sum())
@@ -137,9 +150,26 @@ class SummaryColumns:
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
                 aggregates.append(_capped(_wide(prefix + name).sum(), leaf))
-            else:
+            elif isinstance(leaf, AtElement):
                 aggregates.append(_flag(prefix + name).any())
+            else:
+                aggregates.append(pl.col(prefix + name).drop_nulls())
         return aggregates
+
+    def merge_groups(self, table: pl.DataFrame, prefix: str) -> pl.DataFrame:
+        """Returns groups with accumulators in place of the lists of accumulators that ``aggregate`` gave."""
+        merged = [merge_lists(leaf, table[prefix + name]) for name, leaf in self.accumulating]
+        return table.with_columns(merged) if merged else table
+
+    def merge_accumulators(
+        self, table: pl.DataFrame, first: str, second: str, where: pl.Expr | None = None
+    ) -> pl.DataFrame:
+        """Returns the table with accumulators at ``first`` merged with those at ``second``, in all rows or in some."""
+        for name, leaf in self.accumulating:
+            both = pl.col(second + name).is_not_null()
+            rows = table.select(rows=both if where is None else both & where)["rows"]
+            table = table.with_columns(merge_columns(leaf, table[first + name], table[second + name], rows))
+        return table
 
     def with_signals(self, prefix: str, signals: Iterable[str]) -> dict[str, pl.Expr]:
         """Returns the columns of the signals that have been received."""
@@ -147,14 +177,30 @@ class SummaryColumns:
         return {prefix + column: pl.lit(True) for column, name in self.signals if name in received}
 
 
-def evaluate_leaf(leaf: DataDrivenTrigger, value: object) -> int | bool:
-    """Returns the contribution of a value to a data-driven trigger: its measure, capped at the amount, or predicate.
+def type_of(leaf: DataDrivenTrigger) -> pl.DataType:
+    """Returns the type of a data-driven trigger's column."""
+    match leaf:
+        case AtMeasure():
+            return pl.Int64()
+        case AtElement():
+            return pl.Boolean()
+        case AtValue() | CustomTrigger():
+            return pl.Binary()
 
+
+def evaluate_leaf(leaf: DataDrivenTrigger, value: object, weight: int = 1) -> int | bool | bytes | None:
+    """Returns the contribution of an element to a data-driven trigger; ``None`` for a retraction that has none.
+
+    It is the measure of the value, capped at the amount, whether the value satisfies the predicate, or an accumulator.
     Raises ``UserFunctionError`` when the user-defined function raises, and ``ElementError`` for an invalid result.
     """
-    if isinstance(leaf, AtElement):
-        return satisfies(leaf, value)
-    return min(measure_of(leaf, value), leaf.amount)
+    match leaf:
+        case AtValue() | CustomTrigger():
+            return accumulate_value(leaf, value, weight)
+        case AtElement():
+            return satisfies(leaf, value) if weight > 0 else None
+        case AtMeasure(amount=amount):
+            return min(measure_of(leaf, value), amount) if weight > 0 else None
 
 
 def _number(name: str) -> pl.Expr:
@@ -175,4 +221,4 @@ def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
 
 
-__all__ = ["COUNT", "FIRST", "LAST", "SummaryColumns", "evaluate_leaf"]
+__all__ = ["COUNT", "FIRST", "LAST", "SummaryColumns", "evaluate_leaf", "type_of"]

@@ -1,0 +1,55 @@
+"""Subtraction of single values from accumulators, also through functions, products and results."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from flowalg.combiners.core import Combiner, Group, Into, Over, Together
+from flowalg.elementwise.functions import apply
+
+AnyCombiner: TypeAlias = Combiner[object, object, object]
+
+
+def can_subtract(combiner: AnyCombiner) -> bool:
+    """Whether a combiner is a group, a function before or after one, or a product of such combiners."""
+    match combiner:
+        case Group():
+            return True
+        case Over(combiner=inner) | Into(combiner=inner):
+            return can_subtract(inner)
+        case Together(parts=parts):
+            return all(map(can_subtract, parts))
+        case _:
+            return False
+
+
+def is_signed(combiner: AnyCombiner) -> bool:
+    """Whether a combiner that can subtract has a result after more subtractions than additions."""
+    match combiner:
+        case Group():
+            return combiner.is_signed
+        case Over(combiner=inner) | Into(combiner=inner):
+            return is_signed(inner)
+        case Together(parts=parts):
+            return all(map(is_signed, parts))
+        case _:
+            return False
+
+
+def subtract(combiner: AnyCombiner, accumulator: object, value: object) -> object:
+    """Returns the accumulator with a value subtracted, for a combiner that can subtract."""
+    match combiner:
+        case Group():
+            return combiner.subtract(accumulator, value)
+        case Over(function=function, combiner=inner):
+            return subtract(inner, accumulator, apply(function, value, combiner.label))
+        case Into(combiner=inner):
+            return subtract(inner, accumulator, value)
+        case Together(parts=parts):
+            accumulators = cast("tuple[object, ...]", accumulator)
+            return tuple(subtract(part, each, value) for part, each in zip(parts, accumulators, strict=True))
+        case _:
+            raise AssertionError(f"{combiner.title} cannot subtract")
+
+
+__all__ = ["AnyCombiner", "can_subtract", "is_signed", "subtract"]

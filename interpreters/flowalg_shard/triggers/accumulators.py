@@ -1,0 +1,133 @@
+"""The accumulators of ``AtValue`` and ``CustomTrigger`` as columns of pickled objects; null is no element.
+
+Python functions merge and evaluate them, for the windows that an instant touches.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from functools import reduce
+
+import polars as pl
+
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.runs.clocks import Clocks
+from flowalg.triggers.accumulation import (
+    Accumulated,
+    AccumulatingTrigger,
+    accumulate,
+    due_of,
+    holds,
+    is_custom_ready,
+    merge_accumulated,
+)
+from flowalg.triggers.syntax import AtValue, CustomTrigger
+
+
+def accumulate_value(leaf: AccumulatingTrigger, value: object, weight: int) -> bytes | None:
+    """Returns the accumulator of one element; ``None`` for a retraction that the trigger does not observe."""
+    observed = accumulate(leaf, value, weight)
+    return None if observed is None else _pack(observed)
+
+
+def merge_columns(leaf: AccumulatingTrigger, left: pl.Series, right: pl.Series, rows: pl.Series) -> pl.Series:
+    """Returns the left accumulators, merged with the right ones in some rows."""
+    merged = [
+        _merge(leaf, (mine, other)) if merges else mine
+        for mine, other, merges in zip(left.to_list(), right.to_list(), rows.to_list(), strict=True)
+    ]
+    return pl.Series(left.name, merged, pl.Binary())
+
+
+def merge_lists(leaf: AccumulatingTrigger, lists: pl.Series) -> pl.Series:
+    """Returns the merger of each list of accumulators."""
+    merged = [_merge(leaf, packed) for packed in lists.to_list()]
+    return pl.Series(lists.name, merged, pl.Binary())
+
+
+def evaluate_where(leaf: AccumulatingTrigger, observed: pl.Series, rows: pl.Series) -> pl.Series:
+    """Returns whether the predicate holds of each accumulator, for some rows; null for the others."""
+    predicate: Callable[[Accumulated], bool]
+    if isinstance(leaf, AtValue):
+        predicate = lambda each: holds(leaf, each)  # noqa: E731
+    else:
+        predicate = lambda each: is_custom_ready(leaf, each, *_NO_CLOCKS)  # noqa: E731
+    results = [
+        predicate(_unpack(packed)) if evaluated and packed is not None else None
+        for packed, evaluated in zip(observed.to_list(), rows.to_list(), strict=True)
+    ]
+    return pl.Series(results, dtype=pl.Boolean())
+
+
+def due_where(
+    leaf: CustomTrigger, observed: pl.Series, firsts: pl.Series, lasts: pl.Series, rows: pl.Series
+) -> pl.Series:
+    """Returns the processing times before which a trigger is not ready, for some rows; null for the others."""
+    columns = (observed.to_list(), firsts.to_list(), lasts.to_list(), rows.to_list())
+    results = [
+        due_of(leaf, _unpack(packed), ProcessingTime(first), ProcessingTime(last))
+        if evaluated and packed is not None
+        else None
+        for packed, first, last, evaluated in zip(*columns, strict=True)
+    ]
+    return pl.Series(results, dtype=pl.Int64())
+
+
+def ready_where(
+    leaf: CustomTrigger,
+    observed: pl.Series,
+    firsts: pl.Series,
+    lasts: pl.Series,
+    ends: pl.Series,
+    rows: pl.Series,
+    clocks: Clocks,
+) -> pl.Series:
+    """Returns whether a trigger that depends on the clocks is ready, for the rows in which it is due."""
+    now, watermark = clocks.processing_time, clocks.watermark
+    columns = (series.to_list() for series in (observed, firsts, lasts, ends, rows))
+    results = [
+        due
+        and packed is not None
+        and is_custom_ready(
+            leaf,
+            _unpack(packed),
+            ProcessingTime(first),
+            ProcessingTime(last),
+            now,
+            watermark,
+            EventTime(end),
+        )
+        for packed, first, last, end, due in zip(*columns, strict=True)
+    ]
+    return pl.Series(results, dtype=pl.Boolean())
+
+
+_START = ProcessingTime(MIN_TIME)
+_NO_CLOCKS = (_START, _START, _START, MIN_TIME, MIN_TIME)
+"""The clocks of a predicate that does not depend on them."""
+
+
+def _merge(leaf: AccumulatingTrigger, parts: Iterable[bytes | None]) -> bytes | None:
+    packed = [part for part in parts if part is not None]
+    if len(packed) < 2:
+        return packed[0] if packed else None
+    return _pack(reduce(lambda one, other: merge_accumulated(leaf, one, other), map(_unpack, packed)))
+
+
+def _pack(observed: Accumulated) -> bytes:
+    return pickle.dumps((observed.accumulator, observed.size))
+
+
+def _unpack(packed: bytes) -> Accumulated:
+    return Accumulated(*pickle.loads(packed))  # trusted: written by ``_pack``
+
+
+__all__ = [
+    "accumulate_value",
+    "due_where",
+    "evaluate_where",
+    "merge_columns",
+    "merge_lists",
+    "ready_where",
+]
