@@ -54,12 +54,10 @@ from flowalg.serialization import from_json, to_json
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import (
-    EVERY_INSTANT,
     AfterDelay,
     AfterInactivity,
     Always,
     And,
-    Arrivals,
     AtCount,
     AtElement,
     AtMeasure,
@@ -76,8 +74,8 @@ from flowalg.triggers.syntax import (
     RepeatUntil,
     SequenceOf,
     Trigger,
-    TriggerClocks,
 )
+from flowalg.triggers.views import EVERY_INSTANT, Arrivals, TriggerClocks
 from flowalg.watermarks import (
     BoundedOutOfOrderness,
     ClockSummary,

@@ -11,7 +11,8 @@ from flowalg.combiners.subtraction import can_subtract, is_signed, subtract
 from flowalg.data.errors import ElementError, FlowalgError, format_value
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.elementwise.functions import user_function_error
-from flowalg.triggers.syntax import Arrivals, AtValue, CustomTrigger, EveryInstant, TriggerClocks
+from flowalg.triggers.syntax import AtValue, CustomTrigger
+from flowalg.triggers.views import Arrivals, EveryInstant, TriggerClocks
 
 AccumulatingTrigger: TypeAlias = AtValue | CustomTrigger
 """Once-triggers that accumulate the values of elements."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from enum import Enum, unique
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast, overload
 
 from attrs import field, frozen
@@ -23,6 +22,7 @@ from flowalg.combiners.core import Aggregate, Combiner, require_combiner
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
 from flowalg.data.views import HasView
+from flowalg.triggers.views import Arrivals, EveryInstant, TriggerClocks
 
 # A trigger observes the values of the grouping that it governs, whose type is not known here.
 Predicate: TypeAlias = Callable[[Any], bool]
@@ -207,40 +207,6 @@ class AtValue(_Once):
         object.__setattr__(self, "combiner", given)
         object.__setattr__(self, "predicate", predicate)
 
-
-@frozen
-class Arrivals:
-    """The processing times at which the first and the last element since a trigger was set have arrived."""
-
-    first: datetime
-    last: datetime
-
-
-@frozen
-class TriggerClocks:
-    """What the ``ready`` of a ``CustomTrigger`` can depend on besides its summary.
-
-    ``window_end`` is the end of the window; ``MAX_TIME`` for the global window.
-    """
-
-    processing_time: datetime
-    watermark: datetime
-    window_end: datetime
-    arrivals: Arrivals
-
-
-@unique
-class EveryInstant(Enum):
-    """The type of ``EVERY_INSTANT``."""
-
-    EVERY_INSTANT = "every instant"
-
-    def __repr__(self) -> str:
-        return "EVERY_INSTANT"
-
-
-EVERY_INSTANT: Final = EveryInstant.EVERY_INSTANT
-"""A ``CustomTrigger`` with this ``due`` is evaluated in every instant."""
 
 Due: TypeAlias = Callable[[Any, Arrivals], datetime | None] | EveryInstant
 
@@ -566,12 +532,10 @@ DEFAULT_TRIGGER: Final = Repeat(AtWatermark())
 
 __all__ = [
     "DEFAULT_TRIGGER",
-    "EVERY_INSTANT",
     "AfterDelay",
     "AfterInactivity",
     "Always",
     "And",
-    "Arrivals",
     "AtCount",
     "AtElement",
     "AtMeasure",
@@ -581,7 +545,6 @@ __all__ = [
     "AtWatermark",
     "CustomTrigger",
     "Due",
-    "EveryInstant",
     "Measure",
     "Never",
     "OnceTrigger",
@@ -592,6 +555,5 @@ __all__ = [
     "RepeatUntil",
     "SequenceOf",
     "Trigger",
-    "TriggerClocks",
     "require_trigger",
 ]
