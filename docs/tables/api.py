@@ -67,8 +67,8 @@ SPARK: Final = (
 )
 
 LAWS: Final = {
-    "Checks": "check_combiner check_window_fn check_watermark_policy check_law check_interpreter "
-    "find_difference Difference NoDifference",
+    "Checks": "check_combiner check_window_fn check_trigger check_watermark_policy check_law "
+    "check_interpreter find_difference Difference NoDifference",
     "Laws": "Law law Equation Equality CATALOGUE TRIGGER_LAWS LATTICE_LAWS COMPOSITION_LAWS WINDOW_LAWS SIZE_LAWS "
     "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS TRANSFORM_LAWS LOOP_LAWS SERIALIZATION_LAWS",
     "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "

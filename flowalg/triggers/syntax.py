@@ -192,7 +192,7 @@ class AtValue(_Once):
     'whenever the Sum of the elements satisfies <lambda>'
     """
 
-    combiner: Combiner[Any, Any, Any]
+    combiner: Combiner[object, object, object]
     predicate: Predicate
 
     def __init__(self, combiner: Aggregate[Any, Out], predicate: Callable[[Out], bool]) -> None:
@@ -208,7 +208,7 @@ class AtValue(_Once):
         object.__setattr__(self, "predicate", predicate)
 
 
-Due: TypeAlias = Callable[[Any, Arrivals], datetime | None] | EveryInstant
+Due: TypeAlias = Callable[..., datetime | None] | EveryInstant
 
 
 @frozen(init=False)
@@ -233,8 +233,8 @@ class CustomTrigger(_Once):
     """
 
     zero: object
-    add: Callable[[Any, Any], Any]
-    merge: Callable[[Any, Any], Any]
+    add: Callable[..., object]
+    merge: Callable[..., object]
     ready: Callable[..., bool]
     due: Due | None = None
 

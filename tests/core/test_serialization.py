@@ -38,12 +38,12 @@ from flowalg_laws.strategies import (
     window_fns,
     windowing_strategies,
 )
+from flowalg_laws.strategies.triggers import DUE, RESTLESS
 from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
 
 from flowalg import (
-    EVERY_INSTANT,
     FOREVER,
     KV,
     Accumulation,
@@ -411,10 +411,10 @@ EXAMPLES: list[Writable] = [
     AtElement(str.isupper),
     AtMeasure(magnitude, 7),
     AtPeriod(MINUTE, timedelta(seconds=5)),
-    AtValue(Sum(), positive) & AtValue(Mean.of(magnitude), AtMost(3)),
+    AtValue(Sum(), positive) & AtValue(Sum.of(magnitude), AtMost(3)),
     CustomTrigger(zero=0, add=total, merge=total, ready=positive),
-    CustomTrigger(zero=(0, "a"), add=total, merge=total, ready=total, due=EVERY_INSTANT),
-    CustomTrigger(zero=None, add=total, merge=total, ready=total, due=total),  # type: ignore[arg-type]  # not called
+    DUE,
+    RESTLESS,
     AtSignal('grüße "x" \\ \n \U0001f600'),
     Never() | AtCount(1),
     Repeat(AtCount(2)).until(AtWatermark()) >> Repeat(AtCount(1)),

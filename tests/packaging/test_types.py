@@ -32,6 +32,7 @@ Place: TypeAlias = tuple[str, int]
 NO_TYPE_TO_ASSERT: Final = {
     "flowalg_laws.checks.check.check_combiner": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_law": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_trigger": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_watermark_policy": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_window_fn": "returns None; a call of each form is in the table",
     "flowalg_spark.state.checkpoints.check_checkpoint": "returns None; a call is in the table",

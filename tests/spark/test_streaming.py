@@ -44,6 +44,7 @@ EVERYTHING = SOLD.records
 ENGINE = {
     *features_in(Area.RUNS, Area.TRANSFORMS),
     *(Feature.SESSIONS, Feature.CALENDAR_WINDOWS, Feature.CUSTOM_WINDOWS, Feature.AT_SIGNAL),
+    *(Feature.AT_VALUE, Feature.CUSTOM_TRIGGER),
     *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Feature.CUSTOM_POLICY),
     *(Feature.PERFECT, Feature.UNSET_LATENESS),
 }

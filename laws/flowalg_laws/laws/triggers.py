@@ -10,14 +10,21 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NewType
 
+from attrs import frozen
+
+from flowalg.combiners.core import Count, Max, Sum
 from flowalg.triggers.syntax import (
     AfterDelay,
     AfterInactivity,
     Always,
     And,
     AtCount,
+    AtElement,
+    AtMeasure,
     AtPeriod,
+    AtValue,
     AtWatermark,
+    CustomTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -542,6 +549,95 @@ def inactivity_implies_a_delay(m: Small, n: Small) -> Equation[Trigger]:
     return Equation(And(_delay(m), _inactivity(m + n)).repeat(), _inactivity(m + n).repeat())
 
 
+@frozen
+class AtLeast:
+    """A predicate of numbers that is monotone."""
+
+    bound: int
+
+    def __call__(self, value: int) -> bool:
+        """Returns whether a value has reached the bound."""
+        return value >= self.bound
+
+
+@frozen
+class OneOf:
+    """A predicate of numbers that is not monotone."""
+
+    numbers: frozenset[int]
+
+    def __call__(self, value: int) -> bool:
+        """Returns whether a value is one of the numbers."""
+        return value in self.numbers
+
+
+def magnitude(value: int) -> int:
+    """Returns the absolute value."""
+    return abs(value)
+
+
+def add_magnitude(total: int, value: int) -> int:
+    """Adds the absolute value of a value."""
+    return total + abs(value)
+
+
+def add(left: int, right: int) -> int:
+    """Adds two totals."""
+    return left + right
+
+
+@law
+def either_value(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtValue(c, p) | AtValue(c, q) = AtValue(c, p or q)``.
+
+    Source: latching commutes with disjunction (SEMANTICS 6); found here.
+    """
+    either = AtValue(Sum(), OneOf(frozenset((m, n))))
+    apart = Or(AtValue(Sum(), OneOf(frozenset((m,)))), AtValue(Sum(), OneOf(frozenset((n,)))))
+    return Equation(apart.repeat(), either.repeat())
+
+
+@law
+def a_count_is_a_value(n: Small) -> Equation[Trigger]:
+    """``AtCount(n) = AtValue(Count(), at least n)``.
+
+    Where: nothing upstream retracts.
+
+    Source: SEMANTICS 6; found here.
+    """
+    return Equation(AtCount(n).repeat(), AtValue(Count(), AtLeast(n)).repeat())
+
+
+@law
+def an_element_is_a_greatest_value(n: Small) -> Equation[Trigger]:
+    """``AtElement(at least n) = AtValue(Max(), at least n)``.
+
+    Source: SEMANTICS 6; found here.
+    """
+    return Equation(AtElement(AtLeast(n)).repeat(), AtValue(Max(), AtLeast(n)).repeat())
+
+
+@law
+def a_measure_is_a_value(n: Small) -> Equation[Trigger]:
+    """``AtMeasure(f, n) = AtValue(Sum.of(f), at least n)``.
+
+    Where: nothing upstream retracts.
+
+    Source: SEMANTICS 6; found here.
+    """
+    return Equation(AtMeasure(magnitude, n).repeat(), AtValue(Sum.of(magnitude), AtLeast(n)).repeat())
+
+
+@law
+def a_measure_is_user_defined(n: Small) -> Equation[Trigger]:
+    """``AtMeasure(f, n) = CustomTrigger(zero=0, add=plus f, merge=plus, ready=at least n)``.
+
+    Source: SEMANTICS 6; found here.
+    """
+    custom = CustomTrigger(zero=0, add=add_magnitude, merge=add, ready=AtLeast(n))
+    return Equation(AtMeasure(magnitude, n).repeat(), custom.repeat())
+
+
 @law
 def both_periods(m: Small, n: Small) -> Equation[Trigger]:
     """``AtPeriod(m) & AtPeriod(m * n) = AtPeriod(m * n)``.
@@ -617,6 +713,11 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     both_inactivities,
     either_inactivity,
     inactivity_implies_a_delay,
+    either_value,
+    a_count_is_a_value,
+    an_element_is_a_greatest_value,
+    a_measure_is_a_value,
+    a_measure_is_user_defined,
     both_periods,
     either_period,
 )

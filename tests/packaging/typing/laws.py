@@ -38,6 +38,7 @@ from flowalg_laws import (
     check_combiner,
     check_interpreter,
     check_law,
+    check_trigger,
     check_watermark_policy,
     check_window_fn,
     combiners,
@@ -67,6 +68,7 @@ from hypothesis.strategies import SearchStrategy
 from flowalg import (
     KV,
     Aggregate,
+    AtValue,
     Interpreter,
     Mean,
     Mode,
@@ -140,6 +142,7 @@ def checks(law_of_ints: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -
     check_law(of_triggers, t=triggers())
     check_combiner(Sum(), st.integers())
     check_combiner(Mean(), st.floats(), equal=lambda first, second: abs(first - second) < 1e-9)
+    check_trigger(AtValue(Sum(), lambda total: total > 3).repeat(), st.integers())
     check_watermark_policy(Perfect())
     check_watermark_policy(Perfect(), histories(most=3))
     check_window_fn(WindowingStrategy().windows, keys=st.text())

@@ -7,8 +7,9 @@ A parameter of type ``OnceTrigger`` or ``Trigger`` represents every class of tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, assert_type
+from typing import assert_type
 
 from flowalg import (
     EVERY_INSTANT,
@@ -44,7 +45,7 @@ from flowalg import (
     normalise,
 )
 from flowalg.data.time import Micros
-from flowalg.triggers.syntax import Measure, Predicate
+from flowalg.triggers.syntax import Due, Measure, Predicate
 
 
 def constructors() -> None:
@@ -76,7 +77,7 @@ def triggers_on_the_aggregate(trigger: AtValue) -> None:
     assert_type(AtValue(Mean(), lambda mean: mean > 0.5), AtValue)
     assert_type(AtValue(Max.of(lambda f: f.seats), lambda greatest: greatest > 9), AtValue)
     assert_type(AtValue(Sum(), lambda total: total > 1) & AtWatermark(), And)
-    assert_type(trigger.combiner, Combiner[Any, Any, Any])
+    assert_type(trigger.combiner, Combiner[object, object, object])
     assert_type(trigger.predicate, Predicate)
 
 
@@ -112,6 +113,10 @@ def user_defined_triggers(trigger: CustomTrigger, clocks: TriggerClocks, arrival
         CustomTrigger,
     )
     assert_type(trigger.zero, object)
+    assert_type(trigger.add, Callable[..., object])
+    assert_type(trigger.merge, Callable[..., object])
+    assert_type(trigger.ready, Callable[..., bool])
+    assert_type(trigger.due, Due | None)
     assert_type(clocks.processing_time, datetime)
     assert_type(clocks.watermark, datetime)
     assert_type(clocks.window_end, datetime)
