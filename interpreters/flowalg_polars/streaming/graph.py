@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
-from flowalg_shard.clocks.exchange import FromStage, Report, Upstream
+from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 
 from flowalg.data.errors import CheckpointError, UnsupportedError
@@ -33,6 +33,7 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
@@ -205,6 +206,17 @@ class Graph:
             lambda arrivals: stage.advance(main.run(arrivals), side.run(arrivals)),
         )
         return self._steps(operator, steps[len(together) :])
+
+    def source_clocks(self) -> dict[str, tuple[WatermarkPolicy, SourceClock]]:
+        """Returns the policy and the clock of each source that flows into a stage."""
+        found: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
+        for stage in self.stages:
+            clocks = stage.states[0].input_clocks
+            for upstreams, inputs in zip(stage.operator.inputs, clocks, strict=True):
+                for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
+                    if isinstance(upstream, FromSource) and isinstance(clock, SourceClock):
+                        found[upstream.name] = (upstream.policy, clock)
+        return found
 
     def drops(self) -> tuple[StageDrops, ...]:
         """Returns the drops of each stage in the last instant."""

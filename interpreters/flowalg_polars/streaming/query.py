@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
@@ -17,7 +17,14 @@ from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
-from flowalg.data.time import ProcessingTime, processing_time
+from flowalg.data.time import (
+    MAX_TIME,
+    MIN_TIME,
+    EventTime,
+    ProcessingTime,
+    duration_of,
+    processing_time,
+)
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping, sources_of
@@ -114,6 +121,7 @@ class Options:
     dead_letters: bool = False
     metrics: bool = False
     shards: int = 1
+    max_skew: timedelta | None = None
 
     def __attrs_post_init__(self) -> None:
         for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
@@ -123,6 +131,8 @@ class Options:
             raise ArgumentError("shards", self.shards, "an int of 1 or more")
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
             raise ArgumentError("interval", self.interval, "a positive timedelta")
+        if self.max_skew is not None:
+            duration_of("max_skew", self.max_skew, allow_zero=True)
 
 
 @define
@@ -205,10 +215,13 @@ class Query:
             return begun
         positions = dict(self.positions)
         found = False
-        for name, reader in self.readers.items():
-            available = reader.available(positions[name])
-            if available is not None:
-                positions[name], found = available.position, True
+        available = {
+            name: following
+            for name, reader in self.readers.items()
+            if (following := reader.available(positions[name])) is not None
+        }
+        for name in self.aligned(available.keys()):
+            positions[name], found = available[name].position, True
         drains = self.options.drain or (checkpoint is not None and checkpoint.drain_requested)
         ends = drains and not found
         if not found and not ends and not (self.options.tick_when_idle and self.options.follow):
@@ -217,6 +230,26 @@ class Query:
             time.sleep(self.options.interval.total_seconds())
         now = max(self.time, processing_time(datetime.now(UTC)))
         return Intent(self.id, self.number, now, positions, ended=ends)
+
+    def aligned(self, available: Set[str]) -> frozenset[str]:
+        """Returns the sources with available data that may be read: with ``max_skew``, those not too far ahead.
+
+        The slowest source is one that has data, or that is waited for: with ``follow``, one that has not ended and is
+        not idle.
+        """
+        if self.options.max_skew is None:
+            return frozenset(available)
+        now = processing_time(datetime.now(UTC))
+        progress: dict[str, EventTime] = {}
+        slowest = MAX_TIME
+        for name, (policy, clock) in self.graph.source_clocks().items():
+            progress[name] = clock.watermark
+            idle_at = policy.idle_at(clock)
+            awaited = self.options.follow and (idle_at is None or now < idle_at)
+            if name in available or awaited:
+                slowest = min(slowest, clock.watermark)
+        furthest = slowest + self.options.max_skew // timedelta(microseconds=1)
+        return frozenset(name for name in available if progress.get(name, MIN_TIME) <= furthest)
 
     def advance(self, intent: Intent) -> MicroBatch[object]:
         """Reads what an intent says, and advances the pipeline by one instant."""

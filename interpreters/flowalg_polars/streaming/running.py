@@ -38,6 +38,7 @@ def batches(
     dead_letters: bool = False,
     metrics: bool = False,
     shards: int = 1,
+    max_skew: timedelta | None = None,
 ) -> Generator[MicroBatch[A], None, None]:
     """Yields the output of a pipeline over streams, micro-batch by micro-batch.
 
@@ -51,6 +52,11 @@ def batches(
     the next one is asked for, so what the caller does with it happens before; ``close()`` leaves the last one
     uncommitted and the checkpoint free for another query. ``shards`` is the number of parts of each
     stage's state, and is fixed for the life of a checkpoint.
+
+    With ``max_skew``, a source whose watermark is further ahead than this of the slowest source is not read until the
+    slowest has caught up, so that less waits in the state. The slowest is one that has data to read; with ``follow``,
+    also one that has none now, unless it is idle (``idle_after``) or has ended. A micro-batch is not divided, so the
+    skew can exceed ``max_skew`` by what one micro-batch of a source advances it.
 
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
     ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``metrics``, ``MicroBatch.metrics`` has those of
@@ -74,6 +80,7 @@ def batches(
         dead_letters=dead_letters,
         metrics=metrics,
         shards=shards,
+        max_skew=max_skew,
     )
     query = Query.compile(pipeline, inputs, options)
     return cast("Generator[MicroBatch[A], None, None]", query.run())
@@ -102,6 +109,7 @@ def run(
     dead_letters: bool = False,
     metrics: bool = False,
     shards: int = 1,
+    max_skew: timedelta | None = None,
 ) -> RunSummary:
     """Runs a pipeline over streams, and writes each micro-batch to one sink or several.
 
@@ -126,6 +134,7 @@ def run(
         dead_letters=dead_letters,
         metrics=metrics,
         shards=shards,
+        max_skew=max_skew,
     )
     for batch in found:
         for each in sinks:
