@@ -448,8 +448,8 @@ EXCHANGE_MUTANTS: Final = (
     Replacement(
         "a policy with lags receives reports without times",
         "FromSource.observes_times",
-        "not self.at_batch_time or self.policy.keeps_lags or self.policy.max_ahead_micros is not None",
-        "not self.at_batch_time or self.policy.max_ahead_micros is not None",
+        "policy.observes_lags",
+        "False",
     ),
     Replacement(
         "only the first rows of many are emitted",
