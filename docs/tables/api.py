@@ -32,7 +32,7 @@ LONGEST: Final = 100
 FLOWALG: Final = {
     "Pipelines": "Source sources PCollection PTransform ptransform SideInput KV flatten together",
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
-    "CalendarWeeks CalendarMonths CustomWindows WindowsByValue",
+    "CalendarWeeks CalendarMonths CustomWindows MergedWindow WindowsByValue",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "
     "AtValue CustomTrigger EVERY_INSTANT TriggerClocks Arrivals AtSignal "
     "Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",

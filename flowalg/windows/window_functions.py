@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
 from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
-from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp
+from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp, covers, span
 
 # The keys are those of the grouping, whose type is not known here.
 OffsetByKey: TypeAlias = Callable[[Any], timedelta]
@@ -29,8 +29,27 @@ Assign: TypeAlias = Callable[[EventTime, Any], Iterable[Window]]
 AssignByValue: TypeAlias = Callable[[EventTime, Any, Any], Iterable[Window]]
 """The windows of an event time, a key and a value."""
 
-Merge: TypeAlias = Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]]
-"""The groups of windows that merge."""
+
+def _tuple_of(windows: Iterable[Window]) -> tuple[Window, ...]:
+    return tuple(windows)
+
+
+@frozen
+class MergedWindow:
+    """Windows that merge, and the window that they become, which contains all of them."""
+
+    window: Window
+    parts: tuple[Window, ...] = field(converter=_tuple_of)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.window, Window):
+            raise ArgumentError("MergedWindow.window", self.window, "a Window")
+        if not self.parts or not all(isinstance(part, Window) for part in self.parts):
+            raise ArgumentError("MergedWindow.parts", self.parts, "one or more Windows")
+
+
+Merge: TypeAlias = Callable[[tuple[Window, ...]], Iterable[Iterable[Window] | MergedWindow]]
+"""The groups of windows that merge. Without a ``MergedWindow``, a group becomes the smallest window that spans it."""
 
 
 @frozen
@@ -196,8 +215,8 @@ class CustomWindows:
 
     ``assign(event_time, key)`` returns the windows of an element. It must depend only on its arguments, and each
     window must contain the event time. ``merge(windows)`` returns the groups of windows that merge, with each window
-    in exactly one group; a group becomes the smallest window that spans it. Both results are checked at every call.
-    ``flowalg_laws.check_window_fn`` checks the laws.
+    in exactly one group; a group becomes the smallest window that spans it, or that of a ``MergedWindow``. Both results
+    are checked at every call. ``flowalg_laws.check_window_fn`` checks the laws.
 
     Example:
 
@@ -221,7 +240,7 @@ class CustomWindows:
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
         """Returns the groups that the user function returns, which must be a partition."""
-        return _merged(self, tuple(windows))
+        return [list(merged.parts) for merged in _merged(self, tuple(windows))]
 
     def __str__(self) -> str:
         return self.name
@@ -259,7 +278,7 @@ class WindowsByValue:
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
         """Returns the groups that the user function returns, which must be a partition."""
-        return _merged(self, tuple(windows))
+        return [list(merged.parts) for merged in _merged(self, tuple(windows))]
 
     def __str__(self) -> str:
         return self.name
@@ -293,20 +312,45 @@ def _assigned(
     return assigned
 
 
-def _merged(windows: CustomWindows | WindowsByValue, known: tuple[Window, ...]) -> list[list[Window]]:
-    """Returns the groups that the user function returns."""
+def _merged(windows: CustomWindows | WindowsByValue, known: tuple[Window, ...]) -> list[MergedWindow]:
+    """Returns the groups that the user function returns, each with its window."""
     if windows.merge_with is None:
-        return [[window] for window in known]
+        return [MergedWindow(window, (window,)) for window in known]
     try:
-        groups = [list(group) for group in windows.merge_with(known)]
+        groups = [
+            group if isinstance(group, MergedWindow) else tuple(group) for group in windows.merge_with(known)
+        ]
     except Exception as cause:
         raise user_function_error(f"{windows.name}.merge", windows.merge_with, known, cause) from cause
-    if sorted(window for group in groups for window in group) != sorted(known):
+    parts = [list(group.parts if isinstance(group, MergedWindow) else group) for group in groups]
+    if sorted(window for group in parts for window in group) != sorted(known):
         raise ElementError(
             f"the result of {windows.name}.merge must be a partition of {format_value(known)} into groups; "
-            f"got {format_value(groups)}"
+            f"got {format_value(parts)}"
         )
-    return groups
+    merged = [
+        group if isinstance(group, MergedWindow) else MergedWindow(span(group), group)
+        for group in groups
+        if isinstance(group, MergedWindow) or group
+    ]
+    for group in merged:
+        if not all(covers(group.window, part) for part in group.parts):
+            raise ElementError(
+                f"the result of {windows.name}.merge must have windows that contain their parts; "
+                f"got {format_value(group)}"
+            )
+    if len({group.window for group in merged}) < len(merged):
+        raise ElementError(
+            f"the result of {windows.name}.merge must have another window for each group; got {format_value(merged)}"
+        )
+    return merged
+
+
+def merged_windows(windows: MergingWindowFn, known: Iterable[Window]) -> list[MergedWindow]:
+    """Returns the groups of windows that merge, each with the window that it becomes."""
+    if isinstance(windows, Sessions):
+        return [MergedWindow(span(group), group) for group in windows.merge(known)]
+    return _merged(windows, tuple(known))
 
 
 MergingWindowFn: TypeAlias = Sessions | CustomWindows | WindowsByValue
@@ -354,6 +398,7 @@ __all__ = [
     "CustomWindows",
     "FixedWindows",
     "GlobalWindows",
+    "MergedWindow",
     "MergingWindowFn",
     "Sessions",
     "SlidingWindows",
@@ -361,4 +406,5 @@ __all__ = [
     "WindowsByValue",
     "as_merging",
     "assign_windows",
+    "merged_windows",
 ]

@@ -20,8 +20,8 @@ from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
-from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows
+from flowalg.windows.window import Window
+from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows, merged_windows
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.proto_windows import Arrival, regroup
@@ -201,11 +201,11 @@ class Grouping:
                 yield window, [windows[window]] if window in windows else [], elements
             return
         live = {window: state for window, state in windows.items() if not state.closed}
-        for group in merge.merge(dict.fromkeys((*live, *joining))):
-            members = [live[window] for window in group if window in live]
-            elements = [pair for window in group for pair in joining.get(window, ())]
+        for merged in merged_windows(merge, dict.fromkeys((*live, *joining))):
+            members = [live[window] for window in merged.parts if window in live]
+            elements = [pair for window in merged.parts for pair in joining.get(window, ())]
             if elements or len(members) > 1:
-                yield span(group), members, elements
+                yield merged.window, members, elements
 
     def _replace_members(
         self, key: object, window: Window, members: list[WindowState], before: EventTime

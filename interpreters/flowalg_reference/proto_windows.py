@@ -14,8 +14,8 @@ from attrs import evolve, frozen
 
 from flowalg.data.time import EventTime
 from flowalg.runs.elements import Element
-from flowalg.windows.window import Window, covers, span
-from flowalg.windows.window_functions import MergingWindowFn
+from flowalg.windows.window import Window, covers
+from flowalg.windows.window_functions import MergingWindowFn, merged_windows
 from flowalg_reference.trigger_state import TriggerSummary
 from flowalg_reference.window_state import GroupingSpec, ProtoWindow, WindowState, merge_windows
 
@@ -115,8 +115,8 @@ def _partition(
         proto.absorb(arrival.value, arrival.element.event_time, arrival.element.weight)
     held = {at: proto for at, proto in protos.items() if not proto.is_empty}
     groups: dict[Window, dict[Window, ProtoWindow]] = defaultdict(dict)
-    for group in merging.merge(held) if held else ():
-        groups[span(group)].update((at, held[at]) for at in group)
+    for merged in merged_windows(merging, held) if held else ():
+        groups[merged.window].update((at, held[at]) for at in merged.parts)
     return groups
 
 

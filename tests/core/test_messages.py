@@ -375,6 +375,11 @@ WINDOWS: Final[list[tuple[str, str]]] = [
         "ArgumentError: CustomWindows.assign_with must be a function from an event time and a key"
         " to windows; got 3 (int)",
     ),
+    ("MergedWindow(3, [GLOBAL_WINDOW])", "ArgumentError: MergedWindow.window must be a Window; got 3 (int)"),
+    (
+        "MergedWindow(GLOBAL_WINDOW, [])",
+        "ArgumentError: MergedWindow.parts must be one or more Windows; got () (tuple)",
+    ),
     (
         "WindowsByValue('mine', 3)",
         "ArgumentError: WindowsByValue.assign_with must be a function from an event time, a key and a value to "

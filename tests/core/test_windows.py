@@ -29,6 +29,7 @@ from flowalg import (
     EventTime,
     FixedWindows,
     GlobalWindows,
+    MergedWindow,
     Sessions,
     SlidingWindows,
     Window,
@@ -37,7 +38,7 @@ from flowalg import (
     event_time,
 )
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import assign_windows
+from flowalg.windows.window_functions import assign_windows, merged_windows
 from tests.support.scores import SCORES, Score, minute
 
 MICROSECOND = timedelta(microseconds=1)
@@ -221,6 +222,20 @@ def test_a_user_defined_window_function_is_checked_when_called() -> None:
     lossy = CustomWindows("lossy", lambda point, key: [], lambda windows: [])
     with pytest.raises(ElementError, match="the result of lossy.merge must be a partition"):
         lossy.merge([GLOBAL_WINDOW])
+    first, second = (Window(EventTime(start), EventTime(start + 2)) for start in (0, 1))
+    shrinking = CustomWindows("shrinking", lambda point, key: [], lambda some: [MergedWindow(some[0], some)])
+    with pytest.raises(
+        ElementError, match="the result of shrinking.merge must have windows that contain their parts"
+    ):
+        merged_windows(shrinking, [first, second])
+    whole = CustomWindows(
+        "whole", lambda point, key: [], lambda some: [MergedWindow(GLOBAL_WINDOW, [one]) for one in some]
+    )
+    with pytest.raises(
+        ElementError, match="the result of whole.merge must have another window for each group"
+    ):
+        merged_windows(whole, [first, second])
+    assert merged_windows(whole, [first]) == [MergedWindow(GLOBAL_WINDOW, (first,))]
 
 
 def test_a_window_by_value_that_does_not_contain_the_event_time_is_an_error() -> None:

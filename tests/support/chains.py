@@ -51,6 +51,7 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Interpreter,
+    MergedWindow,
     Mode,
     Quantile,
     Repeat,
@@ -228,7 +229,10 @@ def merge(windows: WindowFn, spans: Iterable[Span]) -> dict[Span, Span]:
                     groups.append([span])
         case CustomWindows(merge_with=merge_with) if merge_with is not None:
             made = merge_with(tuple(Window(EventTime(start), EventTime(end)) for start, end in ordered))
-            groups = [[(window.start, window.end) for window in group] for group in made]
+            groups = []
+            for group in made:
+                assert not isinstance(group, MergedWindow), "the window functions of chains return groups"
+                groups.append([(window.start, window.end) for window in group])
         case _:
             groups = [[span] for span in ordered]
     return {

@@ -9,8 +9,14 @@ import pyarrow as pa
 from attrs import frozen
 
 from flowalg.data.time import EventTime
-from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import WindowFn, WindowsByValue, as_merging, assign_windows
+from flowalg.windows.window import Window
+from flowalg.windows.window_functions import (
+    WindowFn,
+    WindowsByValue,
+    as_merging,
+    assign_windows,
+    merged_windows,
+)
 from flowalg_columns.layout import Layout, key_and_value
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups
@@ -62,7 +68,8 @@ class MergeWindows:
             ]
             merge = as_merging(self.window_fn)
             assert merge is not None, "the windows merge"
-            after = {window: span(group) for group in merge.merge(dict.fromkeys(before)) for window in group}
+            groups = merged_windows(merge, dict.fromkeys(before))
+            after = {window: group.window for group in groups for window in group.parts}
             merged = [after[window] for window in before]
             yield from windowed_table(table, merged, self.schema).to_batches()
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import MergingWindowFn, Sessions
+from flowalg.windows.window_functions import MergingWindowFn, Sessions, merged_windows
 from flowalg_shard.step.islands import number_islands
 from flowalg_shard.tables.columns import END, START
 
@@ -49,30 +49,33 @@ def group_windows(
     ``extra`` are expressions over a group, which is ``_GROUP``.
     """
     windows = windows.sort(*keys, START, END)
+    bounds = [pl.col(START).min().over(_GROUP).alias(TO_START), pl.col(END).max().over(_GROUP).alias(TO_END)]
     if windows.is_empty():
         grouped = windows.with_columns(pl.lit(0).alias(_GROUP))
     elif isinstance(strategy, Sessions):
         grouped = windows.with_columns(number_islands(keys, windows).alias(_GROUP))
     else:
-        grouped = _group_by_function(strategy, keys, windows)
-    return grouped.with_columns(
-        pl.col(START).min().over(_GROUP).alias(TO_START), pl.col(END).max().over(_GROUP).alias(TO_END), *extra
-    ).drop(_GROUP)
+        grouped, bounds = _group_by_function(strategy, keys, windows), []
+    return grouped.with_columns(*bounds, *extra).drop(_GROUP)
 
 
 def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Returns sorted windows with a group number, as the user-defined merge function groups those of each key."""
-    numbers: list[int] = []
+    """Returns sorted windows with a group number and merged bounds, by the user-defined merge function of each key."""
+    numbers: list[tuple[int, Window]] = []
     number = 0
     parts = windows.partition_by(list(keys), maintain_order=True) if keys else [windows]
     for part in parts:
         assigned = [Window(EventTime(start), EventTime(end)) for start, end in part.select(START, END).rows()]
-        known: dict[Window, int] = {}
-        for group in strategy.merge(assigned):
+        known: dict[Window, tuple[int, Window]] = {}
+        for merged in merged_windows(strategy, assigned):
             number += 1
-            known.update(dict.fromkeys(group, number))
+            known.update(dict.fromkeys(merged.parts, (number, merged.window)))
         numbers += [known[window] for window in assigned]
-    return pl.concat(parts).with_columns(pl.Series(_GROUP, numbers, pl.Int64()))
+    return pl.concat(parts).with_columns(
+        pl.Series(_GROUP, [group for group, _ in numbers], pl.Int64()),
+        pl.Series(TO_START, [window.start for _, window in numbers], pl.Int64()),
+        pl.Series(TO_END, [window.end for _, window in numbers], pl.Int64()),
+    )
 
 
 __all__ = ["MEMBERS", "TO_END", "TO_START", "group_windows", "merge_windows"]

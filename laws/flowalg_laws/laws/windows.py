@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from flowalg import FixedWindows, SlidingWindows, Window, WindowFn
 from flowalg.data.time import EventTime
-from flowalg.windows.window import span
-from flowalg.windows.window_functions import as_merging, assign_windows
+from flowalg.windows.window_functions import as_merging, assign_windows, merged_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 
@@ -66,7 +65,9 @@ def _spans(windows: WindowFn, known: Iterable[Window]) -> frozenset[Window]:
     """Returns the windows after merging."""
     merge = as_merging(windows)
     distinct = tuple(dict.fromkeys(known))
-    return frozenset(distinct if merge is None else (span(group) for group in merge.merge(distinct)))
+    return frozenset(
+        distinct if merge is None else (group.window for group in merged_windows(merge, distinct))
+    )
 
 
 def _assigned(windows: WindowFn, key: str, points: Points) -> list[Window]:

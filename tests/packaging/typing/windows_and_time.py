@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal, assert_type
 
@@ -29,6 +29,7 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Instant,
+    MergedWindow,
     OnTimeBehavior,
     Pane,
     PaneInfo,
@@ -121,7 +122,9 @@ def calendars(days: CalendarDays, weeks: CalendarWeeks, months: CalendarMonths) 
     assert_type(months.zone, str)
 
 
-def user_defined(custom: CustomWindows, by_value: WindowsByValue, some: list[Window]) -> None:
+def user_defined(
+    custom: CustomWindows, by_value: WindowsByValue, merged: MergedWindow, some: list[Window]
+) -> None:
     """Windows of plain functions."""
     assert_type(
         CustomWindows("hours", lambda point, key: [Window(point, EventTime(point + len(key)))]),
@@ -142,7 +145,14 @@ def user_defined(custom: CustomWindows, by_value: WindowsByValue, some: list[Win
     assert_type(by_value.merge(some), list[list[Window]])
     assert_type(custom.name, str)
     assert_type(custom.assign_with, Assign)
-    assert_type(custom.merge_with, Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None)
+    assert_type(custom.merge_with, Merge | None)
+    assert_type(
+        CustomWindows("whole", lambda point, _: [Window(point, MAX_TIME)], lambda windows: [merged]),
+        CustomWindows,
+    )
+    assert_type(MergedWindow(GLOBAL_WINDOW, some), MergedWindow)
+    assert_type(merged.window, Window)
+    assert_type(merged.parts, tuple[Window, ...])
     assert_type(custom.merge(some), list[list[Window]])
 
 

@@ -19,6 +19,7 @@ from flowalg import (
     EventTime,
     FixedWindows,
     GlobalWindows,
+    MergedWindow,
     Sessions,
     SlidingWindows,
     Window,
@@ -310,6 +311,35 @@ def user_defined_merging_windows(readings: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value for reading in some)), window
 
 
+def to_six_minutes(windows: tuple[Window, ...]) -> list[MergedWindow]:
+    """Merges windows that begin in the same five minutes, to windows of six minutes."""
+    five = 300_000_000
+    return [
+        MergedWindow(Window(start, EventTime(start + five + 60_000_000)), group)
+        for group in map(tuple, within_fives(windows))
+        for start in [EventTime(group[0].start // five * five)]
+    ]
+
+
+@job(
+    sum_in_windows(windows=CustomWindows("six minutes", around, to_six_minutes)),
+    SOME,
+    panes="""
+        13: +a=10 [0, 6) on_time 0
+        13: +b=2 [0, 6) on_time 0
+        14: +a=19 [0, 6) late 1
+        14: +a=5 [5, 11) on_time 0
+        14: +b=11 [5, 11) on_time 0
+        14: +b=8 [10, 16) on_time 0
+    """,
+)
+def merged_windows_of_a_function(readings: list[Reading]) -> Answer:
+    """A merge function says which window its groups become."""
+    for name, window, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
+        assert window is not None
+        yield KV(name, sum(reading.value for reading in some)), (window[0], window[1] + MINUTE)
+
+
 def to_next_multiple(point: EventTime, key: object, value: int) -> list[Window]:
     """The window from an event time to the next multiple of the value, in minutes, after the start."""
     origin, minute = event_time(START), 60_000_000
@@ -396,6 +426,7 @@ JOBS = (
     calendar_months,
     user_defined_windows,
     user_defined_merging_windows,
+    merged_windows_of_a_function,
     windows_by_value,
     merging_windows_by_value,
     a_co_group_in_windows_by_value,
