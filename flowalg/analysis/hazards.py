@@ -89,7 +89,14 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                     yield from _of_join(label, node.windowed_by.strategy)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
-            case WithSide():
+            case WithSide(side=side):
+                if not isinstance(side.windowing.strategy.windows, GlobalWindows):
+                    yield Hazard(
+                        Danger.UNBOUNDED_STATE,
+                        "a side input",
+                        "its complete windows are kept, because a late element may still read them",
+                        "use a join, whose windows expire",
+                    )
                 yield Hazard(
                     Danger.DROPS,
                     "a side input",

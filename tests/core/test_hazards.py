@@ -168,6 +168,18 @@ def test_retractions_are_reported_where_they_are_emitted() -> None:
     assert Danger.RETRACTIONS not in danger_kinds(sum_in_windows(FIXED, ALWAYS))
 
 
+def test_a_side_input_is_reported_because_its_windows_are_kept() -> None:
+    """A side input in finite windows keeps their values; one in the global window has one value."""
+
+    def unbounded(side: PCollection[int]) -> list[str]:
+        found = hazards(POINTS.map_with(side.as_singleton(default=0), lambda pair, n: pair))
+        return [hazard.where for hazard in found if hazard.danger is Danger.UNBOUNDED_STATE]
+
+    finite = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_globally(Count())
+    assert unbounded(finite) == ["a side input"]
+    assert "a side input" not in unbounded(POINTS.combine_globally(Count()))
+
+
 def test_a_side_input_is_reported_for_late_elements() -> None:
     """A side input is reported for drops, because it is read once, when its window is complete."""
     side = POINTS.window(FIXED, allowed_lateness=FOREVER).combine_globally(Count()).as_singleton(default=0)
