@@ -32,6 +32,7 @@ PAGES: Final = (
     "tour",
     "transforms",
     "joins",
+    "outputs",
     "what",
     "where",
     "when",

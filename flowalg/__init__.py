@@ -47,8 +47,9 @@ from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.interpreter import Interpreter
+from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.serialization import from_json, to_json
 from flowalg.triggers.describe import describe
@@ -187,6 +188,9 @@ __all__ = [
     "OnceTrigger",
     "Or",
     "OrFinally",
+    "Output",
+    "OutputElement",
+    "Outputs",
     "PCollection",
     "PTransform",
     "Pane",

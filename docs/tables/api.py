@@ -44,8 +44,9 @@ FLOWALG: Final = {
     "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication "
     "SourceClock",
     "Timelines": "Timeline Instant",
-    "Panes and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change Drop DropReason PaneTable",
-    "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",
+    "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
+    "DropReason PaneTable",
+    "Interpreters and runs": "Interpreter Capabilities Mode Run Output Outputs final_values WindowedValue",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",
     "Serialization": "to_json from_json",
@@ -60,7 +61,8 @@ REFERENCE: Final = (
 )
 
 SPARK: Final = (
-    "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect collect_drops "
+    "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
+    "collect_elements collect_drops "
     "final_values open_windows check_checkpoint metrics "
     "StageMetrics stage_metrics bad_records replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
@@ -96,8 +98,14 @@ PAGES: Final = {
                 SPARK.split(),
             ),
             "Spark batch": ("flowalg_spark.batch", ()),
-            "Spark streaming": ("flowalg_spark.streaming", ("CAPABILITIES", "compile", "drain")),
-            "Sinks of Spark": ("flowalg_spark.sinks", ("Changelog", "Upsert", "changelog", "upsert")),
+            "Spark streaming": (
+                "flowalg_spark.streaming",
+                ("CAPABILITIES", "compile", "drain"),
+            ),
+            "Sinks of Spark": (
+                "flowalg_spark.sinks",
+                ("Changelog", "Upsert", "changelog", "upsert"),
+            ),
             "The local engine": ("flowalg_polars", ()),
             "Local batch": ("flowalg_polars.batch", ()),
             "Local streaming": ("flowalg_polars.streaming", ()),

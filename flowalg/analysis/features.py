@@ -93,6 +93,7 @@ class Area(Enum):
     """The subject of a feature. Features with ``in_batch`` also matter to a batch (one pane for each window)."""
 
     RUNS = ("Ways to run", False)
+    OUTPUTS = ("Outputs", True)
     WINDOWS = ("Windows", True)
     TRIGGERS = ("Triggers", False)
     REFINEMENTS = ("Accumulation, lateness and on-time panes", False)
@@ -111,6 +112,10 @@ class Feature(Enum):
     """A feature that an interpreter can lack. ``description`` is its name in tables and messages."""
 
     STREAMING = (Area.RUNS, "streaming")
+
+    ELEMENT_OUTPUTS = (Area.OUTPUTS, "pipelines that group nothing")
+    SIDE_INPUT_OF_ELEMENTS = (Area.OUTPUTS, "pipelines that group nothing and read a side input")
+    SEVERAL_OUTPUTS = (Area.OUTPUTS, "several outputs of one run")
 
     GLOBAL_WINDOWS = (Area.WINDOWS, "the global window")
     FIXED_WINDOWS = (Area.WINDOWS, "fixed windows")
@@ -225,6 +230,10 @@ def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
         found.add(Feature.REGROUPING)
     if len(sources_of(pipeline.node)) > 1:
         found.add(Feature.SEVERAL_SOURCES)
+    if not last_groupings(pipeline.node):
+        found.add(Feature.ELEMENT_OUTPUTS)
+        if any(isinstance(node, WithSide) for node in nodes):
+            found.add(Feature.SIDE_INPUT_OF_ELEMENTS)
     return frozenset(found)
 
 

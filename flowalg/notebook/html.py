@@ -21,8 +21,9 @@ from flowalg.data.kv import KV
 from flowalg.data.views import HasView, escape_text, html_view
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
+from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, DropReason, Pane, Timing
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.triggers.describe import count_of, describe
 from flowalg.triggers.syntax import And, Or, OrFinally, Repeat, SequenceOf, Trigger
@@ -164,7 +165,40 @@ def run_html(run: Run[object], picture: str = "") -> str:
         *(_badge(f"{count:,} dropped, {reason.value}", "#a0487f") for reason, count in reasons.items()),
     ]
     summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'
-    return f"<div>{summary}{picture}{panes_html(run.panes)}</div>"
+    return f"<div>{summary}{picture}{output_html(run)}</div>"
+
+
+@html_view.register(Output)
+def output_html(output: Output[object]) -> str:
+    """Returns a table of the panes of an output, or of its elements if nothing has grouped them."""
+    return elements_html(output.elements) if output.elements else panes_html(output.panes)
+
+
+def elements_html(elements: Iterable[OutputElement[object]]) -> str:
+    """Returns a table of elements that nothing has grouped; keyed elements have a column for the key."""
+    known = tuple(elements)
+    caption = count_of(len(known), "element")
+    times = ("event time", "processing time")
+    if known and all(isinstance(each.element, KV) for each in known):
+        return _table(caption, ("key", "value", *times), known, _keyed_element)
+    return _table(caption, ("value", *times), known, _unkeyed_element)
+
+
+@html_view.register(OutputElement)
+def _element_html(element: OutputElement[object]) -> str:
+    return elements_html((element,))
+
+
+@html_view.register(Outputs)
+def _outputs_html(outputs: Outputs) -> str:
+    """Returns the outputs of a run, each under its name, and the number of dropped elements."""
+    dropped = sum(drop.count for drop in outputs.dropped)
+    summary = _badge(f"{dropped:,} dropped", "#a0487f") if dropped else ""
+    parts = (
+        f'<div style="{_FONT} margin: 0.4em 0;"><b>{escape_text(name)}</b></div>{output_html(output)}'
+        for name, output in outputs.by_name.items()
+    )
+    return f"<div>{summary}{''.join(parts)}</div>"
 
 
 @html_view.register(PaneTable)
@@ -218,6 +252,22 @@ def _unkeyed_cells(pane: Pane[object]) -> Iterator[str]:
     yield from _pane_cells(pane, pane.element)
 
 
+def _keyed_element(each: OutputElement[object]) -> Iterator[str]:
+    assert isinstance(each.element, KV)
+    yield _cell(_cut(repr(each.element.key)))
+    yield from _element_cells(each, each.element.value)
+
+
+def _unkeyed_element(each: OutputElement[object]) -> Iterator[str]:
+    yield from _element_cells(each, each.element)
+
+
+def _element_cells(each: OutputElement[object], value: object) -> Iterator[str]:
+    yield _cell(_cut(repr(value)))
+    yield _cell(str(each.event_time))
+    yield _cell(str(each.processing_time))
+
+
 def _pane_cells(pane: Pane[object], value: object) -> Iterator[str]:
     retracted = pane.change is Change.RETRACTION
     yield _cell(_cut(repr(value)), " text-decoration: line-through;" if retracted else "")
@@ -256,4 +306,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-__all__ = ["PaneTable", "panes_html", "pipeline_html", "run_html", "timeline_html"]
+__all__ = [
+    "PaneTable",
+    "elements_html",
+    "output_html",
+    "panes_html",
+    "pipeline_html",
+    "run_html",
+    "timeline_html",
+]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
-from flowalg.pipeline.structure import last_groupings, rebuild
+from flowalg.pipeline.structure import last_groupings, rebuild_all
 from flowalg.windows.strategy import Accumulation, emits_one_pane
 
 
@@ -18,7 +18,13 @@ def resolve_accumulation(root: Node) -> Node:
     An unset mode is RETRACTING if another grouping or a side input reads the panes, and a window can emit more than
     one (Dataflow Model, section 2.3: the panes that serial groupings need). Otherwise it is ACCUMULATING.
     """
-    read = {id(grouping) for grouping in groupings_read(root)}
+    (resolved,) = resolve_accumulations([root])
+    return resolved
+
+
+def resolve_accumulations(roots: Sequence[Node]) -> tuple[Node, ...]:
+    """Returns several outputs of one run as ``resolve_accumulation`` does; what they share remains shared."""
+    read = {id(grouping) for grouping in groupings_read(*roots)}
 
     def resolved(node: Node, original: Node) -> Node:
         if not isinstance(node, GroupingNode) or id(original) not in read:
@@ -28,18 +34,18 @@ def resolve_accumulation(root: Node) -> Node:
             return node
         return evolve(node, resolved=Accumulation.RETRACTING)
 
-    return rebuild(root, resolved)
+    return rebuild_all(roots, resolved)
 
 
-def groupings_read(root: Node) -> Iterator[GroupingNode]:
-    """Yields the groupings whose panes another grouping or a side input of the pipeline reads, each once."""
+def groupings_read(*roots: Node) -> Iterator[GroupingNode]:
+    """Yields the groupings whose panes another grouping or a side input of the pipelines reads, each once."""
     inputs = [
         inner
-        for node in nodes_of(root)
+        for node in nodes_of(*roots)
         if isinstance(node, GroupingNode | WithSide)
         for inner in ((node.side,) if isinstance(node, WithSide) else node.inputs)
     ]
     return iter(last_groupings(*inputs))
 
 
-__all__ = ["groupings_read", "resolve_accumulation"]
+__all__ = ["groupings_read", "resolve_accumulation", "resolve_accumulations"]

@@ -6,7 +6,7 @@ time exponential in its depth. Everything here visits each node once, by identit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from attrs import define, field
@@ -69,10 +69,16 @@ class Fold(Generic[N, R]):
 
 def fold(root: N, algebra: Callable[[N, Fold[N, R]], R]) -> R:
     """Returns what an algebra computes for a whole graph, inputs first; see ``Fold``."""
+    (result,) = fold_all([root], algebra)
+    return result
+
+
+def fold_all(roots: Sequence[N], algebra: Callable[[N, Fold[N, R]], R]) -> tuple[R, ...]:
+    """Returns what an algebra computes for several graphs; a node that they share is visited once."""
     whole = Fold(algebra)
-    for node in nodes_of(root):
+    for node in nodes_of(*roots):
         whole(node)
-    return whole(root)
+    return tuple(map(whole, roots))
 
 
 def equal(left: N, right: N, alike: Callable[[N, N], bool]) -> bool:
@@ -96,4 +102,4 @@ def _inputs(node: N) -> tuple[N, ...]:
     return inputs
 
 
-__all__ = ["Fold", "Vertex", "equal", "fold", "nodes_of"]
+__all__ = ["Fold", "Vertex", "equal", "fold", "fold_all", "nodes_of"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.graph import Fold, fold, nodes_of
+from flowalg.pipeline.graph import Fold, fold_all, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     ElementWise,
@@ -78,13 +78,19 @@ def rebuild(root: Node, replace: Callable[[Node, Node], Node]) -> Node:
 
     ``replace`` is called with each node after its inputs have been rebuilt, and with the original node.
     """
+    (rebuilt,) = rebuild_all([root], replace)
+    return rebuilt
+
+
+def rebuild_all(roots: Sequence[Node], replace: Callable[[Node, Node], Node]) -> tuple[Node, ...]:
+    """Returns several pipelines as ``rebuild`` does; a node that they share is replaced once, and remains shared."""
 
     def rebuilt(node: Node, known: Fold[Node, Node]) -> Node:
         inputs = tuple(map(known, node.inputs))
         unchanged = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
         return replace(node if unchanged else node.with_inputs(inputs), node)
 
-    return fold(root, rebuilt)
+    return fold_all(roots, rebuilt)
 
 
 __all__ = [
@@ -94,5 +100,6 @@ __all__ = [
     "last_groupings",
     "nodes_after_groupings",
     "rebuild",
+    "rebuild_all",
     "sources_of",
 ]

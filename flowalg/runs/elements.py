@@ -10,12 +10,13 @@ from attrs import evolve, frozen
 
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
-from flowalg.data.time import MAX_TIME, EventTime, event_time
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.data.values import canonicalize, conform
 from flowalg.elementwise.functions import apply
 from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.pipeline.co_group import tagged
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.output import Output, OutputElement, sort_elements
 from flowalg.runs.panes import Pane, PaneInfo
 from flowalg.windows.window import GLOBAL_WINDOW, Window
 
@@ -101,4 +102,24 @@ def pane_of(element: Element) -> Pane[object]:
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
-__all__ = ["Element", "apply_steps", "pair_with_metadata", "pane_of", "read_records", "tag_elements"]
+def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, panes: bool) -> Output[object]:
+    """The output of a pipeline from its elements in each instant, with the processing time of the instant."""
+    if panes:
+        return Output(tuple(pane_of(element) for _, elements in instants for element in elements))
+    found = (
+        OutputElement(element.value, element.event_time, time)
+        for time, elements in instants
+        for element in elements
+    )
+    return Output(elements=sort_elements(found))
+
+
+__all__ = [
+    "Element",
+    "apply_steps",
+    "output_of",
+    "pair_with_metadata",
+    "pane_of",
+    "read_records",
+    "tag_elements",
+]

@@ -16,14 +16,12 @@ Input = TypeVar("Input")
 AnySource = TypeVar("AnySource", bound=Source[object])
 
 
-def inputs_by_name(
-    root: Node, inputs: Mapping[AnySource, Input], kind: str, *others: Node
-) -> dict[str, Input]:
+def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -> dict[str, Input]:
     """The input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
 
     Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
     """
-    wanted = {source.name: source for node in (root, *others) for source in sources_of(node)}
+    wanted = {source.name: source for source in sources_of(*roots)}
     given: dict[str, Input] = {}
     for source, value in inputs.items():
         if not isinstance(source, Source) or source.node not in wanted.values():
@@ -39,14 +37,14 @@ def inputs_by_name(
 
 
 def timelines_by_name(
-    root: Node, inputs: Mapping[AnySource, Timeline[object]]
+    inputs: Mapping[AnySource, Timeline[object]], *roots: Node
 ) -> dict[str, Timeline[object]]:
-    """The timeline of each source of a pipeline by its name.
+    """The timeline of each source of one pipeline or more by its name.
 
     Raises ``UnboundSourceError`` for a source without an input and for an input without a source, and
     ``ArgumentError`` for an input that is not a timeline.
     """
-    timelines = inputs_by_name(root, inputs, "timeline")
+    timelines = inputs_by_name(inputs, "timeline", *roots)
     for name, timeline in timelines.items():
         if not isinstance(timeline, Timeline):
             raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")

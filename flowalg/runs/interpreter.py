@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline
 
 A = TypeVar("A")
@@ -18,8 +18,8 @@ class Interpreter(Protocol):
     """Gives a pipeline its meaning: runs it over what its sources did.
 
     All interpreters take timelines, and may take inputs of their own besides, such as data frames. So swapping the
-    engine of a program is swapping one value. Law: every interpreter gives the panes and drops of the reference over
-    the same timelines, in the mode that it declares; ``flowalg_laws.check_interpreter`` checks it.
+    engine of a program is swapping one value. Law: every interpreter gives the panes, elements and drops of the
+    reference over the same timelines, in the mode that it declares; ``flowalg_laws.check_interpreter`` checks it.
     """
 
     @property
@@ -28,10 +28,21 @@ class Interpreter(Protocol):
         ...
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """The panes and drops of a pipeline over one timeline for each of its sources.
+        """The output and drops of a pipeline over one timeline for each of its sources.
 
-        Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
-        user-defined function raises, and ``UnsupportedError`` for what the interpreter cannot run.
+        The output is panes, or elements if the pipeline groups nothing. Raises ``UnboundSourceError`` when a source has
+        no input or an input no source, ``UserFunctionError`` when a user-defined function raises, and
+        ``UnsupportedError`` for what the interpreter cannot run.
+        """
+        ...
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Several named outputs of one run, in which a collection that they share is computed once.
+
+        ``inputs`` has the timeline of each source of any output. Raises what ``run`` raises, and ``ArgumentError`` for
+        anything but named collections.
         """
         ...
 

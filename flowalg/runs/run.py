@@ -1,40 +1,58 @@
-"""The result of running a pipeline, the same for all interpreters: panes, drops, and the final values."""
+"""The result of running a pipeline, the same for all interpreters: its output or several outputs, and its drops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TypeVar, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.views import HasView
-from flowalg.runs.current import WindowedValue, final_values
+from flowalg.pipeline.outputs import output_name
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.output import Output
 from flowalg.runs.panes import Drop, Pane
 
+A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 
 @frozen
-class Run(HasView, Generic[A_co]):
-    """What a pipeline emitted and dropped.
+class Run(Output[A_co]):
+    """What a pipeline emitted and dropped: ``panes``, or ``elements`` if it groups nothing, and ``dropped``.
 
-    ``panes`` are in the order of SEMANTICS section 7: instant by instant, then by window and key. ``dropped`` says how
-    many elements were dropped where, when, and why: one drop for each key, window and instant, or one for each
-    element, as the interpreter knows them.
+    ``dropped`` says how many elements were dropped where, when, and why: one drop for each key, window and instant, or
+    one for each element, as the interpreter knows them.
     """
 
     panes: tuple[Pane[A_co], ...]
     dropped: tuple[Drop, ...]
 
-    def final_values(
-        self, *, by: Callable[[A_co], Hashable] | None = None
-    ) -> tuple[WindowedValue[A_co], ...]:
-        """The latest value of each key and window that is not retracted; see ``flowalg.final_values``.
 
-        Interpreters agree on them: a batch and a stream that has ended and dropped nothing have equal final values
-        (SEMANTICS section 11), under ACCUMULATING and RETRACTING.
-        """
-        return final_values(self.panes, by=by)
+@frozen
+class Outputs(HasView):
+    """What several outputs of one run emitted, and what the run dropped.
+
+    ``outputs[name]`` is an output by its name, and ``outputs[collection]`` the same by its collection, with its type.
+    ``dropped`` are the drops of all groupings and side inputs, each once, however many outputs read them.
+    """
+
+    by_name: Mapping[str, Output[object]]
+    dropped: tuple[Drop, ...]
+    collections: Mapping[str, PCollection[object]] = field(repr=False, eq=False)
+
+    @overload
+    def __getitem__(self, which: str) -> Output[object]: ...
+    @overload
+    def __getitem__(self, which: PCollection[A]) -> Output[A]: ...
+    def __getitem__(self, which: str | PCollection[object]) -> Output[object]:
+        return self.by_name[output_name(self.collections, which)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
 
 
-__all__ = ["Run"]
+__all__ = ["Outputs", "Run"]

@@ -11,12 +11,15 @@ import pyarrow.compute as pc
 from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
 from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape
 from flowalg.data.values import conform
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
+from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.messages import member_message, null_message
+from flowalg_columns.output_elements import ELEMENT_COLUMNS
 from flowalg_columns.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
@@ -79,16 +82,38 @@ def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:
 
     Raises ``RecordTypeError`` if the type of the pipeline's elements is unknown before a run.
     """
-    shape = pipeline.shape
-    if shape is None:
+    shape = _known_shape(pipeline)
+    rows = [{**_element_row(pane.element, shape), **_pane_row(pane)} for pane in panes]
+    return pa.Table.from_pylist(rows, _schema(shape, _PANE_FIELDS))
+
+
+def output_table(pipeline: PCollection[A], output: Output[A]) -> pa.Table:
+    """Writes the panes of an output to a table as ``pane_table``, or its elements if the pipeline groups nothing."""
+    if emits_panes(pipeline.node):
+        return pane_table(pipeline, output.panes)
+    shape = _known_shape(pipeline)
+    rows = [
+        {
+            **_element_row(each.element, shape),
+            "event_time": each.event_time.datetime,
+            "processing_time": each.processing_time.datetime,
+        }
+        for each in output.elements
+    ]
+    times = [pa.field(name, _TIMESTAMP) for name in ELEMENT_COLUMNS]
+    return pa.Table.from_pylist(rows, _schema(shape, times))
+
+
+def _known_shape(pipeline: PCollection[object]) -> Shape:
+    if pipeline.shape is None:
         raise RecordTypeError(
-            "the element type of the pipeline must be known to write its panes; annotate the last function"
+            "the element type of the pipeline must be known to write its output; annotate the last function"
         )
-    fields = [pa.field(name, arrow_type(field)) for name, field in fields_in(shape)]
-    schema = pa.schema([*fields, *_PANE_FIELDS])
-    return pa.Table.from_pylist(
-        [{**_element_row(pane.element, shape), **_pane_row(pane)} for pane in panes], schema
-    )
+    return pipeline.shape
+
+
+def _schema(shape: Shape, others: Iterable[pa.Field[pa.DataType]]) -> pa.Schema:
+    return pa.schema([*(pa.field(name, arrow_type(field)) for name, field in fields_in(shape)), *others])
 
 
 def _element_row(element: object, shape: Shape) -> dict[str, object]:
@@ -159,4 +184,12 @@ def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
     return [decode(value, shape) for value in values]
 
 
-__all__ = ["arrow_schema_of", "pane_table", "read_column", "record_rows", "record_table", "records_in"]
+__all__ = [
+    "arrow_schema_of",
+    "output_table",
+    "pane_table",
+    "read_column",
+    "record_rows",
+    "record_table",
+    "records_in",
+]

@@ -7,7 +7,7 @@
 from flowalg_polars import batch, streaming
 from flowalg_polars.batch.interpreter import PolarsBatch
 from flowalg_polars.frames.final_values import final_values
-from flowalg_polars.frames.pane_frame import PaneFrame, collect
+from flowalg_polars.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_polars.streaming.interpreter import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
 
@@ -18,6 +18,7 @@ __all__ = [
     "PolarsStreaming",
     "batch",
     "collect",
+    "collect_elements",
     "final_values",
     "streaming",
 ]

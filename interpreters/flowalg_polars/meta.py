@@ -15,6 +15,7 @@ from flowalg_columns.names import (
     IS_LAST,
     PANE_META,
     PANE_TIME,
+    PROCESSING_TIME,
     START,
     TIMING,
     WATERMARK,
@@ -22,6 +23,7 @@ from flowalg_columns.names import (
 
 META_TYPES: Final[Mapping[str, pl.DataType]] = {
     EVENT_TIME: pl.Int64(),
+    PROCESSING_TIME: pl.Int64(),
     START: pl.Int64(),
     END: pl.Int64(),
     CHANGE: pl.String(),
@@ -51,4 +53,7 @@ def aligned(
 ELEMENT_META: Final = (EVENT_TIME,)
 """The metadata of an element that no grouping has emitted."""
 
-__all__ = ["ELEMENT_META", "META_TYPES", "PANE_META", "aligned", "union_meta"]
+OUTPUT_META: Final = (EVENT_TIME, PROCESSING_TIME)
+"""The metadata of such an element in the output of a pipeline."""
+
+__all__ = ["ELEMENT_META", "META_TYPES", "OUTPUT_META", "PANE_META", "aligned", "union_meta"]

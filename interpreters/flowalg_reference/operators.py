@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 from attrs import define, field
@@ -10,7 +10,7 @@ from attrs import define, field
 from flowalg.data.metadata import Metadata
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.graph import Fold, fold
+from flowalg.pipeline.graph import Fold, fold_all
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -49,7 +49,12 @@ class Operators:
 
     def of(self, root: Node) -> Operator:
         """The operator of a pipeline; a node that several others read has one operator."""
-        return fold(root, lambda node, of: once_per_instant(self._make(node, of)))
+        (operator,) = self.of_all([root])
+        return operator
+
+    def of_all(self, roots: Sequence[Node]) -> tuple[Operator, ...]:
+        """The operators of several pipelines, which share those of the nodes that they share."""
+        return fold_all(roots, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         match node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar, cast
 
@@ -13,18 +13,21 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
+from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping, rebuild
+from flowalg.pipeline.structure import rebuild_all
 from flowalg.runs.clocks import BEGINNING, minimum
-from flowalg.runs.elements import pane_of
+from flowalg.runs.elements import output_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
+from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.operators import Operators
+from flowalg_reference.outputs import NodeOutput
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -77,12 +80,22 @@ class Reference:
         return evolve(CAPABILITIES, mode=self.mode)
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> ReferenceRun[A]:
-        """The panes, drops and watermarks of a pipeline over one timeline for each of its sources.
+        """The panes or elements, drops and watermarks of a pipeline over one timeline for each of its sources.
 
-        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError`` when
-        a user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, and ``UserFunctionError``
+        when a user-defined function raises.
         """
         return cast("ReferenceRun[A]", execute(spec_for(pipeline, inputs, self.mode), Operators()))
+
+    def run_all(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Outputs:
+        """The outputs of one run, and its drops; raises what ``run`` raises."""
+        known = require_outputs(outputs)
+        timelines = timelines_by_name(inputs, *(each.node for each in known.values()))
+        return execute_all(known, resolve_outputs(known), timelines, self.mode)
 
 
 @frozen
@@ -99,9 +112,22 @@ class ReferenceBatch:
 
         Raises what ``Reference.run`` raises.
         """
-        timelines = as_batch(timelines_by_name(pipeline.node, inputs))
-        spec = RunSpec(PCollection(rebuild(pipeline.node, _without_lateness)), timelines, Mode.CONTINUOUS)
+        timelines = as_batch(timelines_by_name(inputs, pipeline.node))
+        (root,) = rebuild_all([pipeline.node], _without_lateness)
+        spec = RunSpec(PCollection(root), timelines, Mode.CONTINUOUS)
         return cast("ReferenceRun[A]", execute(spec, Operators()))
+
+    def run_all(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Outputs:
+        """The outputs of one run over all elements of its timelines; raises what ``run`` raises."""
+        known = require_outputs(outputs)
+        roots = [each.node for each in known.values()]
+        timelines = as_batch(timelines_by_name(inputs, *roots))
+        rebuilt = map(PCollection[object], rebuild_all(roots, _without_lateness))
+        return execute_all(known, dict(zip(known, rebuilt, strict=True)), timelines, Mode.CONTINUOUS)
 
 
 def run(
@@ -155,7 +181,7 @@ def spec_for(
     pipeline: PCollection[object], inputs: Mapping[AnySource, Timeline[object]], mode: Mode
 ) -> RunSpec:
     """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
-    timelines = timelines_by_name(pipeline.node, inputs)
+    timelines = timelines_by_name(inputs, pipeline.node)
     return RunSpec(PCollection(resolve_accumulation(pipeline.node)), timelines, mode)
 
 
@@ -169,37 +195,66 @@ def spec_of(run: ReferenceRun[object]) -> RunSpec:
 def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = None) -> ReferenceRun[object]:
     """Runs a pipeline through fresh operators, up to ``until`` if that is given."""
     root = spec.pipeline.node
-    last_grouping(root)
-    operator = operators.of(root)
-    panes: list[Pane[object]] = []
+    received: list[tuple[ProcessingTime, NodeOutput]] = []
     readings: list[WatermarkReading] = []
     input_clocks = output_clocks = BEGINNING
-
-    def step(now: PipelineInstant) -> None:
-        nonlocal input_clocks, output_clocks
-        output = operator(now)
-        panes.extend(map(pane_of, output.elements))
+    for now, (emitted,) in _advance([root], operators, spec.timelines, spec.mode, until):
+        received.append((now.processing_time, emitted))
         input_clocks = minimum([*now.clocks.values()], input_clocks)
-        output_clocks = minimum([*output.upstreams.values()], output_clocks)
+        output_clocks = minimum([*emitted.upstreams.values()], output_clocks)
         readings.append(
             WatermarkReading(now.processing_time, input_clocks.watermark, output_clocks.watermark)
         )
+    output = _output(root, received)
+    return ReferenceRun(output.panes, operators.dropped, tuple(readings), spec, elements=output.elements)
 
-    def wake(until: ProcessingTime) -> None:
-        if spec.mode is Mode.CONTINUOUS and before is not None:
-            for empty in empty_instants(before, until, operators.next_deadline):
-                step(empty)
 
+def execute_all(
+    outputs: Mapping[str, PCollection[object]],
+    resolved: Mapping[str, PCollection[object]],
+    timelines: Mapping[str, Timeline[object]],
+    mode: Mode,
+) -> Outputs:
+    """Runs several outputs through fresh operators; ``resolved`` are the pipelines that run."""
+    operators = Operators()
+    roots = [collection.node for collection in resolved.values()]
+    instants = list(_advance(roots, operators, timelines, mode))
+    found = {
+        name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
+        for number, (name, root) in enumerate(zip(resolved, roots, strict=True))
+    }
+    return Outputs(found, operators.dropped, outputs)
+
+
+def _advance(
+    roots: Sequence[Node],
+    operators: Operators,
+    timelines: Mapping[str, Timeline[object]],
+    mode: Mode,
+    until: ProcessingTime | None = None,
+) -> Iterator[tuple[PipelineInstant, tuple[NodeOutput, ...]]]:
+    """Yields each instant, with what each of several pipelines gives in it."""
+    whole = operators.of_all(roots)
     before: PipelineInstant | None = None
-    for now in pipeline_instants(spec.timelines):
+
+    def woken(until: ProcessingTime) -> Iterator[PipelineInstant]:
+        if mode is Mode.CONTINUOUS and before is not None:
+            yield from empty_instants(before, until, operators.next_deadline)
+
+    for now in pipeline_instants(timelines):
         if until is not None and now.processing_time > until:
             break
-        wake(now.processing_time)
-        step(now)
+        for instant in (*woken(now.processing_time), now):
+            yield instant, tuple(operator(instant) for operator in whole)
         before = now
     if until is not None:
-        wake(ProcessingTime(until + 1))
-    return ReferenceRun(tuple(panes), operators.dropped, tuple(readings), spec)
+        for instant in woken(ProcessingTime(until + 1)):
+            yield instant, tuple(operator(instant) for operator in whole)
+
+
+def _output(root: Node, received: Iterable[tuple[ProcessingTime, NodeOutput]]) -> Output[object]:
+    """The output of a pipeline, from what it gave in each instant."""
+    return output_of(((time, each.elements) for time, each in received), panes=emits_panes(root))
 
 
 __all__ = [

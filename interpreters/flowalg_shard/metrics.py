@@ -18,7 +18,7 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change
 from flowalg.watermarks import SourceClock
-from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, merge_reports
+from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, Upstream, merge_reports
 from flowalg_shard.operators import (
     Operator,
     OperatorOutput,
@@ -165,15 +165,15 @@ def _sources(
 ) -> tuple[SourceMetrics, ...]:
     """The metrics of each source, once if it flows in by several inputs."""
     reports = [merge_reports(part.reports for part in parts) for parts in received]
-    return source_metrics(operator, reports, after)
+    return source_metrics(operator.inputs, reports, after)
 
 
 def source_metrics(
-    operator: Operator, received: Sequence[Reports], after: OperatorState
+    inputs: Sequence[Sequence[Upstream]], received: Sequence[Reports], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
-    """The metrics of each source that flows into a stage, from the reports at each input."""
+    """The metrics of each source that flows into a stage, from the upstreams and the reports of each input."""
     found: dict[str, SourceMetrics] = {}
-    for upstreams, reports, input_clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
+    for upstreams, reports, input_clocks in zip(inputs, received, after.input_clocks, strict=True):
         for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
             if not isinstance(upstream, FromSource):

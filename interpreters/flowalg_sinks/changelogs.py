@@ -1,4 +1,4 @@
-"""The changelog sink: a table of all panes, in order."""
+"""The changelog sink: a table of all panes or elements, in order."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Final
 
 from attrs import frozen
 
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Pane
+from flowalg.runs.output import Output
 from flowalg_sinks.cells import element_columns, to_cells
 from flowalg_sinks.options import require_options
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
+    TIME_COLUMNS,
     WINDOW_COLUMNS,
     pane_cells,
     require_element_shape,
@@ -29,32 +31,33 @@ _CHANGE: Final = Column("change", Kind.TEXT)
 
 @frozen
 class Changelog(PaneSink):
-    """A sink that appends panes to a table; ``changelog`` makes one."""
+    """A sink that appends panes or elements to a table; ``changelog`` makes one."""
 
     @cached_property
     def table(self) -> Table:
-        """The table of the panes."""
+        """The table of the panes or elements."""
         element = element_columns(require_element_shape(self.pipeline))
-        columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
+        if emits_panes(self.pipeline.node):
+            columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
+        else:
+            columns = (*BATCH_COLUMNS, *element, *TIME_COLUMNS)
         return Table(self.name, columns, tuple(column.name for column in BATCH_COLUMNS))
 
-    def rows(self, batch: int, panes: Sequence[Pane[object]]) -> list[Row]:
-        """Returns the rows of a micro-batch's panes, in order."""
+    def rows(self, batch: int, output: Output[object]) -> list[Row]:
+        """Returns the rows of a micro-batch's panes or elements, in order."""
         shape = require_element_shape(self.pipeline)
-        return [
-            (
-                batch,
-                position,
-                pane.change.value,
-                *to_cells(pane.element, shape),
-                *window_cells(pane.window),
-                *pane_cells(pane),
-            )
-            for position, pane in enumerate(panes)
+        panes = [
+            (pane.change.value, *to_cells(pane.element, shape), *window_cells(pane.window), *pane_cells(pane))
+            for pane in output.panes
         ]
+        elements = [
+            (*to_cells(each.element, shape), each.event_time.datetime, each.processing_time.datetime)
+            for each in output.elements
+        ]
+        return [(batch, position, *row) for position, row in enumerate([*panes, *elements])]
 
-    def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
-        return [], self.rows(batch, panes)
+    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return [], self.rows(batch, output)
 
 
 def changelog(
@@ -66,10 +69,10 @@ def changelog(
 ) -> Changelog:
     """Returns a sink that appends every pane to a table: values and retractions, in order, with their micro-batch.
 
-    It is for the output of the same pipeline; drops go to the table ``<table>_drops``. ``since`` is as in ``upsert``.
+    If the pipeline groups nothing, it appends every element, with both times. It is for the output of the same
+    pipeline; drops go to the table ``<table>_drops``. ``since`` is as in ``upsert``.
 
-    Raises ``ArgumentError``, ``UnsupportedError`` for a pipeline without panes, and ``RecordTypeError`` for elements
-    that a table has no columns for.
+    Raises ``ArgumentError``, and ``RecordTypeError`` for elements that a table has no columns for.
     """
     require_options(pipeline, target, table, since)
     sink = Changelog(pipeline, target, table, since)

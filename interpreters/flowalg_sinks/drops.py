@@ -13,7 +13,7 @@ from flowalg_columns.values import decode
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
+from flowalg.pipeline.structure import last_groupings
 from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import Transaction
@@ -50,7 +50,7 @@ def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping
 
     Keys and values are JSON, since those of different stages share a column.
     """
-    pair = last_grouping(pipeline.node).shape
+    pair = next((grouping.shape for grouping in last_groupings(pipeline.node)), None)
     rows = sorted((_row(drop, pair) for drop in drops), key=_order)
     return [(batch, position, *row) for position, row in enumerate(rows)]
 

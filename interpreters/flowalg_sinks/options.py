@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from flowalg_columns.layout import fields_in
-from flowalg_columns.panes import RESERVED_COLUMNS
+from flowalg_columns.output_elements import require_free_names
 
-from flowalg.data.errors import ArgumentError, RecordTypeError
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
 from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.target import Target
 
@@ -27,10 +26,7 @@ def require_options(pipeline: object, target: object, table: object, since: obje
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
-    last_grouping(pipeline.node)
-    for name, _ in fields_in(require_element_shape(pipeline)):
-        if name in RESERVED_COLUMNS:
-            raise RecordTypeError(f"the field {name} has the name of a column of panes; rename it")
+    require_free_names(require_element_shape(pipeline), panes=emits_panes(pipeline.node))
 
 
 __all__ = ["require_options"]

@@ -23,6 +23,9 @@ PANE_COLUMNS: Final = (
     Column("pane_processing_time", Kind.TIMESTAMP),
     Column("pane_watermark", Kind.TIMESTAMP),
 )
+TIME_COLUMNS: Final = (Column("event_time", Kind.TIMESTAMP), Column("processing_time", Kind.TIMESTAMP))
+"""The columns of an element that nothing has grouped, besides those of its fields."""
+
 BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.INTEGER))
 
 
@@ -58,6 +61,7 @@ def require_element_shape(pipeline: PCollection[object]) -> Shape:
 __all__ = [
     "BATCH_COLUMNS",
     "PANE_COLUMNS",
+    "TIME_COLUMNS",
     "WINDOW_COLUMNS",
     "clock_cells",
     "pane_cells",

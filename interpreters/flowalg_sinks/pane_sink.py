@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from attrs import frozen
 
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Pane
+from flowalg.runs.output import Output
 from flowalg_sinks.drops import drop_rows, write_drops
 from flowalg_sinks.exactly_once import write_once
 from flowalg_sinks.tables import Row, Table
@@ -21,15 +21,15 @@ A_co = TypeVar("A_co", covariant=True)
 
 @frozen
 class SinkBatch(Generic[A_co]):
-    """The panes of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``."""
+    """The output of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``."""
 
-    panes: tuple[Pane[A_co], ...]
+    output: Output[A_co]
     drops: tuple[Mapping[str, object], ...] | None
 
 
 @frozen
 class PaneSink:
-    """A sink that writes panes to a table."""
+    """A sink that writes panes or elements to a table."""
 
     pipeline: PCollection[object]
     target: Target
@@ -39,11 +39,11 @@ class PaneSink:
     @cached_property
     @abstractmethod
     def table(self) -> Table:
-        """The table of the panes."""
+        """The table of the panes or elements."""
         raise NotImplementedError
 
     @abstractmethod
-    def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
+    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
         """Returns the keys of the rows that a micro-batch deletes, and the rows that it writes."""
 
     def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
@@ -51,7 +51,7 @@ class PaneSink:
 
         Raises ``SinkError`` if rows would be lost.
         """
-        deleted, rows = self._changes(batch.batch, output.panes)
+        deleted, rows = self._changes(batch.batch, output.output)
 
         def write(transaction: Transaction) -> None:
             transaction.prepare(self.table)

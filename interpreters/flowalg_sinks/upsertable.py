@@ -25,7 +25,8 @@ def require_upsertable(node: Node) -> None:
     groupings = list(last_groupings(node))
     if not groupings:
         raise UnsupportedError(
-            "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
+            "upsert: the pipeline groups nothing, so no element replaces another; use changelog(...), or end the "
+            "pipeline with combine_per_key(...)"
         )
     if len(groupings) > 1:
         labels = ", ".join(grouping.label for grouping in groupings)

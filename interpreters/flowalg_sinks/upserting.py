@@ -15,6 +15,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
+from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg_sinks.cells import element_columns, field_columns, field_of, to_cells
 from flowalg_sinks.options import require_options
@@ -72,8 +73,8 @@ class Upsert(PaneSink):
             rows.append(self._row(pane))
         return deleted, rows
 
-    def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
-        return self.changes(panes)
+    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return self.changes(output.panes)
 
     @cached_property
     def _shape(self) -> Shape:

@@ -17,7 +17,7 @@ from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
 from flowalg_spark.frames.drops import collect_drops
 from flowalg_spark.frames.final_values import final_values
-from flowalg_spark.frames.pane_frame import PaneFrame, collect
+from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
@@ -41,6 +41,7 @@ __all__ = [
     "check_checkpoint",
     "collect",
     "collect_drops",
+    "collect_elements",
     "configure",
     "final_values",
     "local_session",

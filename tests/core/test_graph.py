@@ -204,7 +204,7 @@ def test_spark_runs_forty_diamonds(spark: SparkSession) -> None:
     from flowalg_spark import batch, schema_of
 
     frame = spark.createDataFrame([("red", 5, NOON), ("red", 2, NOON)], schema_of(EVENTS))
-    (pane,) = batch.run(diamond(DEPTH), {EVENTS: frame})
+    (pane,) = batch.run(diamond(DEPTH), {EVENTS: frame}).panes
     assert pane.value == 7
     assert count_calls(lambda: batch.compile(diamond(DEPTH), {EVENTS: frame})) < 2.5 * count_calls(
         lambda: batch.compile(diamond(DEPTH // 2), {EVENTS: frame})

@@ -17,6 +17,9 @@ from flowalg import (
     EventTime,
     Interpreter,
     Mode,
+    Output,
+    OutputElement,
+    Outputs,
     Pane,
     PCollection,
     Run,
@@ -37,6 +40,7 @@ MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 EVERYTHING = MICRO_BATCHES.capabilities
 A = TypeVar("A")
 Panes = tuple[Pane[object], ...]
+Elements = tuple[OutputElement[object], ...]
 
 
 Timelines = Mapping[Source[object], Timeline[object]]
@@ -62,6 +66,19 @@ class Faulty:
         timelines = self.replace(pipeline, cast("Timelines", inputs))
         return cast("Run[A]", self.change(self.engine.run(pipeline, timelines)))
 
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Returns the outputs of the engine, each changed like a run."""
+        found = self.engine.run_all(outputs, inputs)
+        changed = {
+            name: self.change(Run(output.panes, found.dropped, elements=output.elements))
+            for name, output in found.by_name.items()
+        }
+        dropped = next(iter(changed.values())).dropped
+        by_name = {name: Output(run.panes, elements=run.elements) for name, run in changed.items()}
+        return Outputs(by_name, dropped, outputs)
+
 
 def with_panes(change: Callable[[Panes], Panes]) -> Interpreter:
     """Returns the reference with changed panes."""
@@ -76,6 +93,27 @@ def failed_jobs(interpreter: Interpreter, *, generated: int = 0) -> Mapping[str,
 def with_info(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes]:
     """Returns a function that changes the information of panes."""
     return lambda panes: tuple(evolve(pane, info=change(pane.info)) for pane in panes)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (lambda elements: elements[1:], r"missing:    11: a=6 @4"),
+        (lambda elements: (*elements, elements[0]), r"unexpected: 11: a=6 @4"),
+        (lambda elements: elements[::-1], r"out of order: 14: b=16 @13"),
+        (
+            lambda elements: tuple(evolve(each, event_time=elements[0].event_time) for each in elements),
+            r"missing:    11: b=8 @6",
+        ),
+    ],
+    ids=["drops an element", "emits an element twice", "reverses the order", "changes event times"],
+)
+def test_wrong_elements_are_detected(fault: Callable[[Elements], Elements], message: str) -> None:
+    """Wrong elements of a pipeline that groups nothing fail, alone and beside other outputs."""
+    faulty = Faulty(lambda run: evolve(run, elements=fault(run.elements) if run.elements else ()))
+    failed = failed_jobs(faulty)
+    assert re.search(message, failed["elements of a filter and a map"])
+    assert re.search(message, failed["panes beside elements"])
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from flowalg import (
     Accumulation,
     AfterDelay,
     Always,
+    ArgumentError,
     AtCount,
     AtElement,
     AtMeasure,
@@ -51,6 +52,7 @@ from flowalg import (
     UnsupportedError,
     UserFunctionError,
     ValueRangeError,
+    flatten,
 )
 from flowalg.data.time import event_time
 from tests.support.scores import POINTS, SCORES, Score, minute
@@ -177,10 +179,52 @@ def test_the_error_of_an_unbound_source_names_it() -> None:
         )
 
 
-def test_a_pipeline_without_a_grouping_has_no_panes() -> None:
-    """A pipeline without a grouping is an error, not an empty result."""
-    with pytest.raises(UnsupportedError, match="groups nothing"):
-        reference.run(POINTS, {SCORES: Timeline[Score]()})
+def test_a_pipeline_without_a_grouping_gives_elements() -> None:
+    """Its output is elements with both times, ordered by processing time, event time and value, and no panes."""
+    run = run_points(POINTS, Score("b", 2, minute(1)), Score("a", 3, minute(1)), Score("a", 1, minute(0)))
+    assert [(each.key, each.value, each.event_time) for each in run.elements] == [
+        ("a", 1, event_time(minute(0))),
+        ("a", 3, event_time(minute(1))),
+        ("b", 2, event_time(minute(1))),
+    ]
+    assert (run.panes, run.dropped) == ((), ())
+    with pytest.raises(UnsupportedError, match="so its output is elements, which replace nothing"):
+        run.final_values()
+
+
+def test_values_of_several_types_are_ordered_by_their_texts() -> None:
+    """Elements whose values have no order are ordered too, so a run does not depend on their arrival."""
+    mixed = SCORES.map(lambda s: s.team if s.points > 1 else s.points)
+    there = run_points(mixed, Score("b", 2, minute(1)), Score("a", 1, minute(1)))
+    back = run_points(mixed, Score("a", 1, minute(1)), Score("b", 2, minute(1)))
+    assert there.elements == back.elements
+    assert [each.element for each in there.elements] == ["b", 1]
+
+
+def test_an_output_of_panes_and_elements_is_rejected() -> None:
+    """A union of panes and elements is no output, since an element has no window; two outputs of one run are."""
+    totals = POINTS.combine_per_key(Sum())
+    timeline = Timeline.batch([Score("a", 2, minute(1))], time=minute(3))
+    with pytest.raises(UnsupportedError, match=r"mixes panes of .*Sum.* with elements of source scores"):
+        reference.run(flatten(POINTS.window(TWO_MINUTES), totals.window(TWO_MINUTES)), {SCORES: timeline})
+    both = reference.Reference().run_all({"points": POINTS, "totals": totals}, {SCORES: timeline})
+    assert [each.element for each in both[POINTS].elements] == [KV("a", 2)]
+    assert [pane.element for pane in both["totals"].panes] == [KV("a", 2)]
+    with pytest.raises(ArgumentError, match="which must be an output of the run: points, totals"):
+        both["total"]
+
+
+def test_outputs_need_names_and_collections() -> None:
+    """Anything but named collections is an error."""
+    engine = reference.Reference()
+    for wrong, message in (
+        ({}, "outputs must be a mapping from names to PCollections"),
+        ((POINTS,), "outputs must be a mapping from names to PCollections"),
+        ({"": POINTS}, "a name of outputs must be a non-empty str; got ''"),
+        ({"points": 3}, "the output 'points' must be a PCollection; got 3"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            engine.run_all(wrong, {})  # type: ignore[arg-type]  # the error under test
 
 
 def test_an_error_in_a_function_names_the_function_and_the_record() -> None:

@@ -42,6 +42,7 @@ from flowalg import (
     FixedWindows,
     Max,
     Mode,
+    Output,
     Pane,
     PCollection,
     RecordTypeError,
@@ -62,7 +63,7 @@ from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
 from flowalg.windows.strategy import emits_one_pane
 from tests.support.generated_runs import run_reference, runs
-from tests.support.scores import NOON, POINTS, SCORES, Score
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 from tests.support.sink_cases import Memory, current_panes, rows_of, sort_rows, without_key_text
 from tests.support.step_pairs import Inputs, any_pipelines, any_windows, corrections, papers_triggers
 
@@ -83,7 +84,9 @@ def write_batches(sink: Upsert | Changelog, batches: Sequence[Sequence[Pane[obje
     """Writes batches in order, each ``times`` times."""
     for number, batch in enumerate(batches):
         for attempt in range(times):
-            assert sink.write(SinkBatch(tuple(batch), None), WrittenBatch("q", number)) is (attempt == 0)
+            assert sink.write(SinkBatch(Output(tuple(batch)), None), WrittenBatch("q", number)) is (
+                attempt == 0
+            )
 
 
 def retracting_pipelines() -> SearchStrategy[PCollection[object]]:
@@ -276,17 +279,30 @@ RETRACTING: Final = sums_with_early_and_late_panes(Accumulation.RETRACTING, SESS
             flatten(ACCUMULATING, ACCUMULATING),
             r"upsert: flatten\(...\) emits the panes of combine_per_key\(Sum\) several times",
         ),
-        (POINTS, "the pipeline groups nothing"),
+        (POINTS, r"upsert: the pipeline groups nothing, so no element replaces another; use changelog"),
     ],
 )
 def test_upsert_rejects_pipelines_with_wrong_latest_values(
     pipeline: PCollection[KV[str, int]], message: str
 ) -> None:
-    """The message has the remedy. A changelog accepts each of these pipelines that has a grouping."""
+    """The message has the remedy. A changelog accepts each of these pipelines."""
     with pytest.raises(UnsupportedError, match=message):
         upsert(pipeline, Memory(), table="t")
-    if pipeline is not POINTS:
-        assert changelog(pipeline, Memory(), table="t").table.key == ("batch", "position")
+    assert changelog(pipeline, Memory(), table="t").table.key == ("batch", "position")
+
+
+def test_a_changelog_of_elements_has_both_times() -> None:
+    """A pipeline that groups nothing is appended element by element, in order."""
+    timeline = Timeline[Score]().at(minute(3), Score("a", 5, minute(1)), Score("a", 2, minute(0)))
+    run = reference.run(POINTS, {SCORES: timeline})
+    sink = changelog(POINTS, Memory(), table="t")
+    assert [column.name for column in sink.table.columns] == [
+        *("batch", "position", "key", "value", "event_time", "processing_time"),
+    ]
+    assert sink.rows(4, run) == [
+        (4, 0, "a", 2, minute(0), minute(3)),
+        (4, 1, "a", 5, minute(1), minute(3)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +326,7 @@ def test_lost_and_repeated_batches_are_rejected() -> None:
     """A sink writes the next batch of the same query, ignores the last one, and rejects every other."""
     memory = Memory()
     sink = changelog(ACCUMULATING, memory, table="t")
-    empty = SinkBatch[object]((), None)
+    empty = SinkBatch[object](Output(), None)
     for number in range(3):
         assert sink.write(empty, WrittenBatch("q", number))
     before = dict(memory.written)
@@ -347,15 +363,15 @@ def test_a_failed_batch_changes_nothing() -> None:
     memory = Memory()
     pairs = ACCUMULATING.map(lambda pair: KV(pair.key, pair.value))
     sink = upsert(pairs, memory, table="t", by=("key",))
-    assert sink.write(SinkBatch((pane_of(KV("a", 1)),), None), WrittenBatch("q", 0))
+    assert sink.write(SinkBatch(Output((pane_of(KV("a", 1)),)), None), WrittenBatch("q", 0))
     before = (dict(memory.tables["t"]), dict(memory.written))
     both = (pane_of(KV("a", 2), 1), pane_of(KV("a", 3), 1))
     with pytest.raises(
         ElementError, match=r"KV\(key='a', value=2\).*are equal by key, so they have the same row"
     ):
-        sink.write(SinkBatch(both, None), WrittenBatch("q", 1))
+        sink.write(SinkBatch(Output(both), None), WrittenBatch("q", 1))
     assert (memory.tables["t"], memory.written) == before
-    assert sink.write(SinkBatch((pane_of(KV("a", 2), 1),), None), WrittenBatch("q", 1))
+    assert sink.write(SinkBatch(Output((pane_of(KV("a", 2), 1),)), None), WrittenBatch("q", 1))
 
 
 class Colour(Enum):
@@ -510,10 +526,10 @@ def test_none_is_a_key_of_its_own() -> None:
     sink = upsert(counts, memory, table="t")
     assert sink.table.key == ("key_json", "window_start", "window_end")
     panes = tuple(pane_of(KV(key, 1)) for key in (None, "", "null", "a"))
-    sink.write(SinkBatch(panes, None), WrittenBatch("q", 0))
+    sink.write(SinkBatch(Output(panes), None), WrittenBatch("q", 0))
     assert [row[0] for row in memory.tables["t"].values()] == ["[null]", '[""]', '["null"]', '["a"]']
     changes = (pane_of(KV(None, 1), 0, Change.RETRACTION), pane_of(KV("", 2), 1))
-    sink.write(SinkBatch(changes, None), WrittenBatch("q", 1))
+    sink.write(SinkBatch(Output(changes), None), WrittenBatch("q", 1))
     assert sort_rows(row[1:3] for row in memory.tables["t"].values()) == sort_rows(
         [("", 2), ("null", 1), ("a", 1)]
     )

@@ -34,7 +34,7 @@ from flowalg_spark.sinks import (
 )
 from hypothesis import HealthCheck, given, settings
 
-from flowalg import Accumulation, ArgumentError, ElementError, SchemaMismatchError
+from flowalg import Accumulation, ArgumentError, ElementError, Output, SchemaMismatchError
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from tests.sinks.test_sinks import (
     EVERYTHING,
@@ -239,7 +239,7 @@ def test_retracted_panes_are_deleted(database: Database) -> None:
         sink = upsert(RETRACTING, database, table=f"t{seed}")
         for number, pane in enumerate(run.panes):
             for attempt in range(2):
-                assert sink.write(SinkBatch((pane,), ()), WrittenBatch("q", number)) is (attempt == 0)
+                assert sink.write(SinkBatch(Output((pane,)), ()), WrittenBatch("q", number)) is (attempt == 0)
             deleted += len(sink.changes([pane])[0])
         assert sort_rows(database.rows(sink.table)) == rows_of(sink, current_panes(run.panes))
     assert deleted > 5

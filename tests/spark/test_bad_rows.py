@@ -275,7 +275,7 @@ def run(spark: SparkSession) -> Callable[[PCollection[object], list[Stored]], ob
 
     def over(pipeline: PCollection[object], rows: list[Stored]) -> object:
         frame = spark.createDataFrame([row.columns for row in rows], TYPES)
-        return batch.run(pipeline, {ROWS: frame}, time=NOON)
+        return batch.run(pipeline, {ROWS: frame}, time=NOON).panes
 
     return over
 

@@ -15,7 +15,7 @@ import flowalg_reference
 import pytest
 from attrs import frozen
 from flowalg_laws.conformance.drawing import full_line
-from flowalg_spark import batch
+from flowalg_spark import batch, collect, collect_elements
 from pyspark.sql import DataFrame, SparkSession
 from returns.result import Failure, Result, Success
 
@@ -74,7 +74,7 @@ def assert_agrees(spark: SparkSession, pipeline: PCollection[object]) -> tuple[P
     records = {source: scores for source, scores in known.items() if source.name in read}
     expected = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
     frames = {source: frame_of(spark, scores) for source, scores in records.items()}
-    panes = batch.run(pipeline, frames, time=NOON)
+    panes = batch.run(pipeline, frames, time=NOON).panes
     assert sorted(map(full_line, panes)) == sorted(map(full_line, expected))
     return panes
 
@@ -135,8 +135,8 @@ def test_a_side_is_broadcast_to_every_partition(spark: SparkSession) -> None:
     sums = found.combine_globally(Sum())
     for partitions in (1, 7, 60):
         frames = {SCORES: frame_of(spark, many, partitions), OTHERS: frame_of(spark, MORE)}
-        assert [pane.element for pane in batch.run(sums, frames)] == [sum(range(40))]
-    assert batch.run(sums, {SCORES: frame_of(spark, many), OTHERS: frame_of(spark, [])}) == ()
+        assert [pane.element for pane in batch.run(sums, frames).panes] == [sum(range(40))]
+    assert batch.run(sums, {SCORES: frame_of(spark, many), OTHERS: frame_of(spark, [])}).panes == ()
 
 
 def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> None:
@@ -194,7 +194,7 @@ def test_sets_are_equal_after_a_query(spark: SparkSession) -> None:
         TAGGED.key_by(lambda tagged: 0).group_by_key(),
         through.key_by(lambda tagged: 0).group_by_key(),
     ):
-        (pane,) = batch.run(pipeline, {TAGGED: frame})
+        (pane,) = batch.run(pipeline, {TAGGED: frame}).panes
         found = sorted(pane.element.value, key=lambda tagged: len(tagged.tags), reverse=True)
         assert found == SETS
         assert {type(tagged.mutable) for tagged in found} == {set}
@@ -206,7 +206,9 @@ def test_equal_sets_are_one_key(spark: SparkSession) -> None:
     rows = [(["b", "a"],), (["a", "b", "a"],), (["a"],), ([],)]
     words = Source("words", Words, event_time=lambda record: NOON)
     counts = words.key_by(lambda record: record.words).combine_per_key(Count())
-    found = {pane.element.key: pane.element.value for pane in batch.run(counts, {words: arrays(spark, rows)})}
+    found = {
+        pane.element.key: pane.element.value for pane in batch.run(counts, {words: arrays(spark, rows)}).panes
+    }
     assert found == {frozenset("ab"): 2, frozenset("a"): 1, frozenset(): 1}
 
 
@@ -254,18 +256,24 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
     others = OTHERS.key_by(lambda s: s.team).combine_per_key(Count())
     inputs = {SCORES: frame_of(spark, SOME), OTHERS: frame_of(spark, MORE)}
-    found = batch.run_all((per_minute, most, others), inputs, time=NOON)
-    assert found == (
-        batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON),
-        batch.run(most, {SCORES: inputs[SCORES]}, time=NOON),
-        batch.run(others, {OTHERS: inputs[OTHERS]}, time=NOON),
-    )
-    assert [len(panes) for panes in found] == [7, 7, 3]
+    outputs = {"sums": per_minute, "most": most, "others": others, "points": POINTS}
+    found = batch.run_all(outputs, inputs, time=NOON)
+    assert found[per_minute].panes == batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON).panes
+    assert found[most].panes == batch.run(most, {SCORES: inputs[SCORES]}, time=NOON).panes
+    assert found["others"].panes == batch.run(others, {OTHERS: inputs[OTHERS]}, time=NOON).panes
+    assert found["points"].elements == batch.run(POINTS, {SCORES: inputs[SCORES]}, time=NOON).elements
+    assert [len(found[name].panes) for name in found] == [7, 7, 3, 0]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):
-        batch.run_all((per_minute, others), {SCORES: inputs[SCORES]})
-    with pytest.raises(
-        ArgumentError, match=r"pipelines must be one or more PCollections, in a tuple or list; got \[\]"
-    ):
-        batch.compile_all([], inputs)
-    with pytest.raises(ArgumentError, match="pipeline 2 must be a PCollection; got 3"):
-        batch.compile_all([most, 3], inputs)  # type: ignore[arg-type]  # a fault on purpose
+        batch.run_all({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
+
+
+def test_a_frame_of_elements_has_both_times(spark: SparkSession) -> None:
+    """A pipeline that groups nothing has a frame with the fields of its elements and both times."""
+    frame = batch.compile(POINTS, {SCORES: frame_of(spark, SOME)}, time=NOON)
+    assert frame.columns == ["key", "value", "event_time", "processing_time"]
+    assert frame.with_drops().columns == [*frame.columns, "drop", "drop_window"]
+    assert len(collect_elements(POINTS, frame)) == len(SOME)
+    with pytest.raises(UnsupportedError, match=r"its output is elements, not panes; use collect_elements"):
+        collect(POINTS, frame)
+    with pytest.raises(ArgumentError, match="a DataFrame of panes, with the columns window, change, pane"):
+        frame.final_values()

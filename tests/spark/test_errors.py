@@ -81,7 +81,7 @@ def test_a_timestamp_without_a_time_zone_is_rejected(spark: SparkSession) -> Non
 def test_a_32_bit_column_is_read_as_64_bit_integers(spark: SparkSession) -> None:
     """A column of type int is read without loss."""
     frame = scores(spark, ("a", 3, NOON), schema="team string, points int, at timestamp")
-    assert [pane.value for pane in batch.run(SUMS, {SCORES: frame})] == [3]
+    assert [pane.value for pane in batch.run(SUMS, {SCORES: frame}).panes] == [3]
 
 
 def test_a_null_event_time_fails_the_query(spark: SparkSession) -> None:

@@ -253,7 +253,7 @@ def test_tables_and_files_are_checked_against_their_source(spark: SparkSession, 
         read_files(spark, SCORES, str(tmp_path / "json"), format="json"),
     )
     for frame in frames:
-        assert {pane.element for pane in batch.run(COUNTS, {SCORES: frame})} == {KV("a", 2), KV("b", 1)}
+        assert {pane.element for pane in batch.run(COUNTS, {SCORES: frame}).panes} == {KV("a", 2), KV("b", 1)}
     lacking = "the frame of source 'numbers' must have the columns of int:\n  value must be int .*; got no such column"
     with pytest.raises(SchemaMismatchError, match=lacking):
         read_table(spark, NUMBERS, "some_scores")

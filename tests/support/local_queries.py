@@ -24,11 +24,12 @@ from flowalg_columns.observed_rows import (
 )
 from flowalg_columns.tables import arrow_schema_of
 from flowalg_polars import streaming
-from flowalg_polars.streaming import MicroBatch, StreamInput
+from flowalg_polars.streaming import MicroBatches, StreamInput
 
-from flowalg import Capabilities, Drop, Pane, PCollection, Run, Source, Timeline
+from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
+from flowalg.runs.output import joined
 
 A = TypeVar("A")
 
@@ -51,22 +52,34 @@ class LocalQueries:
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Runs the query to the end of the timelines."""
-        found: dict[int, MicroBatch[A]] = {}
+        outputs = self.run_all({"output": pipeline}, inputs)
+        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Runs the query to the end of the timelines."""
+        batches = self._batches(outputs, inputs)
+        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
+        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
+
+    def _batches(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> list[MicroBatches]:
+        found: dict[int, MicroBatches] = {}
         with TemporaryDirectory(prefix="flowalg-") as folder:
             streams = streams_of(inputs, Path(folder))
             for stop in (*self.stops, None):
-                batches = streaming.batches(
-                    pipeline,
+                batches = streaming.batches_all(
+                    outputs,
                     streams,
                     checkpoint=Path(folder) / "checkpoint",
                     shards=self.shards,
                 )
                 for batch in islice(batches, stop):
-                    found[batch.number] = batch
+                    found[batch[next(iter(outputs))].number] = batch
                 batches.close()
-        panes: tuple[Pane[A], ...] = tuple(pane for batch in found.values() for pane in batch.panes)
-        dropped: tuple[Drop, ...] = tuple(drop for batch in found.values() for drop in batch.dropped)
-        return Run(panes, dropped)
+        return list(found.values())
 
 
 def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> dict[AnySource, StreamInput]:

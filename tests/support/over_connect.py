@@ -101,8 +101,8 @@ def run_two_outputs(spark: SparkSession, folder: Path) -> str:
     scores = spark.createDataFrame(
         [(score.team, score.points, score.at) for score in SOME], schema_of(SCORES)
     )
-    totals, greatest = batch.run_all((TOTALS, most), {SCORES: scores}, time=NOON)
-    return f"{[pane.element for pane in totals]} and {[pane.element for pane in greatest]}"
+    found = batch.run_all({"totals": TOTALS, "most": most}, {SCORES: scores}, time=NOON)
+    return " and ".join(str([pane.element for pane in found[name].panes]) for name in found)
 
 
 def raise_error(spark: SparkSession, folder: Path) -> str:

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from flowalg import Capabilities, PCollection, Run, Source, Timeline, WatermarkPolicy
+from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline, WatermarkPolicy
 from flowalg.data.shapes import RecordOf, Shape, shape_of
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
@@ -140,8 +140,16 @@ class ShardsInTurn:
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Runs with the next number of shards."""
+        return self._next().run(pipeline, inputs)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Runs several outputs with the next number of shards."""
+        return self._next().run_all(outputs, inputs)
+
+    def _next(self) -> SparkStreaming:
         number = next(self.numbers)
         if number % 10 == 9:
             print(f"{number + 1} runs", flush=True)  # noqa: T201  # a thorough run takes long
-        shards = 1 + number % self.most_shards
-        return SparkStreaming(self.spark, shards=shards, generate_watermarks=True).run(pipeline, inputs)
+        return SparkStreaming(self.spark, shards=1 + number % self.most_shards, generate_watermarks=True)

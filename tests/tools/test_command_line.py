@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -198,6 +199,19 @@ def test_run_without_times_is_a_batch(on: str, folder: Path, capsys: pytest.Capt
         (pane.key, {"points": pane.value.points, "scores": pane.value.scores})
         for pane in run_batch(games.STANDINGS, {games.SCORES: TIMES}).panes
     ]
+
+
+@pytest.mark.parametrize("on", ["local", "reference"])
+@pytest.mark.parametrize("times", [[], TIMES_AND_POLICY], ids=["batch", "stream"])
+def test_run_writes_the_elements_of_a_pipeline_without_a_grouping(
+    times: list[str], on: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The output is every element with both times, and no panes."""
+    more = ("--input", "scores=scores.csv", "--output", "elements.parquet", *times)
+    assert output_of(capsys, "run", "games:SCORES", "--on", on, *more) == "5 elements to elements.parquet\n"
+    stored = parquet.read_table(folder / "elements.parquet")
+    assert stored.column_names == ["team", "points", "at", "event_time", "processing_time"]
+    assert Counter(stored["points"].to_pylist()) == Counter(score.points for score in TIMES)
 
 
 @pytest.mark.parametrize("more", [[], ["--progress"], ["--key", "red", "--title", "Red"]])

@@ -36,6 +36,17 @@ SESSIONS: Final = VALUES.window(
     accumulation=Accumulation.RETRACTING,
     allowed_lateness=MINUTE,
 ).combine_per_key(Sum())
+FILTERED: Final = VALUES.filter(lambda pair: pair.value % 2 == 0).map_values(lambda value: 2 * value)
 TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
-__all__ = ["AT_ALL_TIMES", "CORRECTED", "MINUTE", "ON_TIME", "READINGS", "SESSIONS", "TWO_STAGES", "VALUES"]
+__all__ = [
+    "AT_ALL_TIMES",
+    "CORRECTED",
+    "FILTERED",
+    "MINUTE",
+    "ON_TIME",
+    "READINGS",
+    "SESSIONS",
+    "TWO_STAGES",
+    "VALUES",
+]

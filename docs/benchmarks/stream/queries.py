@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from docs.benchmarks.stream.data import DISORDER
-from docs.benchmarks.stream.pipelines import CORRECTED, ON_TIME, READINGS, SESSIONS, TWO_STAGES
+from docs.benchmarks.stream.pipelines import CORRECTED, FILTERED, ON_TIME, READINGS, SESSIONS, TWO_STAGES
 from flowalg import BoundedOutOfOrderness, PCollection
 
 if TYPE_CHECKING:
@@ -42,6 +42,17 @@ def spark_aggregation(readings: DataFrame) -> DataFrame:
         .groupBy("sensor", F.window("at", "60 seconds"))
         .agg(F.sum("value").alias("total"))
         .select(F.col("sensor").alias("key"), F.col("total").alias("value"), "window")
+    )
+
+
+def plain_select(readings: DataFrame) -> DataFrame:
+    """A filter and a projection."""
+    kept = readings.filter(F.col("value") % 2 == 0)
+    return kept.select(
+        F.col("sensor").alias("key"),
+        (F.col("value") * 2).alias("value"),
+        F.col("at").alias("event_time"),
+        F.current_timestamp().alias("processing_time"),
     )
 
 
@@ -130,6 +141,11 @@ CASES: Final = (
             | ({"tws": by_hand} if rows <= LARGEST_BY_HAND else {}),
         )
         for rows in SIZES
+    ),
+    Case(
+        f"a filter and a map, without a grouping, {SIZES[-1]:,} rows",
+        SIZES[-1],
+        {"flowalg": compile_rival(FILTERED), "native": plain_select},
     ),
     *(
         Case(

@@ -5,14 +5,15 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
+from typing import Final, TypeAlias, TypeVar, assert_never, cast
 
 import polars as pl
 from attrs import frozen
+from flowalg_columns.names import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import processing_time
@@ -30,24 +31,24 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import branches_of, last_grouping
+from flowalg.pipeline.structure import branches_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.panes import Pane
+from flowalg.runs.run import Outputs, Run
 from flowalg_polars.batch.fan_out import fan_out
 from flowalg_polars.batch.flow import Flow, union
 from flowalg_polars.batch.groups import lower_grouping
 from flowalg_polars.batch.joins import lower_co_group, lower_join
 from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH
-from flowalg_polars.frames.pane_frame import PaneFrame, collect, pane_frame
+from flowalg_polars.errors import raise_causes
+from flowalg_polars.frames.pane_frame import PaneFrame, flat_rows, output_in, pane_frame
 from flowalg_polars.lowering.binding import bind_source, scan_parquet
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import compile_steps
 
 A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
 
 BatchInput: TypeAlias = pl.LazyFrame | pl.DataFrame | str | PathLike[str]
 """The data of a source: a frame, or the path of Parquet files (a file, a folder, or a pattern)."""
@@ -59,9 +60,9 @@ CAPABILITIES: Final = BATCH
 def compile(
     pipeline: PCollection[A], inputs: Mapping[AnySource, BatchInput], *, time: datetime | None = None
 ) -> PaneFrame[A]:
-    """Returns the panes of a pipeline over bounded frames, as a lazy frame.
+    """Returns the output of a pipeline over bounded frames, as a lazy frame: panes, or elements if it groups nothing.
 
-    ``time`` is the processing time of the panes; it defaults to the time of the call. Raises ``UnboundSourceError``,
+    ``time`` is the processing time of the output; it defaults to the time of the call. Raises ``UnboundSourceError``,
     ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
     Example::
@@ -69,55 +70,40 @@ def compile(
         panes = batch.compile(totals, {scores: "scores.parquet"})
         panes.final_values().sink_parquet("totals.parquet")
     """
-    (frame,) = compile_all([pipeline], inputs, time=time)
+    (frame,) = compile_all({"output": pipeline}, inputs, time=time).values()
     return frame
 
 
-@overload
 def compile_all(
-    pipelines: tuple[PCollection[A], PCollection[B]],
+    outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
-) -> tuple[PaneFrame[A], PaneFrame[B]]: ...
-@overload
-def compile_all(
-    pipelines: tuple[PCollection[A], PCollection[B], PCollection[C]],
-    inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[A], PaneFrame[B], PaneFrame[C]]: ...
-@overload
-def compile_all(
-    pipelines: Sequence[PCollection[A]],
-    inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[A], ...]: ...
-def compile_all(
-    pipelines: Sequence[PCollection[object]],
-    inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[object], ...]:
-    """Returns the panes of several pipelines over the same inputs, as one lazy frame for each pipeline.
+) -> dict[str, PaneFrame[A]]:
+    """Returns several named outputs over the same inputs, as one lazy frame for each.
 
-    ``inputs`` has the data of each source of any of the pipelines. ``pl.collect_all`` of the frames computes a
-    collection that they share once.
+    ``inputs`` has the data of each source of any of the outputs. ``pl.collect_all`` of the frames computes a collection
+    that they share once.
+
+    Example::
+
+        frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
+        by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
-    if not isinstance(pipelines, Sequence) or not pipelines:
-        raise ArgumentError("pipelines", pipelines, "one or more PCollections, in a tuple or list")
-    for number, pipeline in enumerate(pipelines, start=1):
-        if not isinstance(pipeline, PCollection):
-            raise ArgumentError(f"pipeline {number}", pipeline, "a PCollection")
-        last_grouping(pipeline.node)
-    first, *others = (pipeline.node for pipeline in pipelines)
-    data = inputs_by_name(first, inputs, "frame", *others)
+    known = require_outputs(outputs)
+    data = inputs_by_name(inputs, "frame", *(each.node for each in known.values()))
     frames = {name: lazy_frame(name, value) for name, value in data.items()}
-    now = processing_time(datetime.now(UTC) if time is None else time)
-    flow = Fold(_Lowering(frames, pl.lit(now, pl.Int64())))
-    flows = [flow(pipeline.node) for pipeline in pipelines]
-    return tuple(pane_frame(each.frame, each.shape, each.notes) for each in flows)
+    now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
+    flow = Fold(_Lowering(frames, now))
+    return {
+        name: cast("PaneFrame[A]", _output_frame(flow(pipeline.node), now, panes=emits_panes(pipeline.node)))
+        for name, pipeline in known.items()
+    }
+
+
+def _output_frame(flow: Flow, now: pl.Expr, *, panes: bool) -> PaneFrame[object]:
+    frame = flow.frame if panes else flow.frame.with_columns(now.alias(PROCESSING_TIME))
+    return pane_frame(frame, flow.shape, flow.notes, panes=panes)
 
 
 def lazy_frame(source: str, data: object) -> pl.LazyFrame:
@@ -140,9 +126,26 @@ def lazy_frame(source: str, data: object) -> pl.LazyFrame:
 
 def run(
     pipeline: PCollection[A], inputs: Mapping[AnySource, BatchInput], *, time: datetime | None = None
-) -> tuple[Pane[A], ...]:
-    """Returns the panes of a pipeline over bounded frames as values, in order. They must fit in memory."""
-    return collect(pipeline, compile(pipeline, inputs, time=time))
+) -> Run[A]:
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory."""
+    output = run_all({"output": pipeline}, inputs, time=time)[pipeline]
+    return Run(output.panes, (), elements=output.elements)
+
+
+def run_all(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, BatchInput],
+    *,
+    time: datetime | None = None,
+) -> Outputs:
+    """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
+    frames = compile_all(outputs, inputs, time=time)
+    with raise_causes():
+        tables = pl.collect_all(
+            [flat_rows(outputs[name], frame) for name, frame in frames.items()], engine="streaming"
+        )
+    found = {name: output_in(outputs[name], table) for name, table in zip(frames, tables, strict=True)}
+    return Outputs(found, (), outputs)
 
 
 _MOST_PATHS: Final = 16
@@ -210,4 +213,4 @@ class _Lowering:
                 return before.after(compile_steps(steps, before.shape, before.meta))
 
 
-__all__ = ["CAPABILITIES", "BatchInput", "compile", "compile_all", "lazy_frame", "run"]
+__all__ = ["CAPABILITIES", "BatchInput", "compile", "compile_all", "lazy_frame", "run", "run_all"]

@@ -11,10 +11,11 @@ from attrs import field, frozen
 from flowalg_columns.tables import record_table
 
 from flowalg.analysis.capabilities import Capabilities
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_polars.batch import compilation
 from flowalg_polars.batch.compilation import BatchInput
@@ -40,22 +41,37 @@ class PolarsBatch:
     def run(
         self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | BatchInput]
     ) -> Run[A]:
-        """Returns the panes of a pipeline over bounded frames, over all elements of timelines, or over both.
+        """Returns the output of a pipeline over bounded frames, over all elements of timelines, or over both.
 
         With timelines, the processing time is the last one of all of them. A batch drops nothing. Raises
         ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
         source's record class, and ``UnsupportedError`` for features that batch lacks.
         """
-        inputs_by_name(pipeline.node, inputs, "timeline or frame")
+        frames, time = self._frames(inputs, pipeline)
+        return compilation.run(pipeline, frames, time=time)
+
+    def run_all(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object] | BatchInput],
+    ) -> Outputs:
+        """Returns several named outputs of one query, over inputs as in ``run``."""
+        frames, time = self._frames(inputs, *require_outputs(outputs).values())
+        return compilation.run_all(outputs, frames, time=time)
+
+    def _frames(
+        self, inputs: Mapping[AnySource, Timeline[object] | BatchInput], *pipelines: PCollection[object]
+    ) -> tuple[dict[AnySource, BatchInput], datetime | None]:
+        """Returns the frame of each source, and the processing time of the run."""
+        inputs_by_name(inputs, "timeline or frame", *(pipeline.node for pipeline in pipelines))
         timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
         batches = as_batch(timelines)
         times = [instant.processing_time for batch in batches.values() for instant in batch]
-        frames = {
+        frames: dict[AnySource, BatchInput] = {
             source: record_frame(source, batches[source]) if isinstance(data, Timeline) else data
             for source, data in inputs.items()
         }
-        time = times[0].datetime if times else self.time
-        return Run(compilation.run(pipeline, frames, time=time), ())
+        return frames, times[0].datetime if times else self.time
 
 
 def record_frame(source: Source[object], batch: Timeline[object]) -> pl.DataFrame:

@@ -1,8 +1,9 @@
-"""The result of compiling a pipeline: a lazy frame of panes with notes about its functions.
+"""The result of compiling a pipeline: a lazy frame of panes or elements, with notes about its functions.
 
 Its columns are the fields of the element (``key`` and ``value`` for pairs; records inside them are structs), then
 ``window`` (start, end), ``event_time``, ``change``, and ``pane`` (timing, index, is_first, is_last,
-processing_time, watermark): those of ``flowalg_spark``.
+processing_time, watermark): those of ``flowalg_spark``. If the pipeline groups nothing, they are the fields of the
+element, ``event_time`` and ``processing_time``.
 """
 
 from __future__ import annotations
@@ -21,76 +22,92 @@ from flowalg_columns.names import (
     IS_LAST,
     PANE_META,
     PANE_TIME,
+    PROCESSING_TIME,
     START,
     TIMING,
     WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.panes import RESERVED_COLUMNS, element_shape, panes_in, read_panes
+from flowalg_columns.output_elements import (
+    read_output_elements,
+    require_elements,
+    require_free_names,
+    require_panes,
+)
+from flowalg_columns.panes import element_shape, panes_in, read_panes
 
-from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Pane
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, nest, unnest
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.lowering.python_steps import to_arrow
+from flowalg_polars.meta import OUTPUT_META
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 
-def user_columns(shape: Shape) -> list[pl.Expr]:
-    """Returns the columns that users see of panes, from the leaves of elements and the metadata of panes."""
-    return [*element_columns(shape), *pane_columns()]
+def user_columns(shape: Shape, *, panes: bool) -> list[pl.Expr]:
+    """Returns the columns that users see of panes or elements, from the leaves of elements and their metadata."""
+    own = element_columns(shape, panes=panes)
+    return [
+        *own,
+        *(
+            pane_columns()
+            if panes
+            else (_time(EVENT_TIME, "event_time"), _time(PROCESSING_TIME, "processing_time"))
+        ),
+    ]
 
 
-def element_columns(shape: Shape) -> list[pl.Expr]:
+def element_columns(shape: Shape, *, panes: bool = True) -> list[pl.Expr]:
     """Returns the columns that users see of elements: one for each field of a record, otherwise ``value``."""
+    require_free_names(shape, panes=panes)
     element = columns_of(layout_of(shape))
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
-        for field in shape.fields:
-            if field.name in RESERVED_COLUMNS:
-                raise RecordTypeError(
-                    f"{shape}.{field.name} must not have the name of a column of panes "
-                    f"({', '.join(RESERVED_COLUMNS)}); rename the field"
-                )
         return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
     return [nest(element).alias("value")]
 
 
+def _time(name: str, shown: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(shown)
+
+
 def pane_columns() -> list[pl.Expr]:
     """Returns the columns that users see of panes, without those of elements."""
-
-    def time(name: str) -> pl.Expr:
-        return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-
     return [
-        pl.struct(time(START).alias("start"), time(END).alias("end")).alias("window"),
-        time(EVENT_TIME).alias("event_time"),
+        pl.struct(_time(START, "start"), _time(END, "end")).alias("window"),
+        _time(EVENT_TIME, "event_time"),
         pl.col(CHANGE).alias("change"),
         pl.struct(
             pl.col(TIMING).alias("timing"),
             pl.col(INDEX).alias("index"),
             pl.col(IS_FIRST).alias("is_first"),
             pl.col(IS_LAST).alias("is_last"),
-            time(PANE_TIME).alias("processing_time"),
-            time(WATERMARK).alias("watermark"),
+            _time(PANE_TIME, "processing_time"),
+            _time(WATERMARK, "watermark"),
         ).alias("pane"),
     ]
 
 
-def flat_columns(shape: Shape) -> list[pl.Expr]:
-    """Returns the leaves of elements and the metadata of panes, from the columns that users see."""
+def flat_columns(shape: Shape, *, panes: bool) -> list[pl.Expr]:
+    """Returns the leaves of elements and the metadata of panes or elements, from the columns that users see."""
     element: Columns
     if isinstance(shape, RecordOf):
         element = Branch(shape, tuple(unnest(pl.col(name), part) for name, part in parts_of(shape)))
     else:
         element = unnest(pl.col("value"), shape)
+    own = flatten_columns(element, shape)
+    event_time = pl.col("event_time").to_physical().alias(EVENT_TIME)
+    if not panes:
+        return [*own, event_time, pl.col("processing_time").to_physical().alias(PROCESSING_TIME)]
     window, pane = pl.col("window").struct, pl.col("pane").struct
     meta = {
-        EVENT_TIME: pl.col("event_time").to_physical(),
+        EVENT_TIME: event_time,
         START: window.field("start").to_physical(),
         END: window.field("end").to_physical(),
         CHANGE: pl.col("change"),
@@ -101,28 +118,62 @@ def flat_columns(shape: Shape) -> list[pl.Expr]:
         PANE_TIME: pane.field("processing_time").to_physical(),
         WATERMARK: pane.field("watermark").to_physical(),
     }
-    return [*flatten_columns(element, shape), *(meta[name].alias(name) for name in PANE_META)]
+    return [*own, *(meta[name].alias(name) for name in PANE_META)]
+
+
+def flat_rows(pipeline: PCollection[object], frame: pl.LazyFrame | pl.DataFrame) -> pl.LazyFrame:
+    """Returns the rows of a frame with the leaves of elements and their metadata."""
+    panes = emits_panes(pipeline.node)
+    rows = frame.lazy()
+    if panes:
+        rows = rows.filter(pl.col("pane").is_not_null())
+    elif "drop" in rows.collect_schema().names():
+        rows = rows.filter(pl.col("drop").is_null())
+    return rows.select(flat_columns(element_shape(pipeline), panes=panes))
+
+
+def output_in(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
+    """Returns the output in rows with the leaves of elements and their metadata, in order."""
+    shape = element_shape(pipeline)
+    if emits_panes(pipeline.node):
+        return Output(read_panes(to_arrow(rows, shape, PANE_META), pipeline))
+    return Output(elements=read_output_elements(to_arrow(rows, shape, OUTPUT_META), pipeline))
 
 
 def collect(pipeline: PCollection[A], frame: pl.LazyFrame | pl.DataFrame) -> tuple[Pane[A], ...]:
     """Collects the panes of a frame from ``compile``, or of a table that a sink has stored, as typed values.
 
     They are sorted by processing time, window and key, with each retraction before its replacement. Drops are excluded.
+    Raises ``UnsupportedError`` for a pipeline that groups nothing.
     """
-    shape = element_shape(pipeline)
-    rows = frame.lazy().filter(pl.col("pane").is_not_null()).select(flat_columns(shape))
+    require_panes(pipeline, "collect")
     with raise_causes():
-        table = to_arrow(rows.collect(engine="streaming"), shape, PANE_META)
-    return read_panes(table, pipeline)
+        rows = flat_rows(pipeline, frame).collect(engine="streaming")
+    return output_in(pipeline, rows).panes
 
 
-def panes_of(pipeline: PCollection[A], rows: pl.DataFrame) -> tuple[Pane[A], ...]:
-    """Returns the panes in rows with the leaves of elements and the metadata of panes, row by row."""
-    return panes_in(to_arrow(rows, element_shape(pipeline), PANE_META), pipeline)
+def collect_elements(
+    pipeline: PCollection[A], frame: pl.LazyFrame | pl.DataFrame
+) -> tuple[OutputElement[A], ...]:
+    """Collects the elements of a frame from ``compile``, or of a table that a sink has stored, as typed values.
+
+    They are sorted by processing time, event time and value. Raises ``UnsupportedError`` for an output of panes.
+    """
+    require_elements(pipeline, "collect_elements")
+    with raise_causes():
+        rows = flat_rows(pipeline, frame).collect(engine="streaming")
+    return output_in(pipeline, rows).elements
+
+
+def output_of(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
+    """Returns the output in rows with the leaves of elements and their metadata: panes as they are, elements sorted."""
+    if emits_panes(pipeline.node):
+        return Output(panes_in(to_arrow(rows, element_shape(pipeline), PANE_META), pipeline))
+    return output_in(pipeline, rows)
 
 
 class PaneFrame(pl.LazyFrame, Generic[A_co]):
-    """A lazy frame of panes, with notes on how the pipeline's functions run.
+    """A lazy frame of panes, or of elements if the pipeline groups nothing, with notes on how its functions run.
 
     Its methods (``filter``, ``collect``, ``sink_parquet`` and so on) are those of every lazy frame. With
     ``collect(engine="streaming")`` or ``sink_parquet``, data larger than memory pass.
@@ -145,21 +196,26 @@ class PaneFrame(pl.LazyFrame, Generic[A_co]):
         return final_values(self, by=by)
 
 
-def pane_frame(frame: pl.LazyFrame, shape: Shape, notes: tuple[LiftingNote, ...]) -> PaneFrame[object]:
-    """Returns the pane frame of rows with the leaves of elements and the metadata of panes."""
-    selected = frame.select(user_columns(shape))
-    panes: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
-    panes._ldf = selected._ldf
-    panes._notes = notes
-    return panes
+def pane_frame(
+    frame: pl.LazyFrame, shape: Shape, notes: tuple[LiftingNote, ...], *, panes: bool
+) -> PaneFrame[object]:
+    """Returns the frame of rows with the leaves of elements and the metadata of panes or elements."""
+    selected = frame.select(user_columns(shape, panes=panes))
+    found: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
+    found._ldf = selected._ldf
+    found._notes = notes
+    return found
 
 
 __all__ = [
     "PaneFrame",
     "collect",
+    "collect_elements",
     "element_columns",
+    "flat_rows",
+    "output_in",
+    "output_of",
     "pane_columns",
     "pane_frame",
-    "panes_of",
     "user_columns",
 ]

@@ -46,6 +46,21 @@ class StageDrops(Protocol):
 
 
 @frozen
+class NoDrops:
+    """The drops of a stage that drops nothing."""
+
+    count: int = 0
+
+    def values(self) -> list[Drop]:
+        """Returns no drops."""
+        return []
+
+    def fields(self) -> list[DropFields]:
+        """Returns no drops."""
+        return []
+
+
+@frozen
 class GroupingDrops:
     """The late elements of a grouping, by shard."""
 
@@ -167,4 +182,4 @@ def _fields(drop: DropFields, window: Window) -> DropFields:
     return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
 
 
-__all__ = ["DropFields", "GroupingDrops", "SideDrops", "StageDrops", "pair_columns"]
+__all__ = ["DropFields", "GroupingDrops", "NoDrops", "SideDrops", "StageDrops", "pair_columns"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, assert_never
@@ -33,6 +34,8 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.pcollection import PCollection
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.metadata import compile_metadata
@@ -41,6 +44,7 @@ from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.drops import StageDrops
+from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
@@ -50,7 +54,7 @@ Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
 
 Run: TypeAlias = Callable[[Arrivals], Arrival]
-Stage: TypeAlias = ShardedGrouping | ShardedSide
+Stage: TypeAlias = ShardedGrouping | ShardedSide | ElementOutput
 
 
 @frozen
@@ -62,9 +66,21 @@ class Operator:
     run: Run
 
 
+@frozen
+class OutputOperator:
+    """The compiled form of an output: its shape, the stages before it, and what it gives in an instant."""
+
+    shape: Shape
+    stages: frozenset[int]
+    run: Run
+
+
 @define
 class Graph:
-    """The operators of a pipeline, and its stages in the order of the pipeline."""
+    """The operators of outputs, and their stages in the order of the pipeline.
+
+    ``numbers`` has the number of each stage, by the identity of its node.
+    """
 
     sources: Mapping[str, Upstream]
     cluster: Cluster
@@ -72,29 +88,42 @@ class Graph:
     finite: bool
     bad_records: BadRecords | None = None
     stages: list[Stage] = field(factory=list)
+    numbers: dict[int, int] = field(factory=dict)
     notes: list[LiftingNote] = field(factory=list)
 
     @classmethod
     def compile(
         cls,
-        root: Node,
+        outputs: Mapping[str, PCollection[object]],
         sources: Mapping[str, Upstream],
         cluster: Cluster,
         *,
         finite: bool,
         bad_records: BadRecords | None = None,
-    ) -> tuple[Graph, Operator]:
-        """Compiles a pipeline whose sources derive their clocks as ``sources`` say.
+    ) -> tuple[Graph, dict[str, OutputOperator]]:
+        """Compiles named outputs of pipelines whose sources derive their clocks as ``sources`` say.
 
         Unless the input is ``finite``, windows need a lateness. Elements on which a step fails are added to
         ``bad_records``; without it they fail the run.
         """
-        readers: dict[int, int] = {}
-        for node in nodes_of(root):
-            for inner in node.inputs:
-                readers[id(inner)] = readers.get(id(inner), 0) + 1
+        roots = [collection.node for collection in outputs.values()]
+        readers = Counter(map(id, roots))
+        readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
         graph = cls(sources, cluster, readers, finite, bad_records)
-        return graph, Fold(graph._compile)(root)
+        operator = Fold(graph._compile)
+        return graph, {
+            name: graph._output(name, root, operator(root)) for name, root in zip(outputs, roots, strict=True)
+        }
+
+    def _output(self, name: str, root: Node, operator: Operator) -> OutputOperator:
+        shape = operator.elements.shape
+        before = frozenset(self.numbers[id(node)] for node in nodes_of(root) if id(node) in self.numbers)
+        if emits_panes(root):
+            return OutputOperator(shape, before, operator.run)
+        upstreams = list(operator.upstreams.values())
+        output = ElementOutput.of(f"output {name}", operator.elements, upstreams, self.cluster.shards)
+        self.stages.append(output)
+        return OutputOperator(shape, before, lambda arrivals: output.advance(operator.run(arrivals)))
 
     def _compile(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         operator = self._make(node, of)
@@ -115,7 +144,7 @@ class Graph:
                 return of(inner)
             case ElementWise():
                 chain = node.unsplit
-                if isinstance(chain.input, WithSide):
+                if isinstance(chain.input, WithSide) and self.readers[id(chain.input)] == 1:
                     return self._side_input(chain.input, of, chain.steps)
                 return self._steps(of(chain.input), chain.steps)
             case WithMetadata(input=inner, metadata=metadata):
@@ -169,6 +198,7 @@ class Graph:
             )
         upstreams = _union(each.upstreams for each in inputs)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster)
+        self.numbers[id(node)] = len(self.stages)
         self.stages.append(grouping)
         self.notes += prepared.notes
 
@@ -197,6 +227,7 @@ class Graph:
             after,
             self.cluster,
         )
+        self.numbers[id(node)] = len(self.stages)
         self.stages.append(stage)
         self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
         self.notes += [note_of(step, ENGINE) for step in together]
@@ -212,15 +243,16 @@ class Graph:
         found: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
         for stage in self.stages:
             clocks = stage.states[0].input_clocks
-            for upstreams, inputs in zip(stage.operator.inputs, clocks, strict=True):
+            for upstreams, inputs in zip(stage.inputs, clocks, strict=True):
                 for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
                     if isinstance(upstream, FromSource) and isinstance(clock, SourceClock):
                         found[upstream.name] = (upstream.policy, clock)
         return found
 
-    def drops(self) -> tuple[StageDrops, ...]:
-        """Returns the drops of each stage in the last instant."""
-        return tuple(stage.drops() for stage in self.stages)
+    def drops(self, numbers: Iterable[int] | None = None) -> tuple[StageDrops, ...]:
+        """Returns the drops of each stage in the last instant, or of those with some numbers."""
+        chosen = range(len(self.stages)) if numbers is None else sorted(numbers)
+        return tuple(self.stages[number].drops() for number in chosen)
 
     def metrics(self) -> tuple[StageMetrics, ...]:
         """Returns the metrics of all stages in the last instant."""
@@ -322,4 +354,4 @@ def _flatten(inputs: Sequence[Operator]) -> Operator:
     return Operator(Elements(first.shape, meta), upstreams, run)
 
 
-__all__ = ["Arrivals", "Graph", "Operator", "Stage"]
+__all__ = ["Arrivals", "Graph", "Operator", "OutputOperator", "Stage"]

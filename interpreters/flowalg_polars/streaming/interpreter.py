@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from attrs import field, frozen
 from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError
-from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping, sources_of
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
-from flowalg.runs.panes import Drop, Pane
-from flowalg.runs.run import Run
+from flowalg.runs.output import Output, joined
+from flowalg.runs.panes import Drop
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.capabilities import timeline_capabilities
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.frames.pane_frame import panes_of
+from flowalg_polars.frames.pane_frame import output_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_observable
@@ -59,27 +60,37 @@ class PolarsStreaming:
         return timeline_capabilities(self.mode, observed=self.generate_watermarks)
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Returns the panes and drops of a pipeline over one timeline for each of its sources.
+        """Returns the output and drops of a pipeline over one timeline for each of its sources.
 
         Raises ``UnboundSourceError``, ``ArgumentError`` for a timeline whose watermarks cannot be generated,
         ``UserFunctionError`` if a user-defined function raises, and ``UnsupportedError`` for features that streaming
         lacks.
         """
-        timelines = timelines_by_name(pipeline.node, inputs)
-        root = resolve_accumulation(pipeline.node)
-        last_grouping(root)
-        sources = {node.name: self._source(node, timelines[node.name]) for node in sources_of(root)}
+        outputs = self.run_all({"output": pipeline}, inputs)
+        output = outputs[pipeline]
+        return Run(output.panes, outputs.dropped, elements=output.elements)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Returns several named outputs and the drops of one run; raises what ``run`` raises."""
+        known = require_outputs(outputs)
+        timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in known.values()))
+        resolved = resolve_outputs(known)
+        nodes = sources_of(*(pipeline.node for pipeline in resolved.values()))
+        sources = {node.name: self._source(node, timelines[node.name]) for node in nodes}
         upstreams = {name: source.upstream for name, source in sources.items()}
-        graph, operator = Graph.compile(root, upstreams, self.cluster, finite=True)
-        panes: list[Pane[A]] = []
+        graph, operators = Graph.compile(resolved, upstreams, self.cluster, finite=True)
+        found: dict[str, list[Output[object]]] = {name: [] for name in known}
         dropped: list[Drop] = []
 
         def advance(now: PipelineInstant) -> None:
             arrivals = {name: source.arrival(now) for name, source in sources.items()}
-            with raise_causes():
-                rows = operator.run(arrivals).frame.collect()
-            if rows.height:
-                panes.extend(panes_of(pipeline, rows))
+            for name, operator in operators.items():
+                with raise_causes():
+                    rows = operator.run(arrivals).frame.collect()
+                if rows.height:
+                    found[name].append(output_of(known[name], rows))
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
 
         before: PipelineInstant | None = None
@@ -89,7 +100,7 @@ class PolarsStreaming:
                     advance(empty)
             advance(now)
             before = now
-        return Run(cast("tuple[Pane[A], ...]", tuple(panes)), tuple(dropped))
+        return Outputs({name: joined(parts) for name, parts in found.items()}, tuple(dropped), outputs)
 
     def _source(self, node: SourceNode, timeline: Timeline[object]) -> PublishedClocks | ObservedClocks:
         if not self.generate_watermarks:

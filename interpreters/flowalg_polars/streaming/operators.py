@@ -99,6 +99,11 @@ class ShardedGrouping:
         return cls(prepared, operator, cluster, [OperatorState(clocks) for _ in range(cluster.shards)])
 
     @property
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
+        """The upstreams of each input."""
+        return self.operator.inputs
+
+    @property
     def label(self) -> str:
         """The label of the grouping."""
         return self.prepared.stage.label
@@ -129,7 +134,7 @@ class ShardedGrouping:
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""
-        return source_metrics(self.operator, [self.received], self.states[0])
+        return source_metrics(self.operator.inputs, [self.received], self.states[0])
 
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
@@ -267,6 +272,11 @@ class ShardedSide:
         return cls(stage, operator, main, side, steps, after, cluster, states)
 
     @property
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
+        """The upstreams of each input."""
+        return self.operator.inputs
+
+    @property
     def label(self) -> str:
         """The label of the side input."""
         return self.stage.label
@@ -302,7 +312,7 @@ class ShardedSide:
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""
-        return source_metrics(self.operator, self.received, self.states[0])
+        return source_metrics(self.operator.inputs, self.received, self.states[0])
 
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""

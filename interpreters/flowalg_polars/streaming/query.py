@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Set
+from collections.abc import Generator, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 import polars as pl
 from attrs import define, field, frozen
@@ -25,17 +25,18 @@ from flowalg.data.time import (
     duration_of,
     processing_time,
 )
-from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.outputs import emits_panes, output_name, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping, sources_of
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.frames.pane_frame import panes_of, user_columns
+from flowalg_polars.frames.pane_frame import output_of, user_columns
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
 from flowalg_polars.streaming.drops import DropFields, StageDrops
-from flowalg_polars.streaming.graph import Graph, Operator
+from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.reading.inputs import StreamInput
@@ -51,12 +52,13 @@ ONE_SECOND = timedelta(seconds=1)
 
 @frozen
 class MicroBatch(Generic[A_co]):
-    """The output of a pipeline in one micro-batch.
+    """What an output of a pipeline gives in one micro-batch.
 
-    ``rows`` has the leaves of elements and the metadata of panes; ``frame`` the columns that users see. ``dropped``
-    are the drops of all stages, and ``dropped_count`` the number of their elements. ``bad_records`` are the records on
-    which a step failed, with ``dead_letters``. ``metrics`` has one entry for each stage, in the order of the pipeline,
-    and ``sources`` one for each source that flows into a stage; both are empty without ``metrics=True``.
+    ``rows`` has the leaves of elements and the metadata of panes, or both times of elements; ``frame`` the columns that
+    users see. ``dropped`` are the drops of the stages before the output, and ``dropped_count`` the number of their
+    elements. ``bad_records`` are the records on which a step of the query failed, with ``dead_letters``. ``metrics``
+    has one entry for each stage, in the order of the pipeline, and ``sources`` one for each source that flows into a
+    stage; both are empty without ``metrics=True``. An output of elements counts as a stage.
     """
 
     pipeline: PCollection[A_co]
@@ -72,13 +74,23 @@ class MicroBatch(Generic[A_co]):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The panes as a frame, with the columns of ``flowalg_polars.batch.compile``, in order."""
-        return self.rows.select(user_columns(self.shape))
+        """The output as a frame, with the columns of ``flowalg_polars.batch.compile``. Panes are in order."""
+        return self.rows.select(user_columns(self.shape, panes=emits_panes(self.pipeline.node)))
+
+    @property
+    def output(self) -> Output[A_co]:
+        """The output as values, in order."""
+        return output_of(self.pipeline, self.rows)
 
     @property
     def panes(self) -> tuple[Pane[A_co], ...]:
-        """The panes as values, in order."""
-        return panes_of(self.pipeline, self.rows)
+        """The panes as values, in order; empty if the pipeline groups nothing."""
+        return self.output.panes
+
+    @property
+    def elements(self) -> tuple[OutputElement[A_co], ...]:
+        """The elements as values, in order, if the pipeline groups nothing."""
+        return self.output.elements
 
     @property
     def dropped(self) -> tuple[Drop, ...]:
@@ -105,8 +117,38 @@ class MicroBatch(Generic[A_co]):
         bad: list[DropFields] = [
             {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
         ]
-        output: SinkBatch[object] = SinkBatch(self.panes, (*self.drop_fields, *bad))
+        output: SinkBatch[object] = SinkBatch(self.output, (*self.drop_fields, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
+
+
+@frozen
+class MicroBatches:
+    """What several outputs of one query give in one micro-batch, by the name or the collection of an output.
+
+    ``dropped`` are the drops of all stages, each once, however many outputs read it.
+    """
+
+    by_name: Mapping[str, MicroBatch[object]]
+    _stage_drops: tuple[StageDrops, ...] = field(repr=False)
+
+    @property
+    def dropped(self) -> tuple[Drop, ...]:
+        """The drops of all stages as values."""
+        return tuple(drop for drops in self._stage_drops for drop in drops.values())
+
+    @overload
+    def __getitem__(self, which: str) -> MicroBatch[object]: ...
+    @overload
+    def __getitem__(self, which: PCollection[A]) -> MicroBatch[A]: ...
+    def __getitem__(self, which: str | PCollection[object]) -> MicroBatch[object]:
+        collections = {name: batch.pipeline for name, batch in self.by_name.items()}
+        return self.by_name[output_name(collections, which)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
 
 
 @frozen
@@ -139,13 +181,12 @@ class Options:
 class Query:
     """A compiled query, between micro-batches."""
 
-    pipeline: PCollection[object]
+    outputs: Mapping[str, PCollection[object]]
     options: Options
     sources: Mapping[str, StreamSource]
     readers: Mapping[str, Reader]
     graph: Graph
-    operator: Operator
-    shape: Shape
+    operators: Mapping[str, OutputOperator]
     bad_records: BadRecords | None
     positions: dict[str, Position]
     id: str = field(factory=new_query_id)
@@ -155,12 +196,18 @@ class Query:
 
     @classmethod
     def compile(
-        cls, pipeline: PCollection[object], inputs: Mapping[AnySource, StreamInput], options: Options
+        cls,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, StreamInput],
+        options: Options,
     ) -> Query:
-        """Compiles a pipeline over streams."""
-        root = resolve_accumulation(pipeline.node)
-        last_grouping(root)
-        streams = inputs_by_name(pipeline.node, inputs, "StreamInput(data, watermark)")
+        """Compiles named outputs over streams."""
+        known = require_outputs(outputs)
+        resolved = resolve_outputs(known)
+        roots = [pipeline.node for pipeline in resolved.values()]
+        streams = inputs_by_name(
+            inputs, "StreamInput(data, watermark)", *(pipeline.node for pipeline in known.values())
+        )
         for name, stream in streams.items():
             if not isinstance(stream, StreamInput):
                 raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
@@ -169,22 +216,20 @@ class Query:
                 valid = f"False if a source carries processing times, as {name!r} does"
                 raise ArgumentError("tick_when_idle", True, valid)
         bad = BadRecords() if options.dead_letters else None
-        sources = {node.name: StreamSource(node, streams[node.name], bad) for node in sources_of(root)}
+        sources = {node.name: StreamSource(node, streams[node.name], bad) for node in sources_of(*roots)}
         upstreams = {name: source.upstream for name, source in sources.items()}
         cluster = Cluster(shards=options.shards)
-        graph, operator = Graph.compile(root, upstreams, cluster, finite=False, bad_records=bad)
+        graph, operators = Graph.compile(resolved, upstreams, cluster, finite=False, bad_records=bad)
         readers = {name: reader_of(source.node, source.stream.data) for name, source in sources.items()}
         positions = dict.fromkeys(sources, START)
-        return cls(
-            pipeline, options, sources, readers, graph, operator, operator.elements.shape, bad, positions
-        )
+        return cls(known, options, sources, readers, graph, operators, bad, positions)
 
     @property
     def notes(self) -> tuple[LiftingNote, ...]:
         """How each user-defined function runs."""
         return tuple(self.graph.notes)
 
-    def run(self) -> Generator[MicroBatch[object], None, None]:
+    def run(self) -> Generator[MicroBatches, None, None]:
         """Yields the output of each micro-batch. It is committed when the next one is asked for."""
         place = self.options.checkpoint
         opened: AbstractContextManager[Checkpoint | None] = (
@@ -251,7 +296,7 @@ class Query:
         furthest = slowest + self.options.max_skew // timedelta(microseconds=1)
         return frozenset(name for name in available if progress.get(name, MIN_TIME) <= furthest)
 
-    def advance(self, intent: Intent) -> MicroBatch[object]:
+    def advance(self, intent: Intent) -> MicroBatches:
         """Reads what an intent says, and advances the pipeline by one instant."""
         arrivals = {}
         for name, source in self.sources.items():
@@ -259,23 +304,32 @@ class Query:
             read = None if before == after else self.readers[name].read(before, after, self.bad_records)
             ended = intent.ended or self.readers[name].has_ended(after)
             arrivals[name] = source.arrival(read, intent.time, ended=ended)
-        rows = self.operator.run(arrivals).frame.collect()
+        rows = {name: operator.run(arrivals).frame.collect() for name, operator in self.operators.items()}
         self.positions, self.time = dict(intent.positions), intent.time
         self.number = intent.batch + 1
         self.ended = intent.ended or all(
             reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
         )
-        return MicroBatch(
-            self.pipeline,
-            intent.batch,
-            self.id,
-            self.graph.processing_time,
-            rows,
+        bad = () if self.bad_records is None else self.bad_records.take()
+        metrics = self.graph.metrics() if self.options.metrics else ()
+        sources = self.graph.source_metrics() if self.options.metrics else ()
+        return MicroBatches(
+            {
+                name: MicroBatch(
+                    self.outputs[name],
+                    intent.batch,
+                    self.id,
+                    self.graph.processing_time,
+                    rows[name],
+                    self.graph.drops(operator.stages),
+                    bad,
+                    metrics,
+                    sources,
+                    operator.shape,
+                )
+                for name, operator in self.operators.items()
+            },
             self.graph.drops(),
-            () if self.bad_records is None else self.bad_records.take(),
-            self.graph.metrics() if self.options.metrics else (),
-            self.graph.source_metrics() if self.options.metrics else (),
-            self.shape,
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -297,4 +351,4 @@ class Query:
         )
 
 
-__all__ = ["MicroBatch", "Options", "Query"]
+__all__ = ["MicroBatch", "MicroBatches", "Options", "Query"]

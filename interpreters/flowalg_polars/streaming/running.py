@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from datetime import timedelta
 from os import PathLike
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, Never, TypeAlias, TypeVar, cast
 
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_sinks import PaneSink
 
 from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
-from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query
+from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, MicroBatches, Options, Query
 from flowalg_polars.streaming.reading.inputs import StreamInput
 
 A = TypeVar("A")
@@ -82,18 +84,77 @@ def batches(
         shards=shards,
         max_skew=max_skew,
     )
-    query = Query.compile(pipeline, inputs, options)
-    return cast("Generator[MicroBatch[A], None, None]", query.run())
+    query = Query.compile({"output": pipeline}, inputs, options)
+    return cast("Generator[MicroBatch[A], None, None]", _only_output(query.run()))
+
+
+def _only_output(found: Generator[MicroBatches, None, None]) -> Generator[MicroBatch[object], None, None]:
+    with closing(found):
+        for batch in found:
+            yield batch["output"]
+
+
+def batches_all(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    checkpoint: str | PathLike[str] | None = None,
+    follow: bool = False,
+    interval: timedelta = ONE_SECOND,
+    tick_when_idle: bool = False,
+    drain: bool = False,
+    dead_letters: bool = False,
+    metrics: bool = False,
+    shards: int = 1,
+    max_skew: timedelta | None = None,
+) -> Generator[MicroBatches, None, None]:
+    """Yields several named outputs of one query over streams, micro-batch by micro-batch.
+
+    What the outputs share is computed once, and one checkpoint has the state of all. ``batch[name]`` is the
+    ``MicroBatch`` of an output, and so is ``batch[collection]``. The arguments and errors are those of ``batches``.
+
+    Example::
+
+        for batch in streaming.batches_all({"totals": totals, "clean": clean}, {scores: stream}):
+            print(batch[totals].panes, batch["clean"].frame)
+    """
+    options = Options(
+        checkpoint,
+        follow=follow,
+        interval=interval,
+        tick_when_idle=tick_when_idle,
+        drain=drain,
+        dead_letters=dead_letters,
+        metrics=metrics,
+        shards=shards,
+        max_skew=max_skew,
+    )
+    return Query.compile(outputs, inputs, options).run()
 
 
 @frozen
 class RunSummary:
-    """What a query did: the number of micro-batches, panes, dropped elements and bad records."""
+    """What a query did for an output: the number of micro-batches, panes, elements, drops and bad records.
+
+    ``elements`` are those of an output that nothing has grouped; ``dropped`` are elements too.
+    """
 
     batches: int
     panes: int
     dropped: int
     bad_records: int
+    elements: int = field(default=0, kw_only=True)
+
+    def after(self, batch: MicroBatch[object]) -> RunSummary:
+        """Returns the summary after one more micro-batch."""
+        panes, rows = emits_panes(batch.pipeline.node), batch.rows.height
+        return RunSummary(
+            self.batches + 1,
+            self.panes + (rows if panes else 0),
+            self.dropped + batch.dropped_count,
+            self.bad_records + len(batch.bad_records),
+            elements=self.elements + (0 if panes else rows),
+        )
 
 
 def run(
@@ -121,10 +182,61 @@ def run(
         table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
         streaming.run(totals, {scores: stream}, sink=table, checkpoint="checkpoint")
     """
-    sinks = [_writer(each) for each in (sink if isinstance(sink, Sequence) else [sink])]
-    done = RunSummary(0, 0, 0, 0)
-    found = batches(
-        pipeline,
+    summaries = run_all(
+        {"output": pipeline},
+        inputs,
+        sinks={"output": sink},
+        checkpoint=checkpoint,
+        follow=follow,
+        interval=interval,
+        tick_when_idle=tick_when_idle,
+        drain=drain,
+        dead_letters=dead_letters,
+        metrics=metrics,
+        shards=shards,
+        max_skew=max_skew,
+    )
+    return summaries["output"]
+
+
+def run_all(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    sinks: Mapping[str, Sink[Never] | Sequence[Sink[Never]]],
+    checkpoint: str | PathLike[str] | None = None,
+    follow: bool = False,
+    interval: timedelta = ONE_SECOND,
+    tick_when_idle: bool = False,
+    drain: bool = False,
+    dead_letters: bool = False,
+    metrics: bool = False,
+    shards: int = 1,
+    max_skew: timedelta | None = None,
+) -> dict[str, RunSummary]:
+    """Runs several named outputs as one query over streams, and writes each to its own sinks.
+
+    ``sinks`` has one sink or several for each output, by its name. The other arguments are those of ``batches_all``.
+    Returns the summary of each output.
+
+    Example::
+
+        table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
+        log = flowalg_sinks.changelog(clean, SQLite("panes.db"), table="clean")
+        streaming.run_all(
+            {"totals": totals, "clean": clean}, {scores: stream}, sinks={"totals": table, "clean": log}
+        )
+    """
+    known = require_outputs(outputs)
+    if not isinstance(sinks, Mapping) or set(sinks) != set(known):
+        raise ArgumentError("sinks", sinks, f"a mapping with sinks for each output: {', '.join(known)}")
+    writers = {
+        name: [_writer(sink) for sink in (found if isinstance(found, Sequence) else [found])]
+        for name, found in sinks.items()
+    }
+    summaries = dict.fromkeys(known, RunSummary(0, 0, 0, 0))
+    found = batches_all(
+        known,
         inputs,
         checkpoint=checkpoint,
         follow=follow,
@@ -137,23 +249,20 @@ def run(
         max_skew=max_skew,
     )
     for batch in found:
-        for each in sinks:
-            each(batch)
-        done = RunSummary(
-            done.batches + 1,
-            done.panes + batch.rows.height,
-            done.dropped + batch.dropped_count,
-            done.bad_records + len(batch.bad_records),
-        )
-    return done
+        for name, some in writers.items():
+            for write in some:
+                write(batch[name])
+            summaries[name] = summaries[name].after(batch[name])
+    return summaries
 
 
-def _writer(sink: Sink[A]) -> Callable[[MicroBatch[A]], object]:
+def _writer(sink: Sink[Never]) -> Callable[[MicroBatch[object]], object]:
     """Returns a sink as a function of micro-batches; raises ``ArgumentError`` for anything else."""
     if isinstance(sink, PaneSink):
         return lambda batch: batch.write_to(sink)
     if callable(sink):
-        return sink
+        # A function of the micro-batches of its output: the types of several outputs differ.
+        return cast("Callable[[MicroBatch[object]], object]", sink)
     raise ArgumentError(
         "sink",
         sink,
@@ -161,4 +270,4 @@ def _writer(sink: Sink[A]) -> Callable[[MicroBatch[A]], object]:
     )
 
 
-__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "run"]
+__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "batches_all", "run", "run_all"]

@@ -5,16 +5,17 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar, assert_never, overload
+from typing import Final, TypeVar, assert_never, cast
 
 from attrs import frozen
+from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
 from flowalg.pipeline.graph import Fold
@@ -31,26 +32,33 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.panes import Pane
-from flowalg_spark.batch.filter_pushdown import push_down_filters
+from flowalg.runs.run import Outputs, Run
 from flowalg_spark.batch.groups import lower_grouping
 from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.expressions.integers import long_literal
-from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, user_frame
+from flowalg_spark.frames.drop_columns import drop_columns
+from flowalg_spark.frames.pane_frame import (
+    PaneFrame,
+    collect_all,
+    collect_output,
+    drop_type,
+    pane_frame,
+    user_frame,
+)
 from flowalg_spark.lowering.binding import bind_source, require_bounded
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
+from flowalg_spark.lowering.filter_pushdown import push_down_filters
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 
 A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
 
 CAPABILITIES: Final = BATCH
 """The capabilities of this interpreter."""
@@ -59,9 +67,9 @@ CAPABILITIES: Final = BATCH
 def compile(
     pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> PaneFrame[A]:
-    """Returns the panes of a pipeline over bounded frames, as a DataFrame.
+    """Returns the output of a pipeline over bounded frames, as a DataFrame: panes, or elements if it groups nothing.
 
-    ``time`` is the processing time of the panes; it defaults to the time at which the query runs. Raises
+    ``time`` is the processing time of the output; it defaults to the time at which the query runs. Raises
     ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
     Example::
@@ -69,113 +77,74 @@ def compile(
         panes = batch.compile(totals, {scores: spark.read.parquet("scores")})
         panes.final_values().write.parquet("totals")
     """
-    (frame,) = compile_all([pipeline], inputs, time=time)
+    (frame,) = compile_all({"output": pipeline}, inputs, time=time).values()
     return frame
 
 
-@overload
 def compile_all(
-    pipelines: tuple[PCollection[A], PCollection[B]],
+    outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
-) -> tuple[PaneFrame[A], PaneFrame[B]]: ...
-@overload
-def compile_all(
-    pipelines: tuple[PCollection[A], PCollection[B], PCollection[C]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[A], PaneFrame[B], PaneFrame[C]]: ...
-@overload
-def compile_all(
-    pipelines: Sequence[PCollection[A]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[A], ...]: ...
-def compile_all(
-    pipelines: Sequence[PCollection[object]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[PaneFrame[object], ...]:
-    """Returns the panes of several pipelines over the same frames, as one DataFrame for each pipeline.
+) -> dict[str, PaneFrame[A]]:
+    """Returns several named outputs over the same frames, as one DataFrame for each.
 
-    ``inputs`` has the frame of each source of any of the pipelines. A collection that pipelines share is computed once
-    in a query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
+    ``inputs`` has the frame of each source of any of the outputs. A collection that outputs share is computed once in a
+    query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
     expensive input, ``cache`` that input.
 
     Example::
 
-        by_team, by_hour = batch.compile_all((by_team, by_hour), {scores: spark.read.parquet("scores")})
+        frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: spark.read.parquet("scores")})
+        frames["clean"].write.parquet("clean")
     """
-    if not isinstance(pipelines, Sequence) or not pipelines:
-        raise ArgumentError("pipelines", pipelines, "one or more PCollections, in a tuple or list")
-    for number, pipeline in enumerate(pipelines, start=1):
-        if not isinstance(pipeline, PCollection):
-            raise ArgumentError(f"pipeline {number}", pipeline, "a PCollection")
-        last_grouping(pipeline.node)
-    first, *others = (pipeline.node for pipeline in pipelines)
-    frames = inputs_by_name(first, inputs, "frame", *others)
+    known = require_outputs(outputs)
+    frames = inputs_by_name(inputs, "frame", *(pipeline.node for pipeline in known.values()))
     clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
     lowering = _Lowering({name: require_bounded(name, frame) for name, frame in frames.items()}, clock)
     flow = Fold(lowering)
     with reduce_calls():
-        return tuple(_compile_flow(pipeline, flow(pipeline.node)) for pipeline in pipelines)
+        return {
+            name: cast("PaneFrame[A]", _compile_flow(pipeline, flow(pipeline.node), clock))
+            for name, pipeline in known.items()
+        }
 
 
-def _compile_flow(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
-    """Returns the panes of a pipeline from its flow."""
-    return pane_frame(pipeline, flow, partial(_with_empty_drops, flow, pipeline.node))
+def _compile_flow(pipeline: PCollection[object], flow: Flow, clock: Column) -> PaneFrame[object]:
+    """Returns the output of a pipeline from its flow."""
+    output = flow if emits_panes(pipeline.node) else flow.with_meta(**{PROCESSING_TIME: clock})
+    return pane_frame(pipeline, output, partial(_with_empty_drops, output, pipeline.node))
 
 
 def run(
     pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
-) -> tuple[Pane[A], ...]:
-    """Returns the panes of a pipeline over bounded frames as values, in order. They must fit in the driver's memory."""
-    return collect(pipeline, compile(pipeline, inputs, time=time))
+) -> Run[A]:
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory."""
+    output = collect_output(pipeline, compile(pipeline, inputs, time=time))
+    return Run(output.panes, (), elements=output.elements)
 
 
-@overload
 def run_all(
-    pipelines: tuple[PCollection[A], PCollection[B]],
+    outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
-) -> tuple[tuple[Pane[A], ...], tuple[Pane[B], ...]]: ...
-@overload
-def run_all(
-    pipelines: tuple[PCollection[A], PCollection[B], PCollection[C]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[tuple[Pane[A], ...], tuple[Pane[B], ...], tuple[Pane[C], ...]]: ...
-@overload
-def run_all(
-    pipelines: Sequence[PCollection[A]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[tuple[Pane[A], ...], ...]: ...
-def run_all(
-    pipelines: Sequence[PCollection[object]],
-    inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-) -> tuple[tuple[Pane[object], ...], ...]:
-    """Returns the panes of several pipelines, as ``run`` does, by one query: shared collections are computed once."""
-    return collect_all(pipelines, compile_all(pipelines, inputs, time=time))
+) -> Outputs:
+    """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
+    frames = compile_all(outputs, inputs, time=time)
+    found = collect_all(list(outputs.values()), list(frames.values()))
+    return Outputs(dict(zip(outputs, found, strict=True)), (), outputs)
 
 
 def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
-    """Returns the panes with a null ``drop``: a batch drops nothing, since its watermark advances once, at its end."""
+    """Returns the output with a null ``drop``: a batch drops nothing, since its watermark advances once, at its end."""
     if metrics:
         raise UnsupportedError(
             "with_metrics: batch has no metrics; they are for streaming.compile(..., metrics=True)"
         )
-    drops = drop_type(_last_pair(node))
-    return user_frame(flow, F.lit(None).cast(drops).alias("drop"))
+    if not emits_panes(node):
+        return user_frame(flow, *drop_columns(()), panes=False)
+    return user_frame(flow, F.lit(None).cast(drop_type(_last_pair(node))).alias("drop"), panes=True)
 
 
 def _last_pair(node: Node) -> RecordOf:

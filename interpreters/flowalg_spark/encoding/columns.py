@@ -56,11 +56,11 @@ def unnest(column: Column, shape: Shape) -> Columns:
     return Leaf(shape, column)
 
 
-def frame_columns(shape: Shape) -> Columns:
+def frame_columns(shape: Shape, column_of: Callable[[str], Column] = col) -> Columns:
     """Returns an element's columns in a user's frame: one for each field of a record, otherwise ``value``."""
     if isinstance(shape, RecordOf):
-        return Branch(shape, tuple(unnest(col(field.name), field.shape) for field in shape.fields))
-    return unnest(col("value"), shape)
+        return Branch(shape, tuple(unnest(column_of(field.name), field.shape) for field in shape.fields))
+    return unnest(column_of("value"), shape)
 
 
 def nest(columns: Columns) -> Column:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
 from flowalg_columns.json_text import decode_json
+from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.values import decode
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -16,7 +17,8 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import event_time, processing_time
 from flowalg.data.values import sort_key
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, WithSide
+from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.panes import Drop, DropReason
@@ -29,16 +31,21 @@ def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop
     They are sorted by processing time, window and key. Bad records are not drops of a window, and are excluded. The
     drops must fit in memory.
     """
-    drops = frame.filter(F.col("drop").isNotNull()).select("drop", "window").toArrow().to_pylist()
+    window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
+    return _collect([pipeline.node], frame, window)
+
+
+def _collect(roots: Sequence[Node], frame: DataFrame, window: str) -> tuple[Drop, ...]:
+    drops = frame.filter(F.col("drop").isNotNull()).select("drop", window).toArrow().to_pylist()
     reasons = {reason.value for reason in DropReason}
-    typed = [_drop(pipeline, row["drop"], row["window"]) for row in drops if row["drop"]["reason"] in reasons]
+    typed = [_drop(roots, row["drop"], row[window]) for row in drops if row["drop"]["reason"] in reasons]
     return tuple(sorted(typed, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
 
 
-def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
+def _drop(roots: Sequence[Node], drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
     start, end = (event_time(window[name].astimezone(UTC)) for name in ("start", "end"))
     return Drop(
-        _key(pipeline, drop),
+        _key(roots, drop),
         Window(start, end),
         DropReason(drop["reason"]),
         processing_time(cast("datetime", drop["processing_time"]).astimezone(UTC)),
@@ -46,14 +53,12 @@ def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Map
     )
 
 
-def _key(pipeline: PCollection[object], drop: Mapping[str, object]) -> object:
+def _key(roots: Sequence[Node], drop: Mapping[str, object]) -> object:
     """Returns the key of a drop, which is JSON text with the label of its stage if several stages can drop."""
     stage = drop.get("stage")
     if stage is None:
-        return decode(drop["key"], _key_shape(last_grouping(pipeline.node)))
-    stages = {
-        node.label: node for node in nodes_of(pipeline.node) if isinstance(node, GroupingNode | WithSide)
-    }
+        return decode(drop["key"], _key_shape(last_grouping(roots[0])))
+    stages = {node.label: node for node in nodes_of(*roots) if isinstance(node, GroupingNode | WithSide)}
     return decode_json(str(drop["key"]), _key_shape(stages[str(stage)]))
 
 

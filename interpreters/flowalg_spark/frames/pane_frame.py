@@ -1,8 +1,9 @@
-"""The result of compiling a pipeline: a DataFrame of panes with notes about its functions.
+"""The result of compiling a pipeline: a DataFrame of panes or elements, with notes about its functions.
 
 Its columns are the fields of the element (``key`` and ``value`` for pairs; records inside them are structs), then
 ``window`` (start, end), ``event_time``, ``change``, and ``pane`` (timing, index, is_first, is_last,
-processing_time, watermark).
+processing_time, watermark). If the pipeline groups nothing, they are the fields of the element, ``event_time`` and
+``processing_time``.
 """
 
 from __future__ import annotations
@@ -23,20 +24,28 @@ from flowalg_columns.names import (
     IS_LAST,
     KEEP,
     PANE_TIME,
+    PROCESSING_TIME,
     START,
     TIMING,
     WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.panes import RESERVED_COLUMNS, element_shape, read_panes
+from flowalg_columns.output_elements import (
+    read_output_elements,
+    require_elements,
+    require_free_names,
+    require_panes,
+)
+from flowalg_columns.panes import METRICS_COLUMN, element_shape, read_panes
 from flowalg_columns.values import read_integers
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest
 from flowalg_spark.encoding.schema import spark_type
@@ -50,44 +59,49 @@ A_co = TypeVar("A_co", covariant=True)
 _NUMBER: Final = "__number"
 
 
-def user_frame(flow: Flow, *others: Column) -> DataFrame:
-    """Returns the panes of a flow with the columns that users see, followed by other columns."""
+def user_frame(flow: Flow, *others: Column, panes: bool) -> DataFrame:
+    """Returns the panes or elements of a flow with the columns that users see, followed by other columns."""
+    selection = flow.selection
+    return selection.rows.select(*user_columns(flow, panes=panes), *others)
+
+
+def user_columns(flow: Flow, *, panes: bool) -> list[Column]:
+    """Returns the columns that users see of the panes or elements of a flow."""
+    require_free_names(flow.shape, panes=panes)
     selection = flow.selection
     column_of = selection.columns.__getitem__
-    columns = [
-        *_element_columns(flow.shape, selection.element(flow.shape)),
-        *_pane_columns(column_of, guarded=flow.guarded),
+    own = _element_columns(flow.shape, selection.element(flow.shape))
+    if panes:
+        return [*own, *_pane_columns(column_of, guarded=flow.guarded)]
+    return [
+        *own,
+        _time(column_of, EVENT_TIME, "event_time"),
+        _time(column_of, PROCESSING_TIME, "processing_time"),
     ]
-    return selection.rows.select(*columns, *others)
+
+
+def _time(column_of: Callable[[str], Column], name: str, shown: str) -> Column:
+    return F.timestamp_micros(column_of(name)).alias(shown)
 
 
 def _element_columns(shape: Shape, element: Columns) -> list[Column]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
-        for field in shape.fields:
-            if field.name in RESERVED_COLUMNS:
-                raise RecordTypeError(
-                    f"{shape}.{field.name} must not have the name of a column of panes "
-                    f"({', '.join(RESERVED_COLUMNS)}); rename the field"
-                )
         return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
     return [nest(element).alias("value")]
 
 
 def _pane_columns(column_of: Callable[[str], Column], *, guarded: bool) -> list[Column]:
-    def time(name: str) -> Column:
-        return F.timestamp_micros(column_of(name))
-
     pane = F.struct(
         column_of(TIMING).alias("timing"),
         column_of(INDEX).alias("index"),
         column_of(IS_FIRST).alias("is_first"),
         column_of(IS_LAST).alias("is_last"),
-        time(PANE_TIME).alias("processing_time"),
-        time(WATERMARK).alias("watermark"),
+        _time(column_of, PANE_TIME, "processing_time"),
+        _time(column_of, WATERMARK, "watermark"),
     )
     return [
-        F.struct(time(START).alias("start"), time(END).alias("end")).alias("window"),
-        time(EVENT_TIME).alias("event_time"),
+        F.struct(_time(column_of, START, "start"), _time(column_of, END, "end")).alias("window"),
+        _time(column_of, EVENT_TIME, "event_time"),
         column_of(CHANGE).alias("change"),
         (F.when(column_of(KEEP), pane) if guarded else pane).alias("pane"),
     ]
@@ -113,17 +127,41 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
 
     They are sorted by processing time, window and key, with each retraction before its replacement. Drops are excluded.
     The panes must fit in memory. If the query fails because of an element or a user-defined function, the error is that
-    of the reference interpreter, with Spark's exception as its cause.
+    of the reference interpreter, with Spark's exception as its cause. Raises ``UnsupportedError`` for a pipeline that
+    groups nothing.
     """
+    require_panes(pipeline, "collect")
+    return collect_output(pipeline, frame).panes
+
+
+def collect_elements(pipeline: PCollection[A], frame: DataFrame) -> tuple[OutputElement[A], ...]:
+    """Collects the elements of a frame from ``compile``, or of a table that a sink has stored, as typed values.
+
+    They are sorted by processing time, event time and value. Errors are those of ``collect``. Raises
+    ``UnsupportedError`` for an output of panes.
+    """
+    require_elements(pipeline, "collect_elements")
+    return collect_output(pipeline, frame).elements
+
+
+def collect_output(pipeline: PCollection[A], frame: DataFrame) -> Output[A]:
+    """Collects the panes or elements of a frame as typed values."""
     with raise_causes():
         table = flatten_frame(pipeline, frame).toArrow()
-    return read_panes(table, pipeline)
+    return read_output(table, pipeline)
+
+
+def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
+    """Reads the output of a pipeline from a table with the columns of ``flat_columns``, in order."""
+    if emits_panes(pipeline.node):
+        return Output(read_panes(table, pipeline))
+    return Output(elements=read_output_elements(table, pipeline))
 
 
 def collect_all(
     pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame]
-) -> tuple[tuple[Pane[object], ...], ...]:
-    """Collects the panes of several frames, as ``collect`` does, by one query, which computes shared parts once."""
+) -> tuple[Output[object], ...]:
+    """Collects several outputs, as ``collect_output`` does, by one query, which computes shared parts once."""
     flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
     # Nullable, since the struct of a frame is null on the rows of the others, and Arrow checks nullability.
     types = [
@@ -135,7 +173,7 @@ def collect_all(
     ]
     with raise_causes():
         table = reduce(DataFrame.union, parts).toArrow()
-    return tuple(read_panes(_unpack(table, number), pipeline) for number, pipeline in enumerate(pipelines))
+    return tuple(read_output(_unpack(table, number), pipeline) for number, pipeline in enumerate(pipelines))
 
 
 def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Column]:
@@ -153,23 +191,32 @@ def _unpack(table: pa.Table, number: int) -> pa.Table:
 
 
 def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
-    """Returns the panes of a frame, with a column for each leaf of the element and for each field of the pane."""
-    return filter_panes(frame).select(*flat_columns(pipeline))
+    """Returns the output in a frame, with a column for each leaf of the element and for each of its other fields."""
+    if emits_panes(pipeline.node):
+        rows = filter_panes(frame)
+    else:
+        others = [name for name in ("drop", METRICS_COLUMN) if name in frame.columns]
+        rows = reduce(DataFrame.filter, (F.col(name).isNull() for name in others), frame)
+    return rows.select(*flat_columns(pipeline))
 
 
-def flat_columns(pipeline: PCollection[object]) -> list[Column]:
-    """Returns the columns that ``flatten_frame`` selects."""
+def flat_columns(pipeline: PCollection[object], column_of: Callable[[str], Column] = col) -> list[Column]:
+    """Returns the columns that ``flatten_frame`` selects. ``column_of`` maps the name of a column to the column."""
     shape = element_shape(pipeline)
-    return [*flatten_columns(frame_columns(shape), shape), *_flat_meta()]
+    own = flatten_columns(frame_columns(shape, column_of), shape)
+    if emits_panes(pipeline.node):
+        return [*own, *_flat_meta(column_of)]
+    times = {EVENT_TIME: "event_time", PROCESSING_TIME: "processing_time"}
+    return [*own, *(F.unix_micros(column_of(shown)).alias(name) for name, shown in times.items())]
 
 
-def _flat_meta() -> list[Column]:
-    pane = F.col("pane")
+def _flat_meta(column_of: Callable[[str], Column]) -> list[Column]:
+    pane, window = column_of("pane"), column_of("window")
     return [
-        F.unix_micros("event_time").alias(EVENT_TIME),
-        F.unix_micros(F.col("window").getField("start")).alias(START),
-        F.unix_micros(F.col("window").getField("end")).alias(END),
-        F.col("change").alias(CHANGE),
+        F.unix_micros(column_of("event_time")).alias(EVENT_TIME),
+        F.unix_micros(window.getField("start")).alias(START),
+        F.unix_micros(window.getField("end")).alias(END),
+        column_of("change").alias(CHANGE),
         pane.getField("timing").alias(TIMING),
         pane.getField("index").alias(INDEX),
         pane.getField("is_first").alias(IS_FIRST),
@@ -177,6 +224,20 @@ def _flat_meta() -> list[Column]:
         F.unix_micros(pane.getField("processing_time")).alias(PANE_TIME),
         F.unix_micros(pane.getField("watermark")).alias(WATERMARK),
     ]
+
+
+DROP_TYPE: Final = T.StructType(
+    [
+        T.StructField("stage", T.StringType()),
+        T.StructField("reason", T.StringType()),
+        T.StructField("count", T.LongType()),
+        T.StructField("key", T.StringType()),
+        T.StructField("value", T.StringType()),
+        T.StructField("processing_time", T.TimestampType()),
+        T.StructField("watermark", T.TimestampType()),
+    ]
+)
+"""The type of ``drop`` in an output of elements, or where several stages can drop: the key and the value are JSON."""
 
 
 class WithDrops(Protocol):
@@ -196,7 +257,7 @@ else:
 
 
 class PaneFrame(_Frame, Generic[A_co]):
-    """A DataFrame of panes, with notes on how the pipeline's functions run.
+    """A DataFrame of panes, or of elements if the pipeline groups nothing, with notes on how its functions run.
 
     Its methods (``select``, ``join``, ``writeStream`` and so on) are those of every DataFrame.
     """
@@ -248,23 +309,35 @@ def _pane_frame_class(base: type[DataFrame]) -> type[DataFrame]:
 
 
 def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> PaneFrame[A]:
-    """Returns the pane frame of a compiled pipeline."""
-    panes_only = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
-    frame = user_frame(panes_only)
-    panes = cast("PaneFrame[A]", object.__new__(_pane_frame_class(type(frame))))
-    vars(panes).update(vars(frame))
-    panes._notes = flow.notes
-    panes._with_drops = with_drops
-    return panes
+    """Returns the frame of a compiled pipeline."""
+    kept = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
+    frame = user_frame(kept, panes=emits_panes(pipeline.node))
+    return cast("PaneFrame[A]", noted_frame(frame, flow.notes, with_drops))
+
+
+def noted_frame(frame: DataFrame, notes: tuple[LiftingNote, ...], with_drops: WithDrops) -> PaneFrame[object]:
+    """Returns a frame with notes on how functions run, and with its drops."""
+    found = cast("PaneFrame[object]", object.__new__(_pane_frame_class(type(frame))))
+    vars(found).update(vars(frame))
+    found._notes = notes
+    found._with_drops = with_drops
+    return found
 
 
 __all__ = [
+    "DROP_TYPE",
     "PaneFrame",
     "WithDrops",
     "collect",
     "collect_all",
+    "collect_elements",
+    "collect_output",
     "drop_type",
     "flat_columns",
+    "flatten_frame",
+    "noted_frame",
     "pane_frame",
+    "read_output",
+    "user_columns",
     "user_frame",
 ]

@@ -79,7 +79,8 @@ class StreamColumns:
     processing time. ``partition`` is the source's partition of a row. ``corrupt_record`` is the text of a record that
     Spark could not parse. A bad record fails the query, or with ``dead_letters`` is routed to the dead-letter output.
     ``report`` has clock reports on ticks, if the source publishes its own clocks. ``published`` is the watermark that
-    the source publishes for the partition.
+    the source publishes for the partition. With ``elements_only`` the rows that are not elements are left out, since the
+    pipeline has no clocks.
     """
 
     processing_time: Column
@@ -91,10 +92,26 @@ class StreamColumns:
     dead_letters: bool = False
     report: Column | None = None
     published: Column | None = None
+    elements_only: bool = False
 
     @property
     def columns(self) -> dict[str, Column]:
         """The metadata columns of the rows."""
+        meta = self._clock_columns
+        return {PROCESSING_TIME: meta[PROCESSING_TIME]} if self.elements_only else meta
+
+    def elements(self, source: SourceNode, frame: DataFrame) -> DataFrame:
+        """Returns the rows that are elements. A corrupt record fails the query."""
+        keep = self._clock_columns[KEEP]
+        if self.corrupt_record is not None:
+            keep = F.when(self.corrupt_record.isNull(), keep).otherwise(
+                F.raise_error(_corrupt_message(source, self.corrupt_record))
+            )
+        control = (self.ended, self.tick, self.signal, self.corrupt_record)
+        return frame if all(column is None for column in control) else frame.filter(keep)
+
+    @property
+    def _clock_columns(self) -> dict[str, Column]:
         keep = F.lit(True)
         meta = {PROCESSING_TIME: self.processing_time}
         if self.ended is not None:
@@ -172,13 +189,18 @@ def require_stream(name: str, frame: DataFrame) -> None:
 
 
 def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | None) -> Flow:
-    """Returns the flow of a source's elements, with their event times. In a stream it is guarded, with its clocks.
+    """Returns the flow of a source's elements, with their event times.
+
+    In a stream it is guarded, with its clocks, except with ``elements_only``.
 
     Raises ``SchemaMismatchError``, which lists every field that the frame lacks or has with another type.
     """
     shape = source.shape
     require_schema(source, frame.schema)
     meta = {} if stream is None else stream.columns
+    guarded = KEEP in meta
+    if stream is not None and not guarded:
+        frame = stream.elements(source, frame)
     label = f"Source({source.name!r}).event_time"
     expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
     dead_letters = stream is not None and stream.dead_letters
@@ -188,7 +210,7 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
         frame = frame.select("*", F.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
         meta[KEEP] &= col(_SOURCE_ERROR).isNull()
         meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
-    elif stream is not None and stream.corrupt_record is not None:
+    elif stream is not None and guarded and stream.corrupt_record is not None:
         failed = F.raise_error(_corrupt_message(source, stream.corrupt_record))
         meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
     element = _validate(source, frame.schema, meta.get(KEEP))
@@ -203,7 +225,7 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
         name: column if name == EVENT_TIME and in_columns else cast_to(column, META_TYPES[name])
         for name, column in meta.items()
     }
-    selection = Selection(frame, columns, cheap=stream is None)
+    selection = Selection(frame, columns, cheap=not guarded)
     flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=dead_letters)
     if in_columns:
         return flow.with_notes(LiftingNote(label, None, None))

@@ -1,4 +1,4 @@
-"""Reads a micro-batch into values: its panes in order, and its drops, by one action of Spark."""
+"""Reads a micro-batch into values: its panes or elements in order, and its drops, by one action of Spark."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 from flowalg_columns.layout import fields_in
-from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS, read_panes
+from flowalg_columns.output_elements import DROP_WINDOW, ELEMENT_COLUMNS
+from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS
 from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.pane_sink import SinkBatch
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg_spark.frames.pane_frame import flat_columns
+from flowalg_spark.frames.pane_frame import flat_columns, read_output
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
@@ -28,31 +30,37 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     """Reads the frame of a micro-batch into the driver's memory.
 
     It runs one action, since each action runs all stages of the query. Rows with metrics are ignored. Raises
-    ``ArgumentError`` for a frame without the columns of the pipeline's panes.
+    ``ArgumentError`` for a frame without the columns of the pipeline's output.
     """
     if not isinstance(frame, DataFrame):
-        raise ArgumentError("frame", frame, "a DataFrame of panes")
+        raise ArgumentError("frame", frame, "a DataFrame of panes or elements")
     columns = frame.columns
-    required = [*(name for name, _ in fields_in(require_element_shape(pipeline))), *PANE_COLUMNS]
-    if set(columns) - {"drop", METRICS_COLUMN} != set(required):
+    window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
+    required = [*(name for name, _ in fields_in(require_element_shape(pipeline))), *_columns_of(pipeline)]
+    if set(columns) - {"drop", DROP_WINDOW, METRICS_COLUMN} != set(required):
         raise ArgumentError(
-            "frame", columns, f"a frame of the pipeline's panes, with the columns {', '.join(required)}"
+            "frame", columns, f"a frame of the pipeline's output, with the columns {', '.join(required)}"
         )
     if METRICS_COLUMN in columns:
         frame = frame.filter(F.col(METRICS_COLUMN).isNull())
     if "drop" not in columns:
-        return SinkBatch(read_panes(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
-    drop_columns = (F.col("drop").alias(_DROP), F.col("window").alias(_WINDOW))
+        return SinkBatch(read_output(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
+    drop_columns = (F.col("drop").alias(_DROP), F.col(window).alias(_WINDOW))
     table = frame.select(*flat_columns(pipeline), *drop_columns).toArrow()
     drop = table.column(_DROP)
-    panes = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
-    return SinkBatch(read_panes(panes, pipeline), _drops(table.filter(drop.is_valid())))
+    rows = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
+    return SinkBatch(read_output(rows, pipeline), _drops(table.filter(drop.is_valid())))
+
+
+def _columns_of(pipeline: PCollection[object]) -> tuple[str, ...]:
+    return PANE_COLUMNS if emits_panes(pipeline.node) else ELEMENT_COLUMNS
 
 
 def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
     """Returns each drop, with the ``start`` and ``end`` of its window."""
     rows = table.select([_DROP, _WINDOW]).to_pylist()
-    return tuple({"drop": row[_DROP], **row[_WINDOW]} for row in rows)
+    no_window = {"start": None, "end": None}
+    return tuple({"drop": row[_DROP], **(row[_WINDOW] or no_window)} for row in rows)
 
 
 __all__ = ["read_batch"]

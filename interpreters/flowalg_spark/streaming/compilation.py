@@ -14,16 +14,10 @@ from typing import Final, TypeVar
 from attrs import evolve, field, frozen
 from flowalg_columns.names import (
     DROP,
-    DROP_COUNT,
     DROP_REASON,
-    DROPPED_KEY,
-    DROPPED_VALUE,
     ERROR,
     KEEP,
     METRICS,
-    PANE_TIME,
-    STAGE,
-    WATERMARK,
 )
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import FromSource
@@ -33,16 +27,19 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.graph import Fold
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col
+from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
+from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
@@ -143,7 +140,10 @@ def compile(
     metrics: bool = False,
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
-    """Returns the panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
+    """Returns the output of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
+
+    The output is panes, or elements if the pipeline groups nothing. Without a grouping and a side input, the query is a
+    plain select without state, and an element of a source that carries processing times has its own.
 
     ``shards`` is the number of parts of each stage's state, and is fixed for the life of a checkpoint. It defaults to
     the session's number of shuffle partitions. A collection with several readers is computed once for each.
@@ -180,7 +180,35 @@ def compile(
         panes = streaming.compile(totals, {scores: stream})
         panes.writeStream.option("checkpointLocation", "checkpoint").start("panes", format="parquet")
     """
-    last_grouping(pipeline.node)
+    sources = _sources(
+        inputs,
+        pipeline,
+        tick_when_idle=tick_when_idle,
+        drain_signal_path=drain_signal_path,
+        state_cache_bytes=state_cache_bytes,
+        metrics=metrics,
+        dead_letters=dead_letters,
+    )
+    return compile_sources(
+        pipeline,
+        sources,
+        shards=shards,
+        state_cache_bytes=state_cache_bytes,
+        metrics=metrics,
+        dead_letters=dead_letters,
+    )
+
+
+def _sources(
+    inputs: Mapping[AnySource, StreamInput],
+    *pipelines: PCollection[object],
+    tick_when_idle: bool,
+    drain_signal_path: str | PathLike[str] | None,
+    state_cache_bytes: int,
+    metrics: bool,
+    dead_letters: bool,
+) -> dict[str, SourceStream]:
+    """Returns the streams of the sources of some pipelines, by name, and checks the options of their query."""
     if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
         raise ArgumentError(
             "state_cache_bytes",
@@ -191,7 +219,9 @@ def compile(
         raise ArgumentError("metrics", metrics, "a bool")
     if not isinstance(dead_letters, bool):
         raise ArgumentError("dead_letters", dead_letters, "a bool")
-    streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
+    streams = inputs_by_name(
+        inputs, "StreamInput(frame, watermark)", *(pipeline.node for pipeline in pipelines)
+    )
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
             raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
@@ -208,7 +238,7 @@ def compile(
         streams = _with_drain_signal(session, streams, fspath(drain_signal_path))
     if tick_when_idle:
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
-    sources = {
+    return {
         name: SourceStream(
             stream.frame,
             evolve(stream.columns, dead_letters=dead_letters),
@@ -221,14 +251,6 @@ def compile(
         )
         for name, stream in streams.items()
     }
-    return compile_sources(
-        pipeline,
-        sources,
-        shards=shards,
-        state_cache_bytes=state_cache_bytes,
-        metrics=metrics,
-        dead_letters=dead_letters,
-    )
 
 
 def compile_sources(
@@ -240,15 +262,28 @@ def compile_sources(
     metrics: bool = False,
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
-    """Returns the panes of a pipeline over the streams of its sources, by name."""
+    """Returns the output of a pipeline over the streams of its sources, by name."""
+    panes = emits_panes(pipeline.node)
     session = next(iter(sources.values())).frame.sparkSession
+    if not panes and has_stages(pipeline.node):
+        raise UnsupportedError(
+            "Spark streaming gives the elements of a pipeline that groups nothing only without a side input, since they "
+            "would leave its stage without their processing time; group them, or use the local engine"
+        )
+    if not panes and not dead_letters:
+        return _compile_stateless(pipeline, sources)
     ensure_state_store(session)
     warn_of_partitions(session)
     ids = shard_ids(session, shards)
     root = resolve_accumulation(pipeline.node)
-    lowering = Lowering.of(root, sources, ids, state_cache_bytes, metrics=metrics)
+    lowering = Lowering.of([root], sources, ids, state_cache_bytes, metrics=metrics)
     with reduce_calls():
         flow = lowering.stream(root).flow
+        if not panes:
+            now = (
+                col(PROCESSING_TIME) if PROCESSING_TIME in flow.meta else F.unix_micros(F.current_timestamp())
+            )
+            flow = flow.with_meta(**{PROCESSING_TIME: now})
         if metrics or dead_letters:
             flow = evolve(
                 flow,
@@ -256,7 +291,25 @@ def compile_sources(
                     flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters
                 ),
             )
-        return pane_frame(pipeline, flow, partial(_with_drops, flow))
+        return pane_frame(pipeline, flow, partial(_with_drops, flow, panes=panes))
+
+
+def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStream]) -> PaneFrame[A]:
+    """Returns the elements of a pipeline without stages."""
+    frames = {name: source.frame for name, source in sources.items()}
+    columns = {name: source.columns for name, source in sources.items()}
+    with reduce_calls():
+        flow = Fold(StatelessLowering(frames, columns))(pipeline.node)
+        return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
+
+
+def _with_no_drops(flow: Flow, *, metrics: bool) -> DataFrame:
+    """Returns the elements with a null ``drop``: without a stage nothing is dropped, and no clock has metrics."""
+    if metrics:
+        raise UnsupportedError(
+            "with_metrics: the pipeline has no grouping and no side input, whose metrics they are"
+        )
+    return user_frame(flow, *drop_columns(()), panes=False)
 
 
 def drain(session: SparkSession, drain_signal_path: str | PathLike[str]) -> None:
@@ -315,8 +368,8 @@ def _require_policy(policy: WatermarkPolicy, source: str, *, publishes: bool) ->
         )
 
 
-def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
-    """Returns the panes and drops, and with ``metrics`` the metrics of stages, as rows.
+def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:
+    """Returns the output and drops, and with ``metrics`` the metrics of stages, as rows.
 
     A drop has its stage if several stages can drop.
     """
@@ -325,25 +378,21 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
         is_drop, drop = col(DROP).isNotNull(), col(DROP)
     else:
         is_drop = col(DROP_REASON).isNotNull()
-        fields = F.struct(
-            col(STAGE).alias("stage"),
-            col(DROP_REASON).alias("reason"),
-            col(DROP_COUNT).alias("count"),
-            col(DROPPED_KEY).alias("key"),
-            col(DROPPED_VALUE).alias("value"),
-            F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-            F.timestamp_micros(col(WATERMARK)).alias("watermark"),
-            *([col(ERROR).alias("error")] if ERROR in flow.meta else []),
-        )
-        drop = F.when(is_drop, fields)
+        drop = drop_struct(errors=ERROR in flow.meta)
     is_output = col(KEEP) | is_drop
-    others = [drop.alias("drop")]
+    others = [drop.alias("drop")] if panes else list(drop_columns(flow.meta))
     if metrics:
         if METRICS not in flow.meta:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
         is_output |= col(METRICS).isNotNull()
         others.append(metrics_struct().alias(METRICS_COLUMN))
-    return user_frame(evolve(shown, frame=shown.frame.filter(is_output)), *others)
+    return user_frame(evolve(shown, frame=shown.frame.filter(is_output)), *others, panes=panes)
 
 
-__all__ = ["CAPABILITIES", "StreamInput", "compile", "compile_sources", "drain"]
+__all__ = [
+    "CAPABILITIES",
+    "StreamInput",
+    "compile",
+    "compile_sources",
+    "drain",
+]

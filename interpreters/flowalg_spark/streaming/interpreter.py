@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -13,19 +14,26 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.data.errors import ArgumentError
+from flowalg.analysis.features import Feature
+from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.instants import pipeline_instants
-from flowalg.runs.run import Run
+from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
 from flowalg_spark.frames.drops import collect_drops
 from flowalg_spark.frames.failures import raise_causes
-from flowalg_spark.frames.pane_frame import PaneFrame, collect
+from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.session import require_session
-from flowalg_spark.streaming.compilation import StreamInput, compile, compile_sources
+from flowalg_spark.streaming.compilation import (
+    StreamInput,
+    compile,
+    compile_sources,
+)
+from flowalg_spark.streaming.stream import SourceStream
 from flowalg_spark.streaming.timelines import (
     InstantFiles,
     generating_input,
@@ -64,15 +72,44 @@ class SparkStreaming:
     def run(
         self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | StreamInput]
     ) -> Run[A]:
-        """Returns the panes and drops of a pipeline over timelines, or over the available data of streams.
+        """Returns the output and drops of a pipeline over timelines, or over the available data of streams.
 
         Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
         source's record class, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks
         cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
         """
-        inputs_by_name(pipeline.node, inputs, "timeline or StreamInput(frame, watermark)")
+        with self._opened(inputs, pipeline) as opened:
+            if opened.streams is None:
+                frame = compile_sources(pipeline, opened.sources, shards=self.shards)
+            else:
+                frame = compile(pipeline, opened.streams, shards=self.shards)
+            stored = self._stored(frame.with_drops(), opened.folder)
+            if stored is None:
+                return Run((), ())
+            output = collect_output(pipeline, stored)
+            return Run(output.panes, collect_drops(pipeline, stored), elements=output.elements)
+
+    def run_all(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object] | StreamInput],
+    ) -> Outputs:
+        """Raises ``UnsupportedError``: the outputs of a streaming query of Spark would not share their work."""
+        require_outputs(outputs)
+        del inputs
+        raise UnsupportedError(f"several outputs of one run: {STREAMING.missing[Feature.SEVERAL_OUTPUTS]}")
+
+    @contextmanager
+    def _opened(
+        self, inputs: Mapping[AnySource, Timeline[object] | StreamInput], *pipelines: PCollection[object]
+    ) -> Iterator[_Opened]:
+        """Prepares the inputs of a run, whose temporary files are removed afterwards."""
+        kind = "timeline or StreamInput(frame, watermark)"
+        inputs_by_name(inputs, kind, *(pipeline.node for pipeline in pipelines))
         timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
-        streams = {source: data for source, data in inputs.items() if not isinstance(data, Timeline)}
+        streams: dict[Source[object], StreamInput] = {
+            source: data for source, data in inputs.items() if not isinstance(data, Timeline)
+        }
         if timelines and streams:
             raise ArgumentError(
                 "inputs",
@@ -82,41 +119,48 @@ class SparkStreaming:
         with TemporaryDirectory(prefix="flowalg-", dir=self.folder, ignore_cleanup_errors=True) as name:
             folder = Path(name)
             if streams:
-                frame = compile(pipeline, streams, shards=self.shards)
+                yield _Opened(folder, streams)
             elif self.generate_watermarks:
-                frame = self._with_generated_watermarks(pipeline, timelines, folder)
+                yield _Opened(folder, self._with_generated_watermarks(timelines, folder))
             else:
-                frame = self._with_timeline_watermarks(pipeline, timelines, folder)
-            return self._run_query(pipeline, frame, folder)
+                yield _Opened(folder, None, self._with_timeline_watermarks(timelines, folder))
 
     def _with_timeline_watermarks(
-        self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
-    ) -> PaneFrame[A]:
+        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path
+    ) -> dict[str, SourceStream]:
         sources: dict[str, Source[object]] = {source.name: source for source in timelines}
         by_name = {source.name: timeline for source, timeline in timelines.items()}
-        streams = publishing_streams(self.spark, folder / "in", sources, by_name)
-        return compile_sources(pipeline, streams, shards=self.shards)
+        return publishing_streams(self.spark, folder / "in", sources, by_name)
 
     def _with_generated_watermarks(
-        self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
-    ) -> PaneFrame[A]:
+        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path
+    ) -> dict[Source[object], StreamInput]:
         instants = tuple(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
-        streams = {}
+        streams: dict[Source[object], StreamInput] = {}
         for number, (source, timeline) in enumerate(timelines.items()):
             files = InstantFiles(folder / "in" / str(number), source)
             files.write(observed_batches(source, timeline, instants))
             streams[source] = generating_input(self.spark, files, timeline)
-        return compile(pipeline, streams, shards=self.shards)
+        return streams
 
-    def _run_query(self, pipeline: PCollection[A], frame: PaneFrame[A], folder: Path) -> Run[A]:
-        rows, out = frame.with_drops(), folder / "out"
+    def _stored(self, rows: DataFrame, folder: Path) -> DataFrame | None:
+        """Returns the rows that a query writes until its input is read; ``None`` if it writes nothing."""
+        out = folder / "out"
         with raise_causes():
             run_to_end(rows, out, folder / "checkpoint")
         if not out.exists():
-            return Run((), ())
+            return None
         # With the query's schema, since files without rows have none to infer.
-        stored = self.spark.read.schema(rows.schema).parquet(str(out))
-        return Run(collect(pipeline, stored), collect_drops(pipeline, stored))
+        return self.spark.read.schema(rows.schema).parquet(str(out))
+
+
+@frozen
+class _Opened:
+    """The prepared inputs of a run: streams that generate watermarks, or else sources that publish them."""
+
+    folder: Path
+    streams: Mapping[Source[object], StreamInput] | None
+    sources: Mapping[str, SourceStream] = field(factory=dict)
 
 
 def start_to_files(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:

@@ -86,7 +86,10 @@ def published_batches(source: Source[object], instants: Iterable[PipelineInstant
     """Returns the micro-batches of a source with the clocks of its timeline."""
     for now in instants:
         clocks = pickle.dumps(StageReport(now.clocks[source.name]))
-        yield [*record_rows(source, now.records(source.name)), {TICK: True, _CLOCKS: clocks}]
+        records = record_rows(source, now.records(source.name))
+        yield [{**record, TIME: now.processing_time.datetime} for record in records] + [
+            {TICK: True, _CLOCKS: clocks}
+        ]
 
 
 def publishing_streams(
@@ -101,7 +104,7 @@ def publishing_streams(
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)
         files.write(published_batches(source, instants))
-        clocks = StreamColumns(F.lit(0), None, F.col(TICK), report=F.col(_CLOCKS))
+        clocks = StreamColumns(F.unix_micros(TIME), None, F.col(TICK), report=F.col(_CLOCKS))
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())
     return streams
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
 
-from flowalg import Interpreter, UnsupportedError
+from flowalg import Interpreter, Outputs, Run, UnsupportedError
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError
@@ -106,10 +106,10 @@ def check_interpreter(
 ) -> Report:
     """Tests an interpreter against the semantics and its own declared capabilities, over all jobs of the suite.
 
-    A job that uses only supported features must emit the panes and drops of the reference interpreter over the same
-    timelines, and those of its transcript. Its final result must be that of its oracle; if streaming is declared
-    missing, the job runs as a batch. Any other job must raise ``UnsupportedError``: a stale declaration fails, and so
-    does one that no job uses.
+    A job that uses only supported features must emit the panes or elements, and the drops, of the reference
+    interpreter over the same timelines, and those of its transcript. Its final result must be that of its oracle; if
+    streaming is declared missing, the job runs as a batch. Any other job must raise ``UnsupportedError``: a stale
+    declaration fails, and so does one that no job uses.
 
     With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
     With ``drops=False`` drops are not compared, for an interpreter that does not report them. ``generated`` is the
@@ -142,7 +142,11 @@ def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, s
     """Returns the failures of a job as text, or an empty string."""
     uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
     try:
-        run = interpreter.run(job.pipeline, job.replay.timelines)
+        run: Run[object] | Outputs
+        if job.others:
+            run = interpreter.run_all(job.outputs, job.replay.timelines)
+        else:
+            run = interpreter.run(job.pipeline, job.replay.timelines)
     except UnsupportedError as rejection:
         return "" if lacking else f"was rejected, but all features that it uses are supported: {rejection}"
     except Exception as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowalg import GLOBAL_WINDOW, KV, Change, Pane, Window
+from flowalg import GLOBAL_WINDOW, KV, Change, EventTime, OutputElement, Pane, Window
 from flowalg_laws.conformance.drops import DropGroup
 from flowalg_laws.kit.drawing import format_time
 
@@ -48,6 +48,17 @@ def full_line(pane: Pane[object]) -> str:
     return f"{pane_line(pane)} ({first}watermark {format_time(pane.watermark)})"
 
 
+def element_line(element: OutputElement[object]) -> str:
+    """Formats an element that nothing has grouped: ``13: a=3 @2`` has processing time, element and event time."""
+    time = format_time(element.processing_time)
+    return f"{time}: {format_element(element.element)} {place_text(element.event_time)}"
+
+
+def place_text(place: Window | EventTime) -> str:
+    """Formats a window, or an event time as ``@2``."""
+    return window_text(place) if isinstance(place, Window) else f"@{format_time(place)}"
+
+
 def window_text(window: Window) -> str:
     """Formats a window in minutes."""
     return (
@@ -81,4 +92,13 @@ def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
     return ""
 
 
-__all__ = ["difference_of", "drop_lines", "format_element", "full_line", "pane_line", "window_text"]
+__all__ = [
+    "difference_of",
+    "drop_lines",
+    "element_line",
+    "format_element",
+    "full_line",
+    "pane_line",
+    "place_text",
+    "window_text",
+]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     GLOBAL_WINDOW,
     Capabilities,
+    Drop,
     EventTime,
+    Output,
+    OutputElement,
+    Outputs,
     Pane,
     PCollection,
     ProcessingTime,
@@ -19,11 +24,19 @@ from flowalg import (
     event_time,
 )
 from flowalg.data.errors import format_value
-from flowalg_laws.conformance.drawing import difference_of, drop_lines, full_line, pane_line, window_text
+from flowalg.pipeline.outputs import emits_panes
+from flowalg_laws.conformance.drawing import (
+    difference_of,
+    drop_lines,
+    element_line,
+    full_line,
+    pane_line,
+    place_text,
+)
 from flowalg_laws.conformance.drops import DropGroup, count_drops
-from flowalg_laws.conformance.jobs.job import Job, Span
+from flowalg_laws.conformance.jobs.job import Answer, Job, Span
 from flowalg_laws.conformance.jobs.replay import Replay
-from flowalg_laws.conformance.settlement import Bag, bag, final_elements, reaches_batch_result
+from flowalg_laws.conformance.settlement import Bag, Place, bag, final_elements, reaches_batch_result
 
 
 @frozen
@@ -41,87 +54,139 @@ class Engine:
 
 @frozen
 class Expected:
-    """The expected outcome of a run: the panes and drops of the reference interpreter, and the batch result."""
+    """The expected outcome of a run: the output and drops of the reference interpreter, and the batch result."""
 
-    panes: tuple[Pane[object], ...]
+    output: Output[object]
     dropped: Mapping[DropGroup, int]
     batch: Bag
 
 
-def expected_outcome(
-    pipeline: PCollection[object], replay: Replay, engine: Engine, batch: Bag | None = None
-) -> Expected:
-    """Returns the outcome of the reference interpreter. ``batch`` is the result of an oracle, if there is one."""
+def expected_outcome(pipeline: PCollection[object], replay: Replay, engine: Engine) -> Expected:
+    """Returns the outcome of the reference interpreter."""
     whole = ReferenceBatch().run(pipeline, replay.timelines)
-    result = bag((pane.element, pane.window) for pane in whole.panes) if batch is None else batch
     streams, mode = engine.capabilities.streams, engine.capabilities.mode
     run = Reference(mode).run(pipeline, replay.timelines) if streams else whole
-    return Expected(run.panes, count_drops(run.dropped), result)
+    return Expected(run, count_drops(run.dropped), _whole(whole))
 
 
 def failures_of(
     pipeline: PCollection[object], replay: Replay, run: Run[object], expected: Expected, engine: Engine
 ) -> Iterator[str]:
     """Yields the differences between a run and the expected one as text."""
-    lines, wanted = list(map(full_line, run.panes)), list(map(full_line, expected.panes))
-    if not engine.ordered:
-        lines, wanted = sorted(lines), sorted(wanted)
-    yield from _failure("panes are not those of the reference", difference_of(wanted, lines))
-    yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(run.panes)))
-    if engine.drops:
-        found = difference_of(drop_lines(expected.dropped), drop_lines(count_drops(run.dropped)))
-        yield from _failure("drops are not those of the reference", found)
-    yield from _final_failures(pipeline, replay, run, expected, engine)
+    yield from _output_failures(run, expected.output, engine)
+    yield from _drop_failures(run.dropped, expected.dropped, engine)
+    dropped = run.dropped if engine.drops else expected.dropped
+    yield from _final_failures(pipeline, replay, run, expected.batch, engine, complete=not dropped)
 
 
-def failures_of_job(job: Job, run: Run[object], engine: Engine) -> Iterator[str]:
+def failures_of_job(job: Job, run: Run[object] | Outputs, engine: Engine) -> Iterator[str]:
     """Yields the failures of a job: against its oracle, its transcript, and the reference interpreter."""
-    batch = bag((element, _window(span)) for element, span in job.answer())
-    expected = expected_outcome(job.pipeline, job.replay, engine, batch)
-    yield from failures_of(job.pipeline, job.replay, run, expected, engine)
-    if not engine.capabilities.streams:
+    if isinstance(run, Run):
+        expected = evolve(expected_outcome(job.pipeline, job.replay, engine), batch=_answer(job.answer()))
+        yield from failures_of(job.pipeline, job.replay, run, expected, engine)
+        yield from _transcript_failures(job, run, run.dropped, engine)
         return
-    if job.panes is not None:
-        lines: Sequence[str] = list(map(pane_line, run.panes))
-        found = difference_of(*((job.panes, lines) if engine.ordered else (sorted(job.panes), sorted(lines))))
-        yield from _failure("panes are not those of the transcript", found)
-    if job.panes is not None and engine.drops:
-        found = difference_of(sorted(job.drops), drop_lines(count_drops(run.dropped)))
+    streams, mode = engine.capabilities.streams, engine.capabilities.mode
+    reference = Reference(mode) if streams else ReferenceBatch()
+    wanted = reference.run_all(job.outputs, job.replay.timelines)
+    yield from _drop_failures(run.dropped, count_drops(wanted.dropped), engine)
+    dropped = run.dropped if engine.drops else wanted.dropped
+    for each in (job, *job.others):
+        for failure in (
+            *_output_failures(run[each.name], wanted[each.name], engine),
+            *_final_failures(
+                each.pipeline,
+                job.replay,
+                run[each.name],
+                _answer(each.answer()),
+                engine,
+                complete=not dropped,
+            ),
+        ):
+            yield f"output {each.name!r}: {failure}"
+
+
+def _output_failures(found: Output[object], wanted: Output[object], engine: Engine) -> Iterator[str]:
+    lines, expected = list(map(full_line, found.panes)), list(map(full_line, wanted.panes))
+    if not engine.ordered:
+        lines, expected = sorted(lines), sorted(expected)
+    yield from _failure("panes are not those of the reference", difference_of(expected, lines))
+    elements, expected = list(map(element_line, found.elements)), list(map(element_line, wanted.elements))
+    yield from _failure("elements are not those of the reference", difference_of(expected, elements))
+    yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(found)))
+
+
+def _drop_failures(found: Iterable[Drop], wanted: Mapping[DropGroup, int], engine: Engine) -> Iterator[str]:
+    if engine.drops:
+        difference = difference_of(drop_lines(wanted), drop_lines(count_drops(found)))
+        yield from _failure("drops are not those of the reference", difference)
+
+
+def _transcript_failures(
+    job: Job, run: Output[object], dropped: Iterable[Drop], engine: Engine
+) -> Iterator[str]:
+    if job.panes is None or not engine.capabilities.streams:
+        return
+    lines: Sequence[str] = list(map(pane_line, run.panes))
+    found = difference_of(*((job.panes, lines) if engine.ordered else (sorted(job.panes), sorted(lines))))
+    yield from _failure("panes are not those of the transcript", found)
+    if engine.drops:
+        found = difference_of(sorted(job.drops), drop_lines(count_drops(dropped)))
         yield from _failure("drops are not those of the transcript", found)
 
 
 def _final_failures(
-    pipeline: PCollection[object], replay: Replay, run: Run[object], expected: Expected, engine: Engine
+    pipeline: PCollection[object],
+    replay: Replay,
+    run: Output[object],
+    batch: Bag,
+    engine: Engine,
+    *,
+    complete: bool,
 ) -> Iterator[str]:
+    """Yields the differences between the final result and that of a batch; ``complete``: nothing was dropped."""
+    found: Bag | None = None
     if not engine.capabilities.streams:
-        found: Bag | None = bag((pane.element, pane.window) for pane in run.panes)
-    elif replay.ends and not (run.dropped if engine.drops else expected.dropped):
-        found = (
-            final_elements(pipeline, run.panes, expected.batch) if reaches_batch_result(pipeline) else None
-        )
-    else:
-        found = None
+        found = _whole(run)
+    elif replay.ends and complete:
+        if not emits_panes(pipeline.node):
+            found = _whole(run)
+        elif reaches_batch_result(pipeline):
+            found = final_elements(pipeline, run.panes, batch)
     if found is not None:
-        text = difference_of(_bag_lines(expected.batch), _bag_lines(found))
+        text = difference_of(_bag_lines(batch), _bag_lines(found))
         yield from _failure("the final result is not the batch result", text)
 
 
+def _whole(output: Output[object]) -> Bag:
+    """Returns all elements of an output: those of panes by their windows, others by their event times."""
+    panes: list[tuple[object, Place]] = [(pane.element, pane.window) for pane in output.panes]
+    return bag([*panes, *((each.element, each.event_time) for each in output.elements)])
+
+
+def _answer(answer: Answer) -> Bag:
+    return bag((element, _place(place)) for element, place in answer)
+
+
 def _bag_lines(counts: Bag) -> list[str]:
-    lines = (n * [f"{text} {window_text(window)}"] for (text, window), n in counts.items())
+    lines = (n * [f"{text} {place_text(place)}"] for (text, place), n in counts.items())
     return sorted(line for some in lines for line in some)
 
 
-def _plain_numbers(panes: Iterable[Pane[object]]) -> Iterator[str]:
-    """Yields the points in time of the panes that do not have the type of their domain, as text."""
-    for pane in panes:
-        points: tuple[tuple[str, object, type], ...] = (
-            ("event_time", pane.event_time, EventTime),
-            ("watermark", pane.watermark, EventTime),
-            ("processing_time", pane.processing_time, ProcessingTime),
-        )
-        for name, point, domain in points:
-            if not isinstance(point, domain):
-                yield f"{pane_line(pane)}: {name} must be of type {domain.__name__}; got {format_value(point)}"
+def _plain_numbers(output: Output[object]) -> Iterator[str]:
+    """Yields the points in time of an output that do not have the type of their domain, as text."""
+    for pane in output.panes:
+        yield from _plain(pane_line(pane), pane, event_time=EventTime, watermark=EventTime)
+        yield from _plain(pane_line(pane), pane, processing_time=ProcessingTime)
+    for each in output.elements:
+        yield from _plain(element_line(each), each, event_time=EventTime, processing_time=ProcessingTime)
+
+
+def _plain(line: str, value: Pane[object] | OutputElement[object], **points: type) -> Iterator[str]:
+    for name, domain in points.items():
+        point: object = getattr(value, name)
+        if not isinstance(point, domain):
+            yield f"{line}: {name} must be of type {domain.__name__}; got {format_value(point)}"
 
 
 def _failure(title: str, difference: str) -> Iterator[str]:
@@ -129,8 +194,10 @@ def _failure(title: str, difference: str) -> Iterator[str]:
         yield f"{title}:\n{difference}"
 
 
-def _window(span: Span) -> Window:
-    return GLOBAL_WINDOW if span is None else Window(event_time(span[0]), event_time(span[1]))
+def _place(place: Span | datetime) -> Place:
+    if isinstance(place, datetime):
+        return event_time(place)
+    return GLOBAL_WINDOW if place is None else Window(event_time(place[0]), event_time(place[1]))
 
 
 __all__ = ["Engine", "Expected", "expected_outcome", "failures_of", "failures_of_job"]

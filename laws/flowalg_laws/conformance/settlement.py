@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from flowalg import FOREVER, KV, Accumulation, Change, Pane, PCollection, Window
+from flowalg import FOREVER, KV, Accumulation, Change, EventTime, Pane, PCollection, Window
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
@@ -20,8 +20,11 @@ from flowalg.windows.strategy import emits_one_pane
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.conformance.drawing import format_element
 
-Bag: TypeAlias = Mapping[tuple[str, Window], int]
-"""Elements as text with their windows, and their counts."""
+Place: TypeAlias = Window | EventTime
+"""Where an element is in event time: in the window of its pane, or at its own time if nothing has grouped it."""
+
+Bag: TypeAlias = Mapping[tuple[str, Place], int]
+"""Elements as text with their places, and their counts."""
 
 
 def reaches_batch_result(pipeline: PCollection[object]) -> bool:
@@ -47,9 +50,9 @@ def _reaches_batch_result(node: GroupingNode, last: Node) -> bool:
     return strategy.mode is Accumulation.RETRACTING or emits_one_pane(strategy)
 
 
-def bag(elements: Iterable[tuple[object, Window]]) -> Bag:
-    """Returns elements with their windows as a bag."""
-    return Counter((format_element(element), window) for element, window in elements)
+def bag(elements: Iterable[tuple[object, Place]]) -> Bag:
+    """Returns elements with their places as a bag."""
+    return Counter((format_element(element), place) for element, place in elements)
 
 
 def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]], batch: Bag) -> Bag | None:
@@ -57,7 +60,7 @@ def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]],
     known = list(panes)
     mode = last_grouping(resolve_accumulation(pipeline.node)).windowed_by.strategy.mode
     if mode is Accumulation.RETRACTING:
-        total: Counter[tuple[str, Window]] = Counter()
+        total: Counter[tuple[str, Place]] = Counter()
         for pane in known:
             total[(format_element(pane.element), pane.window)] += 1 if pane.change is Change.VALUE else -1
         return Counter({place: n for place, n in total.items() if n})
@@ -83,4 +86,4 @@ def _contains(batch: Bag, place: tuple[str, Window]) -> bool:
     return any(other == window and text.startswith(f"{key}=") for text, other in batch)
 
 
-__all__ = ["Bag", "bag", "final_elements", "reaches_batch_result"]
+__all__ = ["Bag", "Place", "bag", "final_elements", "reaches_batch_result"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeAlias
 
+from attrs import evolve
 from flowalg_reference import Reference
 
-from flowalg import KV, Interpreter, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
+from flowalg import KV, Interpreter, Max, Output, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
+from flowalg_laws.kit.interpreters import MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 
 Pair: TypeAlias = KV[str, int]
 Endo: TypeAlias = Callable[[Pair], Pair]
@@ -179,6 +181,50 @@ def keys_are_independent(
     return Equation([pane for pane in whole.panes if pane.key == key], [*alone])
 
 
+@law
+def an_output_of_elements_is_what_a_grouping_receives(
+    timeline: Timeline[Reading], f: Spread
+) -> Equation[tuple[Counter[Pair], int]]:
+    """The elements that ``c`` gives as an output are those that ``c.group_by_key()`` has in a batch.
+
+    Source: found here; SEMANTICS 14.
+
+    Relied on by: Spark streaming, which gives elements without a stage.
+    """
+    collection = VALUES.flat_map(f)
+    alone = MICRO_BATCH.run(collection, {READINGS: timeline})
+    everything = Timeline.batch(timeline.elements, time=START)
+    lists = MICRO_BATCH.run(collection.group_by_key(), {READINGS: everything})
+    grouped = Counter(KV(pane.key, value) for pane in lists.panes for value in pane.value)
+    return Equation((Counter(each.element for each in alone.elements), 0), (grouped, len(alone.panes)))
+
+
+@law
+def outputs_of_one_run_are_those_of_single_runs(
+    strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
+) -> Equation[list[Output[Pair]]]:
+    """``run_all({a: x, b: y})[a] = run(x)``, for panes and for elements.
+
+    Where: the outputs read the same sources, timers do not add instants, and each accumulation is set (unset, it is one
+    mode for all readers of a shared grouping).
+
+    Source: found here; SEMANTICS 14.
+
+    Relied on by: all interpreters, which compute what outputs share once.
+    """
+    shared = VALUES.map(f)
+    set_mode = evolve(strategy, accumulation=strategy.mode)
+    sums = apply_windowing(shared, set_mode).combine_per_key(Sum())
+    most = sums.combine_per_key(Max())
+    outputs = {"sums": sums, "most": most, "kept": shared.filter(p)}
+    together = MICRO_BATCH.run_all(outputs, {READINGS: timeline})
+    alone = [MICRO_BATCH.run(collection, {READINGS: timeline}) for collection in outputs.values()]
+    return Equation(
+        [together[collection] for collection in outputs.values()],
+        [Output(run.panes, elements=run.elements) for run in alone],
+    )
+
+
 COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     maps_fuse,
     filters_fuse,
@@ -190,6 +236,8 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     flatten_of_one_is_identity,
     map_distributes_over_flatten,
     keys_are_independent,
+    an_output_of_elements_is_what_a_grouping_receives,
+    outputs_of_one_run_are_those_of_single_runs,
 )
 """All laws of collections."""
 

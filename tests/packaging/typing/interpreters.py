@@ -22,8 +22,12 @@ from flowalg import (
     EventTime,
     Interpreter,
     Mode,
+    Output,
+    OutputElement,
+    Outputs,
     Pane,
     PCollection,
+    ProcessingTime,
     Run,
     Source,
     Timeline,
@@ -49,6 +53,35 @@ def interpreters(
     assert_type(engine.run(totals, {flights: timeline, names: other}), Run[KV[str, int]])
     of_one = {flights: timeline}
     assert_type(engine.run(totals, of_one), Run[KV[str, int]])
+
+
+def outputs(
+    engine: Interpreter,
+    totals: PCollection[KV[str, int]],
+    lengths: PCollection[int],
+    flights: Source[Flight],
+    timeline: Timeline[Flight],
+    run: Run[KV[str, int]],
+    element: OutputElement[KV[str, int]],
+) -> None:
+    """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
+    found = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
+    assert_type(found, Outputs)
+    assert_type(found[totals], Output[KV[str, int]])
+    assert_type(found[lengths].panes, tuple[Pane[int], ...])
+    assert_type(found["totals"], Output[object])
+    assert_type(found.by_name, Mapping[str, Output[object]])
+    assert_type(found.collections, Mapping[str, PCollection[object]])
+    assert_type(found.dropped, tuple[Drop, ...])
+    assert_type(list(found), list[str])
+    assert_type(len(found), int)
+    assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
+    assert_type(found[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(element.element, KV[str, int])
+    assert_type(element.key, str)
+    assert_type(element.value, int)
+    assert_type(element.event_time, EventTime)
+    assert_type(element.processing_time, ProcessingTime)
 
 
 def references(

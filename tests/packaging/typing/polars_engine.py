@@ -18,18 +18,40 @@ from flowalg_polars import (
     PolarsStreaming,
     batch,
     collect,
+    collect_elements,
     final_values,
     streaming,
 )
 from flowalg_polars.batch import BatchInput
-from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, RunSummary, Sink, StreamInput
+from flowalg_polars.streaming import (
+    Files,
+    Frames,
+    MicroBatch,
+    MicroBatches,
+    Records,
+    RunSummary,
+    Sink,
+    StreamInput,
+)
 from flowalg_polars.streaming.reading.bad_records import BadRecord
 from flowalg_polars.streaming.reading.inputs import Format, StreamColumn
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_shard.replay import ReplayLog
 from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Table, Upsert
 
-from flowalg import KV, BoundedOutOfOrderness, Drop, Pane, PCollection, Run, Source, Timeline, WatermarkPolicy
+from flowalg import (
+    KV,
+    BoundedOutOfOrderness,
+    Drop,
+    Output,
+    OutputElement,
+    Pane,
+    PCollection,
+    Run,
+    Source,
+    Timeline,
+    WatermarkPolicy,
+)
 from flowalg.analysis.capabilities import Capabilities, Mode
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
@@ -48,11 +70,11 @@ def batches(
     assert_type(data, BatchInput)
     assert_type(batch.CAPABILITIES, Capabilities)
     assert_type(batch.compile(totals, {flights: frame}, time=datetime.now()), PaneFrame[KV[str, int]])
-    assert_type(
-        batch.compile_all((totals, names), {flights: "flights.parquet"}),
-        tuple[PaneFrame[KV[str, int]], PaneFrame[str]],
-    )
-    assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
+    both = {"totals": totals, "names": names}
+    assert_type(batch.compile_all({"totals": totals}, {flights: frame}), dict[str, PaneFrame[KV[str, int]]])
+    assert_type(batch.run(totals, {flights: frame}), Run[KV[str, int]])
+    assert_type(batch.run_all(both, {flights: "flights.parquet"})[names], Output[str])
+    assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
     assert_type(panes.lifting, tuple[LiftingNote, ...])
     assert_type(panes.explain(), str)
     assert_type(panes.final_values(by=["key"]), pl.LazyFrame)
@@ -147,7 +169,9 @@ def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) 
     assert_type(output.processing_time, ProcessingTime)
     assert_type(output.rows, pl.DataFrame)
     assert_type(output.frame, pl.DataFrame)
+    assert_type(output.output, Output[KV[str, int]])
     assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
     assert_type(output.dropped, tuple[Drop, ...])
     assert_type(output.bad_records, tuple[BadRecord, ...])
     assert_type(output.metrics, tuple[StageMetrics, ...])
@@ -161,6 +185,29 @@ def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) 
     assert_type(done.panes, int)
     assert_type(done.dropped, int)
     assert_type(done.bad_records, int)
+    assert_type(done.elements, int)
+    assert_type(done.after(output), RunSummary)
+
+
+def several_streams(
+    totals: PCollection[KV[str, int]],
+    names: PCollection[str],
+    flights: Source[Flight],
+    stream: StreamInput,
+    sink: PaneSink,
+    output: MicroBatches,
+) -> None:
+    """Several outputs of one query."""
+    both = {"totals": totals, "names": names}
+    assert_type(streaming.batches_all(both, {flights: stream}, shards=2), Generator[MicroBatches, None, None])
+    done = streaming.run_all(both, {flights: stream}, sinks={"totals": sink, "names": [sink]})
+    assert_type(done, dict[str, RunSummary])
+    assert_type(output["totals"], MicroBatch[object])
+    assert_type(output[totals], MicroBatch[KV[str, int]])
+    assert_type(output.by_name, Mapping[str, MicroBatch[object]])
+    assert_type(output.dropped, tuple[Drop, ...])
+    assert_type(list(output), list[str])
+    assert_type(len(output), int)
 
 
 def sinks(
@@ -171,7 +218,7 @@ def sinks(
     assert_type(flowalg_sinks.changelog(totals, SQLite("panes.db"), table="log"), Changelog)
     assert_type(sink, PaneSink)
     assert_type(sink.table, Table)
-    assert_type(rows.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(rows.output, Output[KV[str, int]])
     assert_type(rows.drops, tuple[Mapping[str, object], ...] | None)
     assert_type(cell, Cell)
     assert_type(row, Row)

@@ -119,5 +119,5 @@ def sinks(
     assert_type(log.query, str | None)
     assert_type(log.since, int)
     assert_type(log.table, Table)
-    assert_type(log.rows(3, some), list[Row])
+    assert_type(log.rows(3, batch.output), list[Row])
     assert_type(log.write(batch, written), bool)

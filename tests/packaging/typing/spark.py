@@ -21,6 +21,7 @@ from flowalg_spark import (
     batch,
     check_checkpoint,
     collect,
+    collect_elements,
     configure,
     final_values,
     local_session,
@@ -40,7 +41,19 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType
 
-from flowalg import KV, BoundedOutOfOrderness, Pane, PCollection, Source, Timeline, WatermarkPolicy
+from flowalg import (
+    KV,
+    BoundedOutOfOrderness,
+    Output,
+    OutputElement,
+    Outputs,
+    Pane,
+    PCollection,
+    Run,
+    Source,
+    Timeline,
+    WatermarkPolicy,
+)
 from flowalg.analysis.capabilities import Capabilities
 from tests.packaging.typing.records import Flight
 
@@ -61,10 +74,10 @@ def batches(
     """Batch runs over bounded frames; the inputs may be a literal or a variable."""
     assert_type(batch.compile(totals, {flights: frame}), PaneFrame[KV[str, int]])
     assert_type(batch.compile(totals, {flights: frame, names: frame}, time=time), PaneFrame[KV[str, int]])
-    assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
+    assert_type(batch.run(totals, {flights: frame}), Run[KV[str, int]])
     given = {flights: frame}
     assert_type(batch.compile(totals, given), PaneFrame[KV[str, int]])
-    assert_type(batch.run(totals, given, time=time), tuple[Pane[KV[str, int]], ...])
+    assert_type(batch.run(totals, given, time=time), Run[KV[str, int]])
 
 
 def several(
@@ -75,18 +88,14 @@ def several(
     frame: DataFrame,
     time: datetime,
 ) -> None:
-    """Several outputs: a tuple keeps the type of each; a list has one type."""
+    """Several outputs by name: values have their types by collection."""
     given = {flights: frame}
-    both = batch.compile_all((totals, most), given)
-    assert_type(both, tuple[PaneFrame[KV[str, int]], PaneFrame[int]])
-    three = batch.compile_all((totals, most, names), given, time=time)
-    assert_type(three, tuple[PaneFrame[KV[str, int]], PaneFrame[int], PaneFrame[str]])
-    assert_type(batch.compile_all([most, most], given), tuple[PaneFrame[int], ...])
-    run = batch.run_all((totals, most), given, time=time)
-    assert_type(run, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...]])
-    runs = batch.run_all((totals, most, names), given)
-    assert_type(runs, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...], tuple[Pane[str], ...]])
-    assert_type(batch.run_all([most], {flights: frame}), tuple[tuple[Pane[int], ...], ...])
+    assert_type(batch.compile_all({"totals": totals}, given), dict[str, PaneFrame[KV[str, int]]])
+    run = batch.run_all({"totals": totals, "most": most, "names": names}, given, time=time)
+    assert_type(run, Outputs)
+    assert_type(run[totals].panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(run["most"], Output[object])
+    assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
 
 
 def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:

@@ -11,6 +11,7 @@ from flowalg_development.mutations.local import LOCAL_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
 from flowalg_development.mutations.operators import sample
+from flowalg_development.mutations.outputs import OUTPUT_MUTANTS
 from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
 from flowalg_development.mutations.step import STEP_MUTANTS
 from flowalg_development.mutations.triggers import TRIGGER_MUTANTS
@@ -66,6 +67,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
+        Area("outputs", ("outputs", "reference", "conformance"), OUTPUT_MUTANTS),
         Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )

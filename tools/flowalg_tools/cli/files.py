@@ -1,16 +1,16 @@
-"""Reads records and writes panes without Spark: Parquet, CSV and JSON lines, by suffix."""
+"""Reads records and writes panes or elements without Spark: Parquet, CSV and JSON lines, by suffix."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flowalg import ArgumentError, FlowalgError, MissingExtraError, Pane, PCollection, Source
+from flowalg import ArgumentError, FlowalgError, MissingExtraError, Output, PCollection, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,21 +83,19 @@ def write_batches(table: pa.Table, folder: Path, rows: int) -> None:
         os.utime(path, (number, number))  # a stream reads files in order of their times
 
 
-def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) -> int:
-    """Writes panes to a file in the format of its suffix, and returns their number.
+def write_output(pipeline: PCollection[A], output: Output[A], path: Path) -> None:
+    """Writes panes or elements to a file in the format of its suffix.
 
     In CSV each field of a struct is a column, such as ``window.start``.
     """
     kind = format_of(path, "--output")
     with require_extra("polars"):
-        from flowalg_columns.tables import pane_table
-    table = pane_table(pipeline, panes)
-    write_table(table, path, kind)
-    return int(table.num_rows)
+        from flowalg_columns.tables import output_table
+    write_table(output_table(pipeline, output), path, kind)
 
 
 def write_table(table: pa.Table, path: Path, kind: str) -> None:
-    """Writes a table of panes to a file; in CSV each field of a struct is a column."""
+    """Writes a table of panes or elements to a file; in CSV each field of a struct is a column."""
     import pyarrow as pa
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,6 +146,6 @@ __all__ = [
     "read_table",
     "require_extra",
     "write_batches",
-    "write_panes",
+    "write_output",
     "write_table",
 ]

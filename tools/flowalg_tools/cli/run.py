@@ -16,13 +16,14 @@ import flowalg_reference as reference
 from attrs import frozen
 
 from flowalg import ArgumentError, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
+from flowalg.pipeline.outputs import emits_panes
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,
     read_table,
     require_extra,
     write_batches,
-    write_panes,
+    write_output,
     write_table,
 )
 from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, read_timelines, run_timelines
@@ -31,12 +32,12 @@ from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
-    from flowalg_reference import ReferenceRun
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as T
 
 
 PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
+ELEMENT_COLUMNS: Final = ("event_time", "processing_time")
 _CORRUPT: Final = "__corrupt"
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
@@ -82,8 +83,8 @@ def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: T
             run = reference.run_batch(loaded, records, time=datetime.now(UTC))
     else:
         run = run_timelines(loaded, inputs, options)
-    write_panes(loaded, run.panes, output)
-    _report(run, output)
+    write_output(loaded, run, output)
+    _report(loaded, run, output)
 
 
 def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
@@ -97,8 +98,8 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
         timelines = read_timelines(loaded, inputs, options)
         with spinner("running the local engine"):
             run = PolarsStreaming(mode=options.mode).run(loaded, timelines)
-        write_panes(loaded, run.panes, output)
-        _report(run, output)
+        write_output(loaded, run, output)
+        _report(loaded, run, output)
         return
     paths = bind_paths(loaded, inputs)
     with spinner("running the local engine"), locate_bad_records(paths, None):
@@ -106,24 +107,36 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
             source: pl.DataFrame(read_table(source, path, processing_time=None))
             for source, path in paths.items()
         }
-        panes = batch.compile(loaded, frames)
-        element = [name for name in panes.collect_schema().names() if name not in PANE_COLUMNS]
-        rows = panes.sort("window", *element).collect(engine="streaming")
+        found = batch.compile(loaded, frames)
+        others = PANE_COLUMNS if emits_panes(loaded.node) else ELEMENT_COLUMNS
+        element = [name for name in found.collect_schema().names() if name not in others]
+        rows = found.sort(others[0], *element).collect(engine="streaming")
     write_table(rows.to_arrow(), output, kind)
-    show(
-        f"{rows.height:,} panes ({rows.height:,} on time) to {output}"
-        if rows.height
-        else f"0 panes (none) to {output}"
-    )
+    count = f"{rows.height:,} {_kind_of(loaded)}"
+    on_time = f"({rows.height:,} on time)" if rows.height else "(none)"
+    show(f"{count} {on_time} to {output}" if emits_panes(loaded.node) else f"{count} to {output}")
 
 
-def _report(run: ReferenceRun[object] | Run[object], output: Path) -> None:
-    """Reports the numbers of panes by timing, and of dropped elements by reason."""
+def _kind_of(pipeline: PCollection[object]) -> str:
+    """What the output of a pipeline consists of, as messages call it."""
+    return "panes" if emits_panes(pipeline.node) else "elements"
+
+
+def _report(pipeline: PCollection[object], run: Run[object], output: Path) -> None:
+    """Reports the numbers of panes by timing, or of elements, and of dropped elements by reason."""
+    if not emits_panes(pipeline.node):
+        show(f"{len(run.elements):,} elements to {output}")
+        _report_drops(run)
+        return
     timings = Counter(pane.timing for pane in run.panes)
     parts = ", ".join(
         f"{timings[timing]:,} {timing.value.replace('_', ' ')}" for timing in Timing if timings[timing]
     )
     show(f"{len(run.panes):,} panes ({parts or 'none'}) to {output}")
+    _report_drops(run)
+
+
+def _report_drops(run: Run[object]) -> None:
     if run.dropped:
         reasons: Counter[str] = Counter()
         for drop in run.dropped:
@@ -145,7 +158,7 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
         with locate_bad_records(paths, None):
             frame.write.format(kind).options(**_write_options(kind)).save(str(output))
         count = _rows_of(session, output, kind)
-    show(f"{count:,} panes to the files of {output}")
+    show(f"{count:,} {_kind_of(loaded)} to the files of {output}")
 
 
 def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: StreamOptions) -> None:
@@ -181,7 +194,7 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
         reason = "`drop.reason`" if kind == "csv" else "drop.reason"
         bad = written.filter(f"{reason} = 'bad_record'").count() if options.dead_letters else 0
     letters = f", {bad:,} of them bad records," if options.dead_letters else ""
-    show(f"{count:,} panes and drops{letters} are in the files of {output}")
+    show(f"{count:,} {_kind_of(loaded)} and drops{letters} are in the files of {output}")
 
 
 def _divide(
@@ -211,6 +224,7 @@ def _run_query(
     options: StreamOptions,
 ) -> None:
     from flowalg_spark import StreamInput, streaming
+    from flowalg_spark.lowering.stateless import has_stages
     from pyspark.sql import functions as F
 
     assert options.watermark is not None
@@ -224,8 +238,12 @@ def _run_query(
         for source, path in paths.items()
     }
     drain = str(options.checkpoint / "drain")
+    staged = has_stages(pipeline.node)
+    if options.metrics and not staged:
+        valid = "omitted for a pipeline without a grouping and a side input, whose metrics they are"
+        raise ArgumentError("--metrics", True, valid)
     frame = streaming.compile(
-        pipeline, inputs, drain_signal_path=drain, metrics=True, dead_letters=options.dead_letters
+        pipeline, inputs, drain_signal_path=drain, metrics=staged, dead_letters=options.dead_letters
     )
     rows = frame.with_metrics() if options.metrics else frame.with_drops()
     query = (

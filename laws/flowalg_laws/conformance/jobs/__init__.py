@@ -9,6 +9,7 @@ from flowalg_laws.conformance.jobs import (
     corrections,
     joins,
     metadata,
+    outputs,
     refinements,
     sales,
     transforms,
@@ -29,6 +30,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *joins.JOBS,
     *metadata.JOBS,
     *watermarks.JOBS,
+    *outputs.JOBS,
 )
 """All jobs."""
 
@@ -40,6 +42,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *transforms.JOBS,
     *joins.JOBS,
     *metadata.JOBS,
+    *outputs.JOBS,
 )
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -19,7 +20,7 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
-from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped
+from flowalg_laws.conformance.jobs.job import Span, fixed, grouped
 from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
@@ -87,7 +88,7 @@ def key(reading: Reading) -> str:
     return reading.key
 
 
-def sums_in_fives(readings: list[Reading]) -> Answer:
+def sums_in_fives(readings: list[Reading]) -> Iterator[tuple[KV[str, int], Span]]:
     """The sum of each key and five-minute window."""
     for name, window, some in grouped(readings, key, five):
         yield KV(name, sum(reading.value for reading in some)), window

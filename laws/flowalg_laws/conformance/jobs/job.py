@@ -17,8 +17,8 @@ from flowalg_laws.kit.readings import START
 Span: TypeAlias = tuple[datetime, datetime] | None
 """The start and the end of a window, or ``None`` for the global window."""
 
-Answer: TypeAlias = Iterable[tuple[object, Span]]
-"""The elements of a result, each with its window, in any order."""
+Answer: TypeAlias = Iterable[tuple[object, Span | datetime]]
+"""The elements of a result in any order, each with its window, or with its event time if nothing has grouped it."""
 
 A = TypeVar("A")
 K = TypeVar("K")
@@ -30,7 +30,8 @@ class Job:
 
     ``oracle`` is plain Python without operators of the algebra: it takes the records of each source, as lists, and
     returns the result of a batch. For a job about panes, ``panes`` are all panes in order, formatted by ``pane_line``,
-    and ``drops`` are all drops, formatted by ``drop_lines``.
+    and ``drops`` are all drops, formatted by ``drop_lines``. The pipelines of ``others``, jobs over the same input, are
+    further outputs of the same run.
     """
 
     name: str
@@ -40,13 +41,21 @@ class Job:
     oracle: Callable[..., Answer] = field(repr=False)
     panes: tuple[str, ...] | None = field(default=None, repr=False)
     drops: tuple[str, ...] = field(default=(), repr=False)
+    others: tuple[Job, ...] = field(default=(), repr=False)
 
     @property
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
-        return features_of(self.pipeline) | self.replay.features | {Feature.STREAMING}
+        several = {Feature.SEVERAL_OUTPUTS} if self.others else set()
+        own = features_of(self.pipeline) | self.replay.features | {Feature.STREAMING}
+        return own.union(several, *(other.features for other in self.others))
 
-    def answer(self) -> list[tuple[object, Span]]:
+    @property
+    def outputs(self) -> dict[str, PCollection[object]]:
+        """All outputs, by the names of their jobs."""
+        return {each.name: each.pipeline for each in (self, *self.others)}
+
+    def answer(self) -> list[tuple[object, Span | datetime]]:
         """Returns the expected result of a batch of all records."""
         return list(self.oracle(*(list(feed.records) for feed in self.replay.feeds)))
 
@@ -59,11 +68,12 @@ def job(
     drops: str = "",
     name: str = "",
     statement: str = "",
+    others: tuple[Job, ...] = (),
 ) -> Callable[[Callable[..., Answer]], Job]:
     """Makes a job from its oracle: the name of the function is its name, the first line of the docstring its statement.
 
-    Jobs that share an oracle pass ``name`` and ``statement``. Transcripts have a line for each pane or drop. Raises
-    ``ArgumentError`` if there is no statement.
+    Jobs that share an oracle pass ``name`` and ``statement``. ``others`` are further outputs. Transcripts have a line
+    for each pane or drop. Raises ``ArgumentError`` if there is no statement.
     """
 
     def make(oracle: Callable[..., Answer]) -> Job:
@@ -74,7 +84,7 @@ def job(
                 f"the statement of job {title!r}", summary, "a sentence: the oracle's docstring"
             )
         lines = None if panes is None else _lines(panes)
-        return Job(title, summary, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops))
+        return Job(title, summary, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops), others)
 
     return make
 

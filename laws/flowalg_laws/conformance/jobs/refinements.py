@@ -289,7 +289,7 @@ def retractions_downstream(readings: list[Reading]) -> Answer:
     """A grouping downstream applies retractions, so no element counts twice."""
     sums = list(sums_in_fives(readings))
     for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [fixed(pair[1][0], 10)]):  # type: ignore[index]  # no window here is all of time
-        values = [pair.value for pair, _ in some if isinstance(pair, KV)]
+        values = [pair.value for pair, _ in some]
         yield KV("all", (sum(values), len(values))), window
 
 
@@ -312,7 +312,7 @@ def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
     """For a combiner that cannot subtract, a retraction combines the remaining values again."""
     sums = list(sums_in_fives(readings))
     for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
-        yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
+        yield KV("all", max(pair.value for pair, _ in some)), window
 
 
 @job(

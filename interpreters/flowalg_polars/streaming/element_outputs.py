@@ -1,0 +1,85 @@
+"""An output of elements as a stage: its only state is the clocks, which give elements their processing time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import polars as pl
+from attrs import define, field
+from flowalg_columns.names import PROCESSING_TIME
+from flowalg_shard import OperatorState, StageDescription
+from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
+from flowalg_shard.metrics import (
+    SourceMetrics,
+    StageMetrics,
+    shard_metrics,
+    source_metrics,
+    stage_metrics,
+)
+
+from flowalg.data.time import ProcessingTime
+from flowalg_polars.streaming.arrivals import Arrival, collect_together
+from flowalg_polars.streaming.drops import NoDrops
+from flowalg_polars.streaming.rows import Elements
+
+
+@define
+class ElementOutput:
+    """Elements that nothing has grouped, on their way out. Each shard has the same state."""
+
+    label: str
+    elements: Elements
+    upstreams: Sequence[Upstream]
+    states: list[OperatorState]
+    received: Reports = field(factory=dict)
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, label: str, elements: Elements, upstreams: Sequence[Upstream], shards: int) -> ElementOutput:
+        """Returns the output before the first instant."""
+        clocks = (InputClocks.initial(upstreams),)
+        return cls(label, elements, upstreams, [OperatorState(clocks)] * shards)
+
+    def advance(self, arrival: Arrival) -> Arrival:
+        """Advances by one instant; returns the elements with its processing time."""
+        started = time.perf_counter()
+        (rows,), (self.received,) = collect_together([arrival.frame], [arrival.reports])
+        clocks = advance_clocks([self.upstreams], self.states[0].input_clocks, [self.received])
+        self.states = [OperatorState(clocks)] * len(self.states)
+        now = clocks[0].clocks
+        passed = rows.with_columns(pl.lit(now.processing_time, pl.Int64()).alias(PROCESSING_TIME))
+        self.seconds = time.perf_counter() - started
+        return Arrival(passed.lazy(), {0: StageReport(now)})
+
+    @property
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
+        """The upstreams of its only input."""
+        return (tuple(self.upstreams),)
+
+    @property
+    def description(self) -> StageDescription:
+        """The facts about the output that its state depends on."""
+        return StageDescription(self.label, {"elements": str(self.elements.shape)})
+
+    def sources(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of the sources that flow into the output directly."""
+        return source_metrics([self.upstreams], [self.received], self.states[0])
+
+    def metrics(self, number: int) -> StageMetrics:
+        """Returns the metrics of the last instant."""
+        clocks = self.states[0].input_clocks[0].clocks
+        shard = shard_metrics(clocks, Counter(), self.states[0], self.sources())
+        return stage_metrics(number, self.label, [shard], self.seconds)
+
+    def drops(self) -> NoDrops:
+        """An output drops nothing."""
+        return NoDrops()
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """An output waits for no processing time."""
+        return None
+
+
+__all__ = ["ElementOutput"]

@@ -1,0 +1,57 @@
+"""The drop of a row as a struct, and the window of the drop where the frame has no windows of panes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowalg_columns.names import (
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    END,
+    ERROR,
+    PANE_TIME,
+    STAGE,
+    START,
+    WATERMARK,
+)
+from flowalg_columns.output_elements import DROP_WINDOW
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.frames.pane_frame import DROP_TYPE
+
+
+def drop_struct(*, errors: bool) -> Column:
+    """Returns the drop of a row with its stage; null on other rows."""
+    fields = F.struct(
+        col(STAGE).alias("stage"),
+        col(DROP_REASON).alias("reason"),
+        col(DROP_COUNT).alias("count"),
+        col(DROPPED_KEY).alias("key"),
+        col(DROPPED_VALUE).alias("value"),
+        F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+        F.timestamp_micros(col(WATERMARK)).alias("watermark"),
+        *([col(ERROR).alias("error")] if errors else []),
+    )
+    return F.when(col(DROP_REASON).isNotNull(), fields)
+
+
+def drop_columns(columns: Iterable[str]) -> tuple[Column, Column]:
+    """Returns the drop of a row and its window, given the columns of its frame; null if nothing can drop elements."""
+    known = set(columns)
+    if DROP_REASON not in known:
+        window_type = "struct<start: timestamp, end: timestamp>"
+        return F.lit(None).cast(DROP_TYPE).alias("drop"), F.lit(None).cast(window_type).alias(DROP_WINDOW)
+    window = F.struct(
+        F.timestamp_micros(col(START)).alias("start"), F.timestamp_micros(col(END)).alias("end")
+    )
+    return (
+        drop_struct(errors=ERROR in known).alias("drop"),
+        F.when(col(DROP_REASON).isNotNull(), window).alias(DROP_WINDOW),
+    )
+
+
+__all__ = ["drop_columns", "drop_struct"]
