@@ -79,8 +79,7 @@ class StreamColumns:
     processing time. ``partition`` is the source's partition of a row. ``corrupt_record`` is the text of a record that
     Spark could not parse. A bad record fails the query, or with ``dead_letters`` is routed to the dead-letter output.
     ``report`` has clock reports on ticks, if the source publishes its own clocks. ``published`` is the watermark that
-    the source publishes for the partition. With ``elements_only`` the rows that are not elements are left out, since the
-    pipeline has no clocks.
+    the source publishes for the partition. With ``elements_only`` other rows are left out, since nothing reads clocks.
     """
 
     processing_time: Column

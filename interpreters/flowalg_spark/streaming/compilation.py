@@ -18,6 +18,7 @@ from flowalg_columns.names import (
     ERROR,
     KEEP,
     METRICS,
+    PROCESSING_TIME,
 )
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import FromSource
@@ -267,8 +268,8 @@ def compile_sources(
     session = next(iter(sources.values())).frame.sparkSession
     if not panes and has_stages(pipeline.node):
         raise UnsupportedError(
-            "Spark streaming gives the elements of a pipeline that groups nothing only without a side input, since they "
-            "would leave its stage without their processing time; group them, or use the local engine"
+            "the pipeline groups nothing and reads a side input, whose stage elements would leave without their "
+            "processing time; group them, or use the local engine"
         )
     if not panes and not dead_letters:
         return _compile_stateless(pipeline, sources)
