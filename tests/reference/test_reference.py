@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import TypeVar
 
 import flowalg_reference as reference
 import pytest
@@ -57,6 +58,7 @@ from flowalg import (
 from flowalg.data.time import event_time
 from tests.support.scores import POINTS, SCORES, Score, minute
 
+A = TypeVar("A")
 TWO_MINUTES = FixedWindows(timedelta(minutes=2))
 
 
@@ -162,7 +164,7 @@ def test_an_on_time_pane_of_always_may_be_empty() -> None:
     ]
 
 
-def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:
+def run_points(pipeline: PCollection[A], *scores: Score) -> reference.ReferenceRun[A]:
     """Returns the run of a pipeline over some scores in one instant."""
     return reference.run_batch(pipeline, {SCORES: scores})
 

@@ -277,7 +277,7 @@ def compile_sources(
     warn_of_partitions(session)
     ids = shard_ids(session, shards)
     root = resolve_accumulation(pipeline.node)
-    lowering = Lowering.of([root], sources, ids, state_cache_bytes, metrics=metrics)
+    lowering = Lowering.of(root, sources, ids, state_cache_bytes, metrics=metrics)
     with reduce_calls():
         flow = lowering.stream(root).flow
         if not panes:
