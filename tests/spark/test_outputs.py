@@ -30,7 +30,7 @@ def readings(spark: SparkSession, folder: Path) -> StreamInput:
 
 def operators(frame: DataFrame) -> set[str]:
     """Returns the names of the operators in the optimised plan of a streaming frame."""
-    plan = frame._jdf.queryExecution().optimizedPlan().toString()  # type: ignore[operator]  # of the classic DataFrame
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
     return {line.strip("+-: ").split(" ")[0].split("(")[0] for line in str(plan).splitlines() if line.strip()}
 
 
