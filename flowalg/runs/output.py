@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import field, frozen
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import ElementError, UnsupportedError
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.data.values import sort_key
@@ -53,8 +53,8 @@ def sort_elements(elements: Iterable[OutputElement[A]]) -> tuple[OutputElement[A
 
     try:
         return tuple(sorted(known, key=key))
-    except TypeError:
-        # Values of several types have no order. Their texts have one.
+    except ElementError:
+        # Some values have no order. Their texts have one.
         return tuple(sorted(known, key=lambda each: (*key(each)[:2], repr(each.element))))
 
 
