@@ -63,7 +63,7 @@ def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
             q: max(before.percentiles.get(q, MIN_TIME), choose(each.percentile(q) for each in parts))
             for q in sorted(percentiles)
         },
-        first.signals,
+        frozenset[str]().union(*(each.signals for each in clocks)),
         bool(running) and not active,
     )
 

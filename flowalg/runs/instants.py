@@ -19,9 +19,9 @@ T = TypeVar("T")
 class PipelineInstant:
     """One instant of a whole pipeline.
 
-    ``clocks`` has what the clocks read at each source, by its name; the processing time and the signals are the same
-    at all of them. ``instants`` has the instants of those sources that have one now. ``idle_at`` has the time at which
-    each source becomes idle that may, unless it has an instant before.
+    ``clocks`` has what the clocks read at each source, by its name; the processing time is the same at all of them, and
+    the signals are those of the source. ``instants`` has the instants of those sources that have one now. ``idle_at``
+    has the time at which each source becomes idle that may, unless it has an instant before.
     """
 
     clocks: Mapping[str, Clocks]
@@ -36,7 +36,7 @@ class PipelineInstant:
     @property
     def signals(self) -> frozenset[str]:
         """The signals given in the instant, at any source."""
-        return next(iter(self.clocks.values())).signals
+        return frozenset[str]().union(*(each.signals for each in self.clocks.values()))
 
     def records(self, source: str) -> tuple[object, ...]:
         """The records of a source, by its name."""
@@ -44,7 +44,7 @@ class PipelineInstant:
 
     def empty_at(self, time: ProcessingTime) -> PipelineInstant:
         """An instant at a later processing time, without records and signals."""
-        return PipelineInstant(_at(time, self.clocks, frozenset(), self.idle_at), idle_at=self.idle_at)
+        return PipelineInstant(_at(time, self.clocks, {}, self.idle_at), idle_at=self.idle_at)
 
 
 def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[PipelineInstant]:
@@ -64,7 +64,7 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
     idle_at = _idle_unless_started(timelines, numbered[0][0]) if numbered else {}
     for (time, _), group in groupby(numbered, key=lambda row: row[:2]):
         instants = {name: instant for _, _, name, instant in group}
-        signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))
+        signals = {name: instant.signals for name, instant in instants.items()}
         for name, instant in instants.items():
             clocks[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
             idle_at.pop(name, None)
@@ -88,13 +88,16 @@ def _idle_unless_started(
 def _at(
     time: ProcessingTime,
     clocks: Mapping[str, Clocks],
-    signals: frozenset[str],
+    signals: Mapping[str, frozenset[str]],
     idle_at: Mapping[str, ProcessingTime],
 ) -> dict[str, Clocks]:
     """The clocks of all sources at a processing time."""
     return {
         name: evolve(
-            each, processing_time=time, signals=signals, idle=name in idle_at and idle_at[name] <= time
+            each,
+            processing_time=time,
+            signals=signals.get(name, frozenset()),
+            idle=name in idle_at and idle_at[name] <= time,
         )
         for name, each in clocks.items()
     }

@@ -13,6 +13,7 @@ import pytest
 from attrs import frozen
 from flowalg_laws import READINGS, VALUES, Reading, apply_windowing, check_combiner, windowing_strategies
 from flowalg_laws.strategies import free_timelines
+from flowalg_polars import PolarsStreaming
 from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
@@ -36,8 +37,10 @@ from flowalg import (
     EventTime,
     FixedWindows,
     GlobalWindows,
+    Interpreter,
     Max,
     Mean,
+    Mode,
     PCollection,
     Repeat,
     Sessions,
@@ -173,6 +176,21 @@ def test_signals_of_all_sources_are_observed() -> None:
         second = Timeline[Score]().at(minute(1), signals=["y"])
         panes = reference.run(both.combine_per_key(Sum()), {SCORES: first, OTHERS: second}).panes
         assert [pane.value for pane in panes] == [1]
+
+
+@pytest.mark.parametrize("engine", [reference.Reference(Mode.MICRO_BATCH), PolarsStreaming()])
+def test_a_signal_reaches_the_stages_behind_its_source(engine: Interpreter) -> None:
+    """A grouping that does not read the source of a signal does not receive it, in any engine."""
+    trigger = AtSignal("x").repeat()
+    both = flatten(
+        *(
+            points.window(MINUTES, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
+            for points in (POINTS, OTHER_POINTS)
+        )
+    )
+    first = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
+    second = Timeline[Score]().at(minute(1), Score("b", 2, minute(1)))
+    assert [pane.value for pane in engine.run(both, {SCORES: first, OTHERS: second}).panes] == [1]
 
 
 def test_flattened_collections_must_have_equal_windows() -> None:

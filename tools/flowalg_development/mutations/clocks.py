@@ -406,15 +406,15 @@ HOLD_MUTANTS: Final = (
     Replacement(
         "a source without an instant returns to the initial watermark",
         "pipeline_instants",
-        "signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))",
-        "signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))\n"
+        "signals = {name: instant.signals for name, instant in instants.items()}",
+        "signals = {name: instant.signals for name, instant in instants.items()}\n"
         "clocks = dict.fromkeys(timelines, BEGINNING)",
     ),
     Replacement(
         "only the signals of the last source are received",
-        "pipeline_instants",
-        "frozenset[str]().union(*(instant.signals for instant in instants.values()))",
-        "list(instants.values())[-1].signals",
+        "minimum",
+        "frozenset[str]().union(*(each.signals for each in clocks))",
+        "clocks[-1].signals",
     ),
 )
 """Faults of the propagation of watermarks."""
