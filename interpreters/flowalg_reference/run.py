@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import TypeVar, cast
 
 from attrs import evolve, field, frozen
@@ -244,7 +245,9 @@ def _advance(
     for now in pipeline_instants(timelines):
         if until is not None and now.processing_time > until:
             break
-        for instant in (*woken(now.processing_time), now):
+        for instant in chain(
+            woken(now.processing_time), (now,)
+        ):  # lazily: each instant sets the next deadline
             yield instant, tuple(operator(instant) for operator in whole)
         before = now
     if until is not None:
