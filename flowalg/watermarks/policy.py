@@ -39,6 +39,12 @@ def _frozen_set(names: Set[str]) -> Set[str]:
     return frozenset(names) if isinstance(names, Set) else names
 
 
+def _require_distinct(policy: WatermarkPolicy, _: object, lag_percentiles: tuple[float, ...]) -> None:
+    if set(lag_percentiles) & set(policy.percentiles):
+        valid = f"quantiles that are not in percentiles, which has {policy.percentiles}"
+        raise ArgumentError(f"{type(policy).__name__}.lag_percentiles", lag_percentiles, valid)
+
+
 @frozen
 class WatermarkPolicy(ABC):
     """Generates the watermark of a source: a value and a pure state machine (SEMANTICS section 9).
@@ -81,7 +87,9 @@ class WatermarkPolicy(ABC):
         default=(), kw_only=True, validator=predicate_validator(are_quantiles, QUANTILES)
     )
     lag_percentiles: tuple[float, ...] = field(
-        default=(), kw_only=True, validator=predicate_validator(are_quantiles, QUANTILES)
+        default=(),
+        kw_only=True,
+        validator=[predicate_validator(are_quantiles, QUANTILES), _require_distinct],
     )
     recent: timedelta = field(
         default=timedelta(hours=1), kw_only=True, validator=duration_validator(allow_zero=False)
@@ -96,12 +104,6 @@ class WatermarkPolicy(ABC):
         converter=_frozen_set,
         validator=predicate_validator(are_names, NAMES),
     )
-
-    @lag_percentiles.validator
-    def _require_distinct(self, _: object, lag_percentiles: tuple[float, ...]) -> None:
-        if set(lag_percentiles) & set(self.percentiles):
-            valid = f"quantiles that are not in percentiles, which has {self.percentiles}"
-            raise ArgumentError(f"{type(self).__name__}.lag_percentiles", lag_percentiles, valid)
 
     @abstractmethod
     def candidate(self, clock: SourceClock) -> int | None:
