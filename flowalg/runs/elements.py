@@ -111,7 +111,7 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
         for time, elements in instants
         for element in elements
     )
-    return Output(elements=sort_elements(found))
+    return Output((), elements=sort_elements(found))
 
 
 __all__ = [

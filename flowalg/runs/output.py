@@ -66,7 +66,7 @@ class Output(HasView, Generic[A_co]):
     ordered by processing time, event time and value.
     """
 
-    panes: tuple[Pane[A_co], ...] = ()
+    panes: tuple[Pane[A_co], ...]
     elements: tuple[OutputElement[A_co], ...] = field(default=(), kw_only=True)
 
     def final_values(

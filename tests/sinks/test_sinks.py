@@ -326,7 +326,7 @@ def test_lost_and_repeated_batches_are_rejected() -> None:
     """A sink writes the next batch of the same query, ignores the last one, and rejects every other."""
     memory = Memory()
     sink = changelog(ACCUMULATING, memory, table="t")
-    empty = SinkBatch[object](Output(), None)
+    empty = SinkBatch[object](Output(()), None)
     for number in range(3):
         assert sink.write(empty, WrittenBatch("q", number))
     before = dict(memory.written)

@@ -35,7 +35,7 @@ def test_elements_are_a_plain_select(spark: SparkSession, tmp_path: Path) -> Non
     query = start_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
     try:
         query.awaitTermination()
-        plan = str(query._jsq.explainInternal(False))
+        plan = str(query._jsq.explainInternal(False))  # pyright: ignore[reportOptionalCall]
     finally:
         query.stop()
     assert "Project" in plan

@@ -137,7 +137,7 @@ def output_in(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
     shape = element_shape(pipeline)
     if emits_panes(pipeline.node):
         return Output(read_panes(to_arrow(rows, shape, PANE_META), pipeline))
-    return Output(elements=read_output_elements(to_arrow(rows, shape, OUTPUT_META), pipeline))
+    return Output((), elements=read_output_elements(to_arrow(rows, shape, OUTPUT_META), pipeline))
 
 
 def collect(pipeline: PCollection[A], frame: pl.LazyFrame | pl.DataFrame) -> tuple[Pane[A], ...]:

@@ -155,7 +155,7 @@ def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
     """Reads the output of a pipeline from a table with the columns of ``flat_columns``, in order."""
     if emits_panes(pipeline.node):
         return Output(read_panes(table, pipeline))
-    return Output(elements=read_output_elements(table, pipeline))
+    return Output((), elements=read_output_elements(table, pipeline))
 
 
 def collect_all(
