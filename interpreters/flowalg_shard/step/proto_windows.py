@@ -112,8 +112,8 @@ def regroup(
         staying.group_by(target).agg(pl.len().alias(_MEMBERS)), on=target, how="left", nulls_equal=True
     )
     targets = targets.with_columns(pl.col(_MEMBERS).fill_null(0))
+    ended = anti_join(live, staying, window_key) if known else live
     if known:
-        ended = anti_join(live, staying, window_key)
         targets = _flag(targets, target, _PARTS, ended.rename({START: TO_START, END: TO_END}))
     limit = stage.expired_up_to(before)
     is_expired = pl.lit(False) if limit is None else ~pl.col(_OLD) & (pl.col(TO_END) <= limit)
