@@ -189,7 +189,7 @@ class AtValue(_Once):
     Example:
 
     >>> describe(AtValue(Sum(), lambda total: total > 100).repeat())
-    'whenever the Sum of the elements satisfies <lambda>'
+    'whenever the Sum of the elements satisfies <lambda> at ...'
     """
 
     combiner: Combiner[object, object, object]
@@ -229,7 +229,7 @@ class CustomTrigger(_Once):
     >>> def extend(longest: int, value: str) -> int:
     ...     return max(longest, len(value))
     >>> describe(CustomTrigger(zero=0, add=extend, merge=max, ready=lambda longest: longest > 80))
-    'when the summary satisfies <lambda>'
+    'when the summary satisfies <lambda> at ...'
     """
 
     zero: object

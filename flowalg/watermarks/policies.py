@@ -104,7 +104,7 @@ class Timeout(WatermarkPolicy):
     Example:
 
     >>> watermarks(Timeout(MINUTE))
-    ['0001-01-03T00:00:00Z', '2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z']
+    ['start of time', '2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z']
     """
 
     delay: timedelta = field(validator=duration_validator(allow_zero=True))
