@@ -22,13 +22,13 @@ def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
     """
     folder.mkdir(parents=True, exist_ok=True)
     figures = read_figures()
-    right = 0
+    right, width = 0, max(map(len, figures))
     for name, figure in figures.items():
         listing = LISTINGS[name]
         figure_run = run_figure(figure, listing)
         found = differences(figure, figure_run)
         right += not found
-        print_line(f"{name:25} {'; '.join(map(str, found)) or 'ok'}")
+        print_line(f"{name:{width}} {'; '.join(map(str, found)) or 'ok'}")
         draw(figure, listing, figure_run, folder / f"{name}.svg")
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
     print_line(f"figures: {right} of {len(figures)}")
