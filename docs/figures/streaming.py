@@ -303,7 +303,7 @@ def compare_all(name: str, engine: Engine, folder: Path) -> int:
         run = run_figure(engine, figure, LISTINGS[figure_id], _make_folder(folder / figure_id))
         different = differences(figure, run)
         right += not different
-        print(f"{figure_id:25} {'; '.join(map(str, different)) or 'ok'}", flush=True)
+        print(f"{figure_id:43} {'; '.join(map(str, different)) or 'ok'}", flush=True)
     print(f"figures on {name}: {right} of {len(figures)}", flush=True)
     return len(figures) - right
 
