@@ -235,7 +235,7 @@ def test_a_batch_frame_needs_a_query_name(spark: SparkSession, tmp_path: Path) -
     sink(frame, 0)
     sink(frame.with_drops(), 0)
     assert len(target.rows(sink.table)) == frame.count() > 5
-    with pytest.raises(ArgumentError, match="must be a frame of the pipeline's panes, with the columns key"):
+    with pytest.raises(ArgumentError, match="must be a frame of the pipeline's output, with the columns key"):
         sink(frame.select("key", "value"), 1)
 
 
