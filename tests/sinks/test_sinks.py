@@ -474,7 +474,7 @@ def test_columns_are_named_by_their_path() -> None:
     ):
         changelog(clash, Memory(), table="t")
     hidden = ACCUMULATING.map(lambda pair: Hidden(pair.key), result=Hidden)
-    with pytest.raises(RecordTypeError, match="the field pane has the name of a column of panes"):
+    with pytest.raises(RecordTypeError, match="pane must not have the name of a column of panes"):
         changelog(hidden, Memory(), table="t")
     own = ACCUMULATING.map(lambda pair: Own(pair.key, NOON), result=Own)
     with pytest.raises(RecordTypeError, match="must have distinct names; got 'window_end' and 'window_end'"):

@@ -47,6 +47,7 @@ ENGINE = {
     *(Feature.AT_VALUE, Feature.CUSTOM_TRIGGER),
     *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Feature.CUSTOM_POLICY),
     *(Feature.PERFECT, Feature.UNSET_LATENESS),
+    *(Feature.SEVERAL_OUTPUTS, Feature.SIDE_INPUT_OF_ELEMENTS),
 }
 """The features that are not the step's alone: what the passage through Spark transports, and what is rejected."""
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)

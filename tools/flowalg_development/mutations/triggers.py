@@ -294,15 +294,15 @@ TRIGGER_MUTANTS: Final = (
     ),
     Replacement(
         "a micro-batch engine evaluates windows at deadlines",
-        "execute",
-        "spec.mode is Mode.CONTINUOUS and before is not None",
+        "_advance",
+        "mode is Mode.CONTINUOUS and before is not None",
         "before is not None",
     ),
     Replacement(
         "a continuous engine does not evaluate windows at deadlines",
-        "execute",
-        "spec.mode is Mode.CONTINUOUS",
-        "spec.mode is Mode.MICRO_BATCH",
+        "_advance",
+        "mode is Mode.CONTINUOUS",
+        "mode is Mode.MICRO_BATCH",
     ),
 )
 """Faults of trigger states, of clocks, and of timers."""

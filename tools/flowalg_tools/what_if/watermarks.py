@@ -53,6 +53,8 @@ class PolicyWatermarks:
     def _candidates(self, policy: WatermarkPolicy) -> pl.Series:
         """The policy's candidate watermark after each instant; null if it has none."""
         times = pl.Series(self.observed.times)
+        if policy.partitions:  # before they have all been observed, there is no watermark
+            return self._run_policy(policy)
         # Only these classes themselves: a subclass may differ.
         if type(policy) is Perfect:
             return pl.Series(self._known)
