@@ -11,7 +11,7 @@ import attrs
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.layout import layout_of
 from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.records import build_records
@@ -90,8 +90,7 @@ def test_the_clocks_observe_an_element_in_several_windows_or_none_once() -> None
         lambda point, key: [Window(EventTime(start), EventTime(9)) for start in range(key)],
     )
     layout = layout_of(pair)
-    assert isinstance(layout, Branch)
-    assigning = AssignWindows(layout.parts[0], windows, before)
+    assigning = AssignWindows(layout, windows, before)
     rows: list[dict[str, int | bool | None]] = [
         {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, OBSERVED_TIME: 3},
         {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, OBSERVED_TIME: 4},

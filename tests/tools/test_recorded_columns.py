@@ -82,7 +82,11 @@ GROUPINGS: Sequence[GroupingNode] = [
 @settings(max_examples=8 * settings().max_examples)
 @given(
     st.lists(readings(), min_size=1, max_size=12),
-    watermark_policies().map(lambda policy: evolve(policy, percentiles=(), lag_percentiles=())),
+    watermark_policies().map(
+        lambda policy: evolve(
+            policy, percentiles=(), lag_percentiles=(), idle_after=None, partitions=frozenset()
+        )
+    ),
     st.none() | durations(1, 9),
     st.booleans(),
     st.sampled_from(GROUPINGS),

@@ -70,9 +70,6 @@ def outputs(
     assert_type(found[totals], Output[KV[str, int]])
     assert_type(found[lengths].panes, tuple[Pane[int], ...])
     assert_type(found["totals"], Output[object])
-    assert_type(found.by_name, Mapping[str, Output[object]])
-    assert_type(found.collections, Mapping[str, PCollection[object]])
-    assert_type(found.dropped, tuple[Drop, ...])
     assert_type(list(found), list[str])
     assert_type(len(found), int)
     assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
@@ -157,3 +154,11 @@ def capabilities(can: Capabilities) -> None:
     assert_type(can.streams, bool)
     assert_type(can.relevant([Feature.SUM]), frozenset[Feature])
     assert_type(can.lacking([Feature.SUM]), Mapping[Feature, str])
+
+
+def several_outputs(outputs: Outputs, output: Output[str]) -> None:
+    """The members of several outputs, and of one."""
+    assert_type(outputs.by_name, Mapping[str, Output[object]])
+    assert_type(outputs.collections, Mapping[str, PCollection[object]])
+    assert_type(outputs.dropped, tuple[Drop, ...])
+    assert_type(output.panes, tuple[Pane[str], ...])

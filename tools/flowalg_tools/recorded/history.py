@@ -165,9 +165,11 @@ def column_history(
     """Returns the history of the records of a source, which a table has next to their processing times.
 
     Law: it is the history of ``Timeline.from_records`` of the records. Raises ``UnsuitedDataError`` for data that have
-    an error or must be read as records, and for a policy with percentile watermarks.
+    an error or must be read as records, and for a policy with percentile watermarks, idle sources or declared
+    partitions.
     """
-    if policy.percentiles or policy.lag_percentiles or not table.num_rows:
+    needs_records = policy.percentiles or policy.lag_percentiles or policy.idle_after or policy.partitions
+    if needs_records or not table.num_rows:
         raise UnsuitedDataError
     records, times = record_columns(source, table), processing_times(table, processing_time).to_numpy()
     if np.any(times[1:] < times[:-1]):
