@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 from flowalg_reference import ReferenceRun, RunSpec
@@ -92,10 +92,11 @@ class _Counting(Operators):
 
     kept: dict[int, int] = field(factory=dict)
 
-    def of(self, root: Node) -> Operator:
-        """The operator of the pipeline, which also counts the windows."""
-        operator = super().of(root)
+    def of_all(self, roots: Sequence[Node]) -> tuple[Operator, ...]:
+        """The operators of the pipelines, which also count the windows."""
+        return tuple(map(self._count, super().of_all(roots)))
 
+    def _count(self, operator: Operator) -> Operator:
         def counting(now: PipelineInstant) -> NodeOutput:
             output = operator(now)
             windows = (each for grouping in self.groupings.values() for each in grouping.windows.values())

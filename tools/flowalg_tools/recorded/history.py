@@ -69,29 +69,49 @@ class ColumnHistory:
         number = bisect_right(self.times, until) - 1
         if number < 0:
             return None
-        reached, idle_at = self._progress(number)
-        return evolve(self.instant(number), reached=reached, idle_at=idle_at)
+        return evolve(self.instant(number), reached=self._reached(number))
 
     def instant(self, number: int, elements: Sequence[object] = ()) -> Instant[object]:
         """Returns an instant with some elements."""
         time, watermark = ProcessingTime(self.times[number]), EventTime(self.watermarks[number])
-        return Instant(time, tuple(elements), watermark)
+        return Instant(time, tuple(elements), watermark, idle_at=self._idle_at(number))
 
-    def _progress(self, number: int) -> tuple[dict[str, EventTime], ProcessingTime | None]:
-        """``reached`` and ``idle_at`` of an instant: there is one partition, which may be idle or have no record."""
-        if self.ends and number == len(self.clock) - 1:
-            return {}, None
+    def _has_ended(self, number: int) -> bool:
+        return self.ends and number == len(self.clock) - 1
+
+    def _idle_at(self, number: int) -> ProcessingTime | None:
+        """``Instant.idle_at``: ``idle_after`` beyond the last record that counts, or the first instant."""
+        idle = self.policy.idle_micros
+        if idle is None or self._has_ended(number):
+            return None
+        return ProcessingTime(int(self._last_active[number]) + idle)
+
+    @cached_property
+    def _last_active(self) -> Rows:
+        """The greatest processing time of the records that count, up to each instant."""
+        times = np.where(self._counts, self.processing_times, self.times[0])
+        active: Rows = np.maximum.accumulate(np.maximum(times, self.times[0]))[self.bounds[1:] - 1]
+        return active
+
+    @cached_property
+    def _counts(self) -> NDArray[np.bool_]:
+        """Whether a record advances the clocks: not if it is further ahead than ``max_ahead``."""
+        ahead = self.policy.max_ahead_micros
+        if ahead is None:
+            return np.ones(len(self.processing_times), np.bool_)
+        counts: NDArray[np.bool_] = self.elements.event_times - self.processing_times <= min(ahead, LONGEST)
+        return counts
+
+    def _reached(self, number: int) -> dict[str, EventTime]:
+        """``Instant.reached``: the greatest event time of the only partition, unless it is idle or has no record."""
+        if self._has_ended(number):
+            return {}
         end = int(self.bounds[number + 1])
-        events, times = self.elements.event_times[:end], self.processing_times[:end]
-        ahead, idle = self.policy.max_ahead_micros, self.policy.idle_micros
-        if ahead is not None:
-            counts = events - times <= min(ahead, LONGEST)
-            events, times = events[counts], times[counts]
-        latest = [self.times[0], *([int(times.max())] if len(times) else [])]
-        idle_at = None if idle is None else ProcessingTime(max(latest) + idle)
+        counts, idle = self._counts[:end], self.policy.idle_micros
+        events, times = self.elements.event_times[:end][counts], self.processing_times[:end][counts]
         if not len(events) or (idle is not None and self.times[number] - int(times.max()) >= idle):
-            return {}, idle_at
-        return {"": EventTime(int(events.max()))}, idle_at
+            return {}
+        return {"": EventTime(int(events.max()))}
 
     def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
         """Yields the key and the event time of the elements that the grouping receives in a range of instants."""
@@ -148,8 +168,9 @@ class _SelectedColumns:
 
     def at(self, number: int) -> PipelineInstant:
         instant = self.history.instant(number, self.records.get(number, ()))
-        name = self.history.source.name
-        return PipelineInstant({name: Clocks(instant.processing_time, instant.watermark)}, {name: instant})
+        name, time, idle_at = self.history.source.name, instant.processing_time, instant.idle_at
+        clocks = Clocks(time, instant.watermark, idle=idle_at is not None and idle_at <= time)
+        return PipelineInstant({name: clocks}, {name: instant}, {} if idle_at is None else {name: idle_at})
 
 
 def column_history(
@@ -165,11 +186,9 @@ def column_history(
     """Returns the history of the records of a source, which a table has next to their processing times.
 
     Law: it is the history of ``Timeline.from_records`` of the records. Raises ``UnsuitedDataError`` for data that have
-    an error or must be read as records, and for a policy with percentile watermarks, idle sources or declared
-    partitions.
+    an error or must be read as records, and for a policy with percentile watermarks or declared partitions.
     """
-    needs_records = policy.percentiles or policy.lag_percentiles or policy.idle_after or policy.partitions
-    if needs_records or not table.num_rows:
+    if policy.percentiles or policy.lag_percentiles or policy.partitions or not table.num_rows:
         raise UnsuitedDataError
     records, times = record_columns(source, table), processing_times(table, processing_time).to_numpy()
     if np.any(times[1:] < times[:-1]):
