@@ -24,7 +24,8 @@ class LagDistribution(Enum):
             return max(mean, 0.0)
         if self is LagDistribution.GAMMA:
             return variance / mean * _standard_gamma_quantile(mean * mean / variance, q)
-        spread = log1p(variance / (mean * mean))
+        ratio = log(variance) - 2 * log(mean)  # as a logarithm, since the square of a small mean is zero
+        spread = max(ratio, 0.0) + log1p(exp(-abs(ratio)))  # log(1 + variance / mean**2)
         return mean * exp(sqrt(spread) * NormalDist().inv_cdf(q) - spread / 2)
 
 

@@ -197,6 +197,7 @@ def test_data_that_records_must_be_made_of_are_unsuited() -> None:
     attempts: Sequence[Callable[[], object]] = (
         lambda: history([], plain, policy),
         lambda: history([record], plain, evolve(policy, percentiles=(0.5,))),
+        lambda: history([record], plain, evolve(policy, partitions={"north"})),
         lambda: history([record], plain, policy, "value"),
         lambda: history([record], plain, policy, "unknown"),
         lambda: history([record], failing, policy),

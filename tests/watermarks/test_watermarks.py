@@ -597,11 +597,7 @@ def test_a_log_normal_distribution_is_normal_in_its_logarithm(q: float) -> None:
     assert LagDistribution.LOG_NORMAL.quantile(mean, variance, q) == pytest.approx(expected)
 
 
-MEANS = st.just(0.0) | st.floats(1e-9, 1e12)
-"""Means of whole microseconds of up to a billion records."""
-
-
-@given(st.sampled_from(LagDistribution), MEANS, st.floats(0, 1e24), quantiles(), quantiles())
+@given(st.sampled_from(LagDistribution), st.floats(0, 1e12), st.floats(0, 1e24), quantiles(), quantiles())
 def test_fitted_quantiles_are_ordered(
     distribution: LagDistribution, mean: float, variance: float, first: float, second: float
 ) -> None:
