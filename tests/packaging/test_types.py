@@ -30,18 +30,6 @@ Place: TypeAlias = tuple[str, int]
 """A file's name, and a line number in it."""
 
 NO_TYPE_TO_ASSERT: Final = {
-    "flowalg.runs.interpreter.Interpreter.run_all": "its result is asserted by name",
-    "flowalg_polars.batch.interpreter.PolarsBatch.run_all": "its result is asserted by name",
-    "flowalg_polars.streaming.interpreter.PolarsStreaming.run_all": "its result is asserted by name",
-    "flowalg_polars.streaming.running.run_all": "its result is asserted by name",
-    "flowalg_reference.run.Reference.run_all": "its result is asserted by name",
-    "flowalg_reference.run.ReferenceBatch.run_all": "its result is asserted by name",
-    "flowalg_spark.batch.compilation.run_all": "its result is asserted by name",
-    "flowalg_spark.batch.interpreter.SparkBatch.run_all": "its result is asserted by name",
-    "flowalg_spark.streaming.interpreter.SparkStreaming.run_all": "its result is asserted by name",
-    "flowalg.runs.run.Outputs.__iter__": "a protocol of Python",
-    "flowalg.runs.run.Outputs.__len__": "a protocol of Python",
-    "flowalg_polars.streaming.query.MicroBatches.__iter__": "a protocol of Python",
     "flowalg_laws.checks.check.check_combiner": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_law": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_trigger": "returns None; a call of each form is in the table",

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import assert_type
@@ -66,12 +66,10 @@ def outputs(
 ) -> None:
     """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
     found = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
-    assert_type(found, Outputs)
+    assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(found[totals], Output[KV[str, int]])
     assert_type(found[lengths].panes, tuple[Pane[int], ...])
     assert_type(found["totals"], Output[object])
-    assert_type(list(found), list[str])
-    assert_type(len(found), int)
     assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
     assert_type(found[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(element.element, KV[str, int])
@@ -90,6 +88,8 @@ def references(
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
     assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(Reference().mode, Mode)
     assert_type(Reference().capabilities, Capabilities)
     assert_type(ReferenceBatch().capabilities, Capabilities)
@@ -110,6 +110,8 @@ def on_spark(
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(SparkBatch(spark).run(totals, {flights: frame}), Run[KV[str, int]])
     assert_type(SparkStreaming(spark).run(totals, {flights: stream}), Run[KV[str, int]])
+    assert_type(SparkBatch(spark).run_all({"totals": totals}, {flights: frame}), Outputs)
+    assert_type(SparkStreaming(spark).run_all({"totals": totals}, {flights: stream}), Outputs)
     assert_type(SparkBatch(spark).spark, SparkSession)
     assert_type(SparkBatch(spark).time, datetime | None)
     assert_type(SparkBatch(spark).capabilities, Capabilities)
@@ -158,6 +160,8 @@ def capabilities(can: Capabilities) -> None:
 
 def several_outputs(outputs: Outputs, output: Output[str]) -> None:
     """The members of several outputs, and of one."""
+    assert_type(iter(outputs), Iterator[str])
+    assert_type(len(outputs), int)
     assert_type(outputs.by_name, Mapping[str, Output[object]])
     assert_type(outputs.collections, Mapping[str, PCollection[object]])
     assert_type(outputs.dropped, tuple[Drop, ...])

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import assert_type
 
@@ -45,6 +45,7 @@ from flowalg import (
     Drop,
     Output,
     OutputElement,
+    Outputs,
     Pane,
     PCollection,
     Run,
@@ -100,6 +101,8 @@ def interpreters(
     assert_type(engine.generate_watermarks, bool)
     assert_type(engine.capabilities, Capabilities)
     assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
+    assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(PolarsBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(Cluster(partitions=2, shards=3, restarts=True), Cluster)
     assert_type(cluster.partitions, int)
     assert_type(cluster.shards, int)
@@ -200,13 +203,14 @@ def several_streams(
     """Several outputs of one query."""
     both = {"totals": totals, "names": names}
     assert_type(streaming.batches_all(both, {flights: stream}, shards=2), Generator[MicroBatches, None, None])
-    done = streaming.run_all(both, {flights: stream}, sinks={"totals": sink, "names": [sink]})
-    assert_type(done, dict[str, RunSummary])
+    sinks = {"totals": sink, "names": sink}
+    assert_type(streaming.run_all(both, {flights: stream}, sinks=sinks), dict[str, RunSummary])
+    streaming.run_all(both, {flights: stream}, sinks={"totals": sink, "names": [sink]})
     assert_type(output["totals"], MicroBatch[object])
     assert_type(output[totals], MicroBatch[KV[str, int]])
     assert_type(output.by_name, Mapping[str, MicroBatch[object]])
     assert_type(output.dropped, tuple[Drop, ...])
-    assert_type(list(output), list[str])
+    assert_type(iter(output), Iterator[str])
     assert_type(len(output), int)
 
 
