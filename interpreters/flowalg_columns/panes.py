@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar, cast
+from collections.abc import Callable
+from typing import Final, TypeVar, assert_never, cast
 
 import pyarrow as pa
 
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.shapes import Shape
+from flowalg.data.metadata import Metadata
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
 from flowalg.windows.window import Window
-from flowalg_columns.layout import layout_of
+from flowalg_columns.layout import Branch, Leaf, Tree, layout_of
 from flowalg_columns.names import (
     CHANGE,
     END,
@@ -30,6 +32,7 @@ from flowalg_columns.ordering import sort_panes
 from flowalg_columns.values import read_elements
 
 A = TypeVar("A")
+C = TypeVar("C")
 
 METRICS_COLUMN: Final = "stage_metrics"
 """The column of the metrics of stages."""
@@ -48,6 +51,29 @@ def element_shape(pipeline: PCollection[object]) -> Shape:
             "the element type of the pipeline must be known to collect its panes; annotate the last function"
         )
     return pipeline.shape
+
+
+def metadata_columns(
+    metadata: Metadata, time: Callable[[str], C], member: Callable[[str], C], column: Callable[[str], C]
+) -> Tree[C]:
+    """Returns a part of the metadata of elements as columns of an engine.
+
+    The functions read a column by its name: as a time, as the name of the member of an enum whose value it has, and as
+    it is.
+    """
+    match metadata:
+        case Metadata.TIMESTAMP:
+            return Leaf(metadata.shape, time(EVENT_TIME))
+        case Metadata.WINDOW:
+            columns = [time(START), time(END)]
+        case Metadata.PANE:
+            columns = [member(TIMING), *map(column, (INDEX, IS_FIRST, IS_LAST))]
+        case _:
+            assert_never(metadata)
+    shape = metadata.shape
+    assert isinstance(shape, RecordOf), "windows and panes are records"
+    parts = (Leaf(field.shape, part) for field, part in zip(shape.fields, columns, strict=True))
+    return Branch(shape, tuple(parts))
 
 
 def panes_in(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
@@ -77,4 +103,12 @@ def _pane(element: A, row: dict[str, object]) -> Pane[A]:
     return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
 
 
-__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "element_shape", "panes_in", "read_panes"]
+__all__ = [
+    "METRICS_COLUMN",
+    "PANE_COLUMNS",
+    "RESERVED_COLUMNS",
+    "element_shape",
+    "metadata_columns",
+    "panes_in",
+    "read_panes",
+]

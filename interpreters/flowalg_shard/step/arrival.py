@@ -50,7 +50,7 @@ class ArrivedElements:
 def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame, now: ProcessingTime) -> ArrivedElements:
     """Performs steps 1 and 2 for a bundle that arrives at a processing time."""
     if bundle.is_empty():
-        return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, ())
+        return _nothing_accepted(state, bundle, [])
     strategy = stage.merging
     if merges_islands(stage):
         counted = [pl.col(COUNT).sum(), *aggregate_summary(stage)]
@@ -89,9 +89,7 @@ def _merge(
     keys, window_key = list(stage.keys), list(stage.window_key)
     finished, windows, bundle, dropped = _drop_closed(stage, state.windows, bundle)
     if bundle.is_empty():
-        return ArrivedElements(
-            state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped)
-        )
+        return _nothing_accepted(state, bundle, dropped)
     if windows.is_empty():
         windows = _no_windows(bundle, window_key)
     of_keys, of_other_keys = semi_join(windows, bundle, keys), anti_join(windows, bundle, keys)
@@ -110,16 +108,7 @@ def _merge(
     touched = _move(stage, pl.concat([joined, merging]).sort(END, START), state.watermark)
     accepted = joining.with_columns(pl.col(TO_START).alias(START), pl.col(TO_END).alias(END))
     accepted = accepted.drop(TO_START, TO_END, MEMBERS)
-    current_panes = state.current_panes
-    if not finished.is_empty():
-        # A finished window is replaced by a new window that has its exact bounds.
-        replaced, finished = (
-            semi_join(finished, accepted, window_key),
-            anti_join(finished, accepted, window_key),
-        )
-        current_panes = (
-            current_panes if current_panes.is_empty() else anti_join(current_panes, replaced, window_key)
-        )
+    _, finished, current_panes = _replace(finished, accepted, state.current_panes, window_key)
     current_panes = _move_current_panes(stage, current_panes, targets)
     parts = [part for part in (of_other_keys, untouched, finished) if not part.is_empty()]
     remaining = pl.concat(parts) if parts else state.windows.clear()
@@ -133,24 +122,41 @@ def _regroup(
     keys, window_key = list(stage.keys), list(stage.window_key)
     finished, windows, bundle, dropped = _drop_closed(stage, state.windows, bundle)
     if bundle.is_empty():
-        return ArrivedElements(
-            state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped)
-        )
+        return _nothing_accepted(state, bundle, dropped)
     of_keys, of_other_keys = windows, windows
     if not windows.is_empty():
         of_keys, of_other_keys = semi_join(windows, bundle, keys), anti_join(windows, bundle, keys)
     regrouped = regroup(stage, strategy, of_keys, bundle, state.watermark, now)
     dropped.append((DropReason.EXPIRED, semi_join(bundle, regrouped.expired, window_key)))
-    rows, current_panes = regrouped.rows, state.current_panes
-    if not finished.is_empty():
-        # A finished window is replaced by a new window that has its exact bounds, and that continues its indices.
-        replaced, finished = semi_join(finished, rows, window_key), anti_join(finished, rows, window_key)
+    rows = regrouped.rows
+    replaced, finished, current_panes = _replace(finished, rows, state.current_panes, window_key)
+    if not replaced.is_empty():
+        # The new window continues the indices of the one that it replaces.
         rows = pl.concat([rows, replaced.select(*window_key, PANES)], how="diagonal_relaxed")
-        if not current_panes.is_empty():
-            current_panes = anti_join(current_panes, replaced, window_key)
     current_panes = _move_current_panes(stage, current_panes, regrouped.staying)
     untouched = stack([of_other_keys, *regrouped.untouched, finished])
     return ArrivedElements(untouched, untouched.clear(), rows, current_panes, tuple(dropped))
+
+
+def _nothing_accepted(
+    state: ShardState, bundle: pl.DataFrame, dropped: list[tuple[DropReason, pl.DataFrame]]
+) -> ArrivedElements:
+    return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped))
+
+
+def _replace(
+    finished: pl.DataFrame, arriving: pl.DataFrame, current_panes: pl.DataFrame, window_key: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Replaces finished windows by new windows that have their exact bounds.
+
+    Returns the replaced windows, the other finished windows, and the current panes of all windows but the replaced.
+    """
+    if finished.is_empty():
+        return finished, finished, current_panes
+    replaced, others = semi_join(finished, arriving, window_key), anti_join(finished, arriving, window_key)
+    if not current_panes.is_empty():
+        current_panes = anti_join(current_panes, replaced, window_key)
+    return replaced, others, current_panes
 
 
 def _drop_closed(
