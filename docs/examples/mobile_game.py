@@ -148,6 +148,11 @@ def main() -> None:
         if pane.window.start.datetime == clock(0):
             time = pane.processing_time.datetime
             print(f"  {time:%H:%M}  {pane.key:<8} {pane.value:>5}  {pane.timing.value}")
+    print("The three players with the most points after half an hour:")
+    board = reference.run(player_board, {scores: TIMELINE}).panes
+    points = {pane.key: pane.value for pane in board if pane.processing_time.datetime <= clock(30)}
+    for player, best in sorted(points.items(), key=lambda known: -known[1])[:3]:
+        print(f"  {player:<8} {best:>5}")
     print("Minutes in a session, by the hour of its end:")
     for mean in reference.run_batch(session_minutes, {scores: SCORES}).panes:
         print(f"  {mean.window.start.datetime:%H:%M}  {mean.element:.1f}")

@@ -1,8 +1,8 @@
-"""Exact sums of floats, from which values can be taken back without residue.
+"""Exact sums of floats: a value that is added and then retracted leaves no residue.
 
-The sum of floats by ``+`` depends on the order, and what cancels stays: 1e17 + 1.0 - 1e17 is 0.0 or 1.0. A finite float
-is a whole multiple of the least float above zero, 2**-1074, so a sum of floats is one integer. Infinities and NaN are
-counted apart.
+The sum of floats by ``+`` depends on their order, and cancellation loses digits: 1e17 + 1.0 - 1e17 is 0.0 or 1.0. A
+finite float is a whole multiple of the least float above zero, 2**-1074, so a sum of floats is one integer. Infinities
+and NaN are counted apart.
 """
 
 from __future__ import annotations

@@ -92,12 +92,12 @@ class BoundedOutOfOrderness(WatermarkPolicy):
 
 @frozen
 class Timeout(WatermarkPolicy):
-    """An event time becomes the watermark once a delay has passed since the first record at or beyond it was seen.
+    """The greatest event time that had been reached at least ``delay`` ago, in processing time.
 
-    So a record has the delay to arrive after a later one has. With several partitions it is the least of them. The
-    policy is heuristic, and the watermark stands still when the source does, once the delay has passed. It advances
-    only at instants (``Timeline.from_records(..., tick=...)`` adds some). When an event time was first seen is rounded
-    up, by less than one part in 128 of the delay.
+    After a record has arrived, earlier ones have ``delay`` to follow before they are late. With several partitions the
+    watermark is the least of theirs. The policy is heuristic. A source without new records keeps its watermark, once
+    the delay has passed. The watermark advances only at instants (``Timeline.from_records(..., tick=...)`` adds some).
+    The time at which an event time was reached is rounded up, by less than one part in 128 of the delay.
 
     Source: Watermarks in Stream Processing Systems, section 4.3.
 

@@ -76,7 +76,7 @@ def test_a_sum_of_more_than_64_bits_is_an_error() -> None:
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.randoms())
 def test_an_error_of_a_sum_depends_only_on_its_values(values: list[int], random: Random) -> None:
-    """A sum that fits in 64 bits is no error, whatever its partial sums are."""
+    """A sum that fits in 64 bits is returned, even if partial sums exceed 64 bits."""
     total = Sum[int]()
     shuffled = random.sample(values, len(values))
     found = reduce(total.add, shuffled, total.zero())

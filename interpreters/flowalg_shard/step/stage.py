@@ -103,8 +103,8 @@ def runs_in_columns(
 ) -> bool:
     """Whether a combiner can run as aggregates over columns, for values of a shape, if its arguments are columns.
 
-    If elements may be retractions, contents must be objects if panes carry event times of elements, and if floats are
-    summed, since only an exact sum can be taken back.
+    If elements may be retractions, contents must be objects where panes carry event times of elements. So must sums of
+    floats, since a value can be subtracted without residue from an exact sum only.
     """
     if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
         return False

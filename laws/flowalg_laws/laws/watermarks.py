@@ -150,7 +150,7 @@ def a_timeout_of_zero_waits_for_partitions_only(
 
 @law
 def no_watermark_before_declared_partitions(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """Until every declared partition has had a record or published a watermark, there is no watermark.
+    """A source has no watermark before every declared partition has had a record or published a watermark.
 
     Where: the record is not too far ahead of its processing time.
 

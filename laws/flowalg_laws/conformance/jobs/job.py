@@ -73,7 +73,7 @@ def job(
     """Makes a job from its oracle: the name of the function is its name, the first line of the docstring its statement.
 
     Jobs that share an oracle pass ``name`` and ``statement``. ``others`` are further outputs. Transcripts have a line
-    for each pane or drop. Raises ``ArgumentError`` if there is no statement.
+    for each pane or drop. Raises ``ArgumentError`` for a job without a statement.
     """
 
     def make(oracle: Callable[..., Answer]) -> Job:
