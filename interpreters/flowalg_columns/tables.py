@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final, TypeVar, cast
 
 import pyarrow as pa
@@ -14,8 +15,10 @@ from flowalg.data.values import conform
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
+from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
+from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.messages import member_message, null_message
@@ -23,6 +26,7 @@ from flowalg_columns.output_elements import ELEMENT_COLUMNS
 from flowalg_columns.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
+F = TypeVar("F")
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _PANE_TYPES: Final[dict[str, pa.DataType]] = {
@@ -75,6 +79,28 @@ def record_rows(source: Source[A], records: Iterable[A]) -> Iterator[dict[str, o
     shape, where = _shape_of(source), f"source {source.name!r}: element"
     for record in records:
         yield _element_row(conform(record, shape, where), shape)
+
+
+def bounded_frames(
+    inputs: Mapping[AnySource, Timeline[object] | F],
+    pipelines: Iterable[PCollection[object]],
+    frame_of: Callable[[pa.Table], F],
+) -> tuple[dict[AnySource, F], datetime | None]:
+    """Returns the bounded frame of each source, and the last processing time of the timelines, if there are any.
+
+    ``frame_of`` makes a frame from the records of a timeline. Raises ``UnboundSourceError`` and what ``record_table``
+    raises.
+    """
+    inputs_by_name(inputs, "timeline or frame", *(pipeline.node for pipeline in pipelines))
+    batches = as_batch({source: data for source, data in inputs.items() if isinstance(data, Timeline)})
+    times = [instant.processing_time for batch in batches.values() for instant in batch]
+    frames = {
+        source: frame_of(record_table(source, batches[source].elements))
+        if isinstance(data, Timeline)
+        else data
+        for source, data in inputs.items()
+    }
+    return frames, times[0].datetime if times else None
 
 
 def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:
@@ -186,6 +212,7 @@ def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
 
 __all__ = [
     "arrow_schema_of",
+    "bounded_frames",
     "output_table",
     "pane_table",
     "read_column",

@@ -687,7 +687,7 @@ def test_the_demo_keeps_the_files_of_others(tmp_path: Path, capsys: pytest.Captu
 def test_figures_writes_the_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg figures`` writes a picture of each figure, and the page of ``docs/gallery``."""
     printed = output_of(capsys, "figures", "--output", str(tmp_path))
-    assert "figures: 20 of 20" in printed
-    assert len(list(tmp_path.glob("*.svg"))) == 20
+    assert "figures: 29 of 29" in printed
+    assert len(list(tmp_path.glob("*.svg"))) == 29
     gallery = ROOT / "docs" / "gallery" / "index.md"
     assert (tmp_path / "index.md").read_text(encoding="utf-8") == gallery.read_text(encoding="utf-8")

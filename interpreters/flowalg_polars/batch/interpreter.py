@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import TypeVar
 
 import polars as pl
+import pyarrow as pa
 from attrs import field, frozen
-from flowalg_columns.tables import record_table
+from flowalg_columns.tables import bounded_frames
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.source import Source
-from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.inputs import AnySource
 from flowalg.runs.run import Outputs, Run
-from flowalg.runs.timeline import Timeline, as_batch
+from flowalg.runs.timeline import Timeline
 from flowalg_polars.batch import compilation
 from flowalg_polars.batch.compilation import BatchInput
 from flowalg_polars.capabilities import BATCH
@@ -63,22 +63,15 @@ class PolarsBatch:
         self, inputs: Mapping[AnySource, Timeline[object] | BatchInput], *pipelines: PCollection[object]
     ) -> tuple[dict[AnySource, BatchInput], datetime | None]:
         """Returns the frame of each source, and the processing time of the run."""
-        inputs_by_name(inputs, "timeline or frame", *(pipeline.node for pipeline in pipelines))
-        timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
-        batches = as_batch(timelines)
-        times = [instant.processing_time for batch in batches.values() for instant in batch]
-        frames: dict[AnySource, BatchInput] = {
-            source: record_frame(source, batches[source]) if isinstance(data, Timeline) else data
-            for source, data in inputs.items()
-        }
-        return frames, times[0].datetime if times else self.time
+        frames: dict[AnySource, BatchInput]
+        frames, time = bounded_frames(inputs, pipelines, _frame_of)
+        return frames, time or self.time
 
 
-def record_frame(source: Source[object], batch: Timeline[object]) -> pl.DataFrame:
-    """Returns the elements of a timeline as a frame."""
-    frame = pl.from_arrow(record_table(source, batch.elements))
+def _frame_of(table: pa.Table) -> BatchInput:
+    frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
-__all__ = ["PolarsBatch", "record_frame"]
+__all__ = ["PolarsBatch"]

@@ -7,16 +7,15 @@ from datetime import datetime
 from typing import TypeVar
 
 from attrs import field, frozen
-from flowalg_columns.tables import record_table
+from flowalg_columns.tables import bounded_frames
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.source import Source
-from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.inputs import AnySource
 from flowalg.runs.run import Outputs, Run
-from flowalg.runs.timeline import Timeline, as_batch
+from flowalg.runs.timeline import Timeline
 from flowalg_spark.batch import compilation
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.session import require_session
@@ -67,18 +66,8 @@ class SparkBatch:
         self, inputs: Mapping[AnySource, Timeline[object] | DataFrame], *pipelines: PCollection[object]
     ) -> tuple[dict[AnySource, DataFrame], datetime | None]:
         """Returns the frame of each source, and the processing time of the run."""
-        inputs_by_name(inputs, "timeline or frame", *(pipeline.node for pipeline in pipelines))
-        timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
-        batches = as_batch(timelines)
-        times = [instant.processing_time for batch in batches.values() for instant in batch]
-        frames = {
-            source: self._create_frame(source, batches[source]) if isinstance(data, Timeline) else data
-            for source, data in inputs.items()
-        }
-        return frames, times[0].datetime if times else self.time
-
-    def _create_frame(self, source: Source[object], batch: Timeline[object]) -> DataFrame:
-        return self.spark.createDataFrame(record_table(source, batch.elements))
+        frames, time = bounded_frames(inputs, pipelines, self.spark.createDataFrame)
+        return frames, time or self.time
 
 
 __all__ = ["SparkBatch"]
