@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import operator
+from datetime import datetime, timedelta
 from typing import Final
 
 from docs.benchmarks.stream.data import Reading
 from flowalg import (
+    KV,
     Accumulation,
     AtCount,
+    AtValue,
     AtWatermark,
+    Count,
+    CustomTrigger,
     FixedWindows,
+    GlobalWindows,
     Max,
+    PCollection,
     Sessions,
     Source,
     Sum,
 )
+from flowalg.triggers.syntax import OnceTrigger
 
 MINUTE: Final = timedelta(minutes=1)
 READINGS: Final = Source("readings", Reading, event_time=lambda reading: reading.at)
@@ -36,15 +44,53 @@ SESSIONS: Final = VALUES.window(
     accumulation=Accumulation.RETRACTING,
     allowed_lateness=MINUTE,
 ).combine_per_key(Sum())
+FIVE: Final = 5
+
+
+def _early(trigger: OnceTrigger) -> PCollection[KV[int, int]]:
+    """The sums, early whenever the trigger is ready."""
+    windowed = VALUES.window(
+        FixedWindows(MINUTE),
+        trigger=AtWatermark().with_early_firings(trigger),
+        accumulation=Accumulation.ACCUMULATING,
+        allowed_lateness=timedelta(0),
+    )
+    return windowed.combine_per_key(Sum())
+
+
+EARLY_AT_COUNT: Final = _early(AtCount(FIVE))
+EARLY_AT_VALUE: Final = _early(AtValue(Count(), lambda count: count >= FIVE))
+EARLY_AT_SUMMARY: Final = _early(
+    CustomTrigger(
+        zero=0, add=lambda count, value: count + 1, merge=operator.add, ready=lambda count: count >= FIVE
+    )
+)
+OTHERS: Final = Source("others", Reading, event_time=lambda reading: reading.at)
+
+
+def _in_one_window(readings: PCollection[Reading]) -> PCollection[KV[tuple[int, datetime], int]]:
+    """The values of readings by sensor and time, in the global window, each pane at once and alone."""
+    keyed = readings.key_by(lambda reading: (reading.sensor, reading.at))
+    return keyed.map_values(lambda reading: reading.value).window(
+        GlobalWindows(), trigger=EACH.repeat(), accumulation=Accumulation.DISCARDING
+    )
+
+
+JOINED: Final = _in_one_window(READINGS).inner_join(_in_one_window(OTHERS))
 FILTERED: Final = VALUES.filter(lambda pair: pair.value % 2 == 0).map_values(lambda value: 2 * value)
 TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
 __all__ = [
     "AT_ALL_TIMES",
     "CORRECTED",
+    "EARLY_AT_COUNT",
+    "EARLY_AT_SUMMARY",
+    "EARLY_AT_VALUE",
     "FILTERED",
+    "JOINED",
     "MINUTE",
     "ON_TIME",
+    "OTHERS",
     "READINGS",
     "SESSIONS",
     "TWO_STAGES",

@@ -14,9 +14,22 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from docs.benchmarks.stream.data import DISORDER
-from docs.benchmarks.stream.pipelines import CORRECTED, FILTERED, ON_TIME, READINGS, SESSIONS, TWO_STAGES
-from flowalg import BoundedOutOfOrderness, PCollection
+from docs.benchmarks.stream.data import DISORDER, Reading
+from docs.benchmarks.stream.pipelines import (
+    CORRECTED,
+    EARLY_AT_COUNT,
+    EARLY_AT_SUMMARY,
+    EARLY_AT_VALUE,
+    FILTERED,
+    JOINED,
+    ON_TIME,
+    OTHERS,
+    READINGS,
+    SESSIONS,
+    TWO_STAGES,
+)
+from flowalg import BoundedOutOfOrderness, PCollection, Source
+from flowalg.runs.inputs import AnySource
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues
@@ -25,12 +38,15 @@ Rival = Callable[[DataFrame], DataFrame]
 """A function from the readings of a stream to the output of a query."""
 
 
-def compile_rival(pipeline: PCollection[object]) -> Rival:
-    """Returns a pipeline compiled by flowalg."""
+def compile_rival(pipeline: PCollection[object], *sources: Source[Reading]) -> Rival:
+    """Returns a pipeline compiled by flowalg; all its sources have the same readings."""
     policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
 
     def frame(readings: DataFrame) -> DataFrame:
-        return streaming.compile(pipeline, {READINGS: StreamInput(readings, policy)})
+        inputs: dict[AnySource, StreamInput] = {
+            source: StreamInput(readings, policy) for source in sources or (READINGS,)
+        }
+        return streaming.compile(pipeline, inputs)
 
     return frame
 
@@ -53,6 +69,16 @@ def plain_select(readings: DataFrame) -> DataFrame:
         (F.col("value") * 2).alias("value"),
         F.col("at").alias("event_time"),
         F.current_timestamp().alias("processing_time"),
+    )
+
+
+def stream_stream_join(readings: DataFrame) -> DataFrame:
+    """Spark's own join of two streams, whose state is never removed, as in the global window."""
+    left = readings.select("sensor", "at", F.col("value").alias("left"))
+    right = readings.select("sensor", "at", F.col("value").alias("right"))
+    return left.join(right, ["sensor", "at"]).select(
+        F.struct(F.col("sensor").alias("_1"), F.col("at").alias("_2")).alias("key"),
+        F.struct(F.col("left").alias("_1"), F.col("right").alias("_2")).alias("value"),
     )
 
 
@@ -146,6 +172,21 @@ CASES: Final = (
         f"a filter and a map, without a grouping, {SIZES[-1]:,} rows",
         SIZES[-1],
         {"flowalg": compile_rival(FILTERED), "native": plain_select},
+    ),
+    Case(
+        f"early by the value of an aggregate, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compile_rival(EARLY_AT_VALUE), "built in": compile_rival(EARLY_AT_COUNT)},
+    ),
+    Case(
+        f"early by a custom trigger, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compile_rival(EARLY_AT_SUMMARY), "built in": compile_rival(EARLY_AT_COUNT)},
+    ),
+    Case(
+        f"a join in the global window, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compile_rival(JOINED, READINGS, OTHERS), "native": stream_stream_join},
     ),
     *(
         Case(

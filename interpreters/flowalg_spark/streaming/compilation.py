@@ -42,6 +42,7 @@ from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
+from flowalg_spark.streaming.batch_time import time_in_rows
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
@@ -298,7 +299,12 @@ def compile_sources(
 def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStream]) -> PaneFrame[A]:
     """Returns the elements of a pipeline without stages."""
     frames = {name: source.frame for name, source in sources.items()}
-    columns = {name: source.columns for name, source in sources.items()}
+    columns = {
+        name: evolve(source.columns, processing_time=time_in_rows(source.frame))
+        if isinstance(source.upstream, FromSource) and source.upstream.at_batch_time
+        else source.columns
+        for name, source in sources.items()
+    }
     with reduce_calls():
         flow = Fold(StatelessLowering(frames, columns))(pipeline.node)
         return pane_frame(pipeline, flow, partial(_with_no_drops, flow))

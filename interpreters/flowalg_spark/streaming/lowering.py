@@ -28,7 +28,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -62,6 +62,7 @@ from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_spark.streaming.batch_time import time_in_bundles
 from flowalg_spark.streaming.dry_run import dry_run_steps
 from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
 from flowalg_spark.streaming.exchange import (
@@ -232,7 +233,7 @@ class Lowering:
         frame, now = rows.flow.frame, F.lit(None).cast("array<long>")
         sources = [upstream for upstream in rows.upstreams if isinstance(upstream, FromSource)]
         if sources and not any(source.observes_times for source in sources):
-            frame, now = frame.drop(PROCESSING_TIME), _time_of_batch()
+            frame, now = frame.drop(PROCESSING_TIME), time_in_bundles()
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA).select("*", now.alias(NOW))
 
@@ -279,16 +280,6 @@ class Lowering:
         # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
         frame = emitted.select(F.inline_outer(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
-
-
-def _time_of_batch() -> Column:
-    """Returns the time of the micro-batch, in an array.
-
-    Elsewhere it would be a constant in Spark's generated code, so each micro-batch would compile the code again. Spark
-    interprets ``zip_with``.
-    """
-    time = F.array(F.current_timestamp())
-    return F.zip_with(time, time, lambda now, _: F.unix_micros(now))
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
