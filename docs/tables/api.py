@@ -63,7 +63,7 @@ REFERENCE: Final = (
 SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
     "collect_elements collect_drops "
-    "final_values open_windows check_checkpoint metrics "
+    "final_values output_of open_windows check_checkpoint metrics "
     "StageMetrics stage_metrics bad_records replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
 )
@@ -101,11 +101,11 @@ PAGES: Final = {
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": (
                 "flowalg_spark.streaming",
-                ("CAPABILITIES", "compile", "drain"),
+                ("CAPABILITIES", "compile", "compile_all", "drain"),
             ),
             "Sinks of Spark": (
                 "flowalg_spark.sinks",
-                ("Changelog", "Upsert", "changelog", "upsert"),
+                ("BatchSink", "Changelog", "Route", "Upsert", "changelog", "route", "upsert"),
             ),
             "The local engine": ("flowalg_polars", ()),
             "Local batch": ("flowalg_polars.batch", ()),

@@ -1,22 +1,31 @@
-"""Outputs of Spark streaming: a pipeline that groups nothing is a plain select, and several outputs are rejected.
+"""Outputs of Spark streaming: a pipeline that groups nothing is a plain select, and several outputs share their stages.
 
-These tests catch a stateful operator, an exchange or Python where there is no state.
+These tests catch a stateful operator, an exchange or Python where there is no state, and a stage that runs twice.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import pytest
-from flowalg_laws.conformance.jobs.outputs import doubled, elements_of_a_filter_and_a_map, enriched
+from flowalg_laws.conformance.jobs.outputs import (
+    FIVE,
+    doubled,
+    elements_of_a_filter_and_a_map,
+    enriched,
+    outputs_of_several_stages,
+    sum_in_windows,
+)
 from flowalg_laws.conformance.jobs.transforms import OTHERS
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_reference import Reference
-from flowalg_spark import SparkStreaming, StreamInput, collect_elements, streaming
+from flowalg_spark import SparkStreaming, StreamInput, collect_elements, output_of, sinks, streaming
+from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from flowalg import Mode, UnsupportedError
+from flowalg import Accumulation, ArgumentError, AtCount, Max, Mode, Sum, UnsupportedError
 from tests.support.spark_replay import stream_of, write_batches
 
 FEED = elements_of_a_filter_and_a_map.replay.feeds[0]
@@ -47,13 +56,78 @@ def test_elements_are_a_plain_select(spark: SparkSession, tmp_path: Path) -> Non
     assert found == Reference(Mode.MICRO_BATCH).run(doubled, timelines).elements
 
 
-def test_several_outputs_and_waiting_elements_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
-    """The messages have the reason; nothing is computed twice without being asked for."""
+def test_elements_that_wait_for_a_side_input_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    """The message has the reason."""
     stream = readings(spark, tmp_path / "in")
-    engine = SparkStreaming(spark)
-    with pytest.raises(
-        UnsupportedError, match="several outputs of one run: a streaming query has no shared sub-plans"
-    ):
-        engine.run_all({"doubled": doubled, "readings": READINGS}, {READINGS: stream})
     with pytest.raises(UnsupportedError, match="groups nothing and reads a side input"):
         streaming.compile(enriched, {READINGS: stream, OTHERS: stream})
+
+
+def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Sums, their maxima and the elements before them: two stateful operators, and each sink has its output's rows."""
+    timelines = outputs_of_several_stages.replay.timelines
+    outputs = outputs_of_several_stages.outputs
+    rows = streaming.compile_all(outputs, {READINGS: readings(spark, tmp_path / "in")}, shards=2)
+    assert rows.columns == ["output", *outputs]
+    written: dict[str, list[DataFrame]] = {name: [] for name in outputs}
+
+    def sink(name: str) -> sinks.BatchSink:
+        def write(frame: DataFrame, batch: int) -> None:
+            folder = str(tmp_path / name / str(batch))
+            frame.write.parquet(folder)
+            written[name].append(spark.read.parquet(folder))
+
+        return write
+
+    query = (
+        rows.writeStream.foreachBatch(sinks.route({name: sink(name) for name in outputs}))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+        progress = query.lastProgress
+        assert progress is not None
+        assert [operator.operatorName for operator in progress.stateOperators] == [
+            "transformWithStateExec"
+        ] * 3
+    finally:
+        query.stop()
+    expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
+    for name, collection in outputs.items():
+        found = collect_output(collection, reduce(DataFrame.unionByName, written[name]))
+        assert found.elements == expected[name].elements, name
+        assert found.panes == expected[name].panes, name
+
+
+def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
+    """A join of two outputs needs two streams of one plan; one of them is computed again, and its drops are not."""
+    sums = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulation.RETRACTING)
+    doubles = sums.map_values(lambda value: 2 * value).window(FIVE).combine_per_key(Sum())
+    joined = sums.window(FIVE).combine_per_key(Max()).inner_join(doubles)
+    outputs = {"sums": sums, "doubles": doubles, "joined": joined, "sums again": sums}
+    timelines = outputs_of_several_stages.replay.timelines
+    expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
+    found = SparkStreaming(spark, shards=2).run_all(outputs, timelines)
+    for name in outputs:
+        assert found[name].panes == expected[name].panes, name
+
+
+def test_wrong_names_of_outputs(spark: SparkSession, tmp_path: Path) -> None:
+    """A name of the frame's own columns, a frame without outputs, an unknown output, and an output without a sink."""
+    inputs = {READINGS: readings(spark, tmp_path / "in")}
+    with pytest.raises(ArgumentError, match="a name of outputs must be another name than those"):
+        streaming.compile_all({"drop": doubled}, inputs)
+    frame = spark.sql("select 'a' as output, named_struct('key', 1) as a")
+    assert output_of(frame, "a").columns == ["key"]
+    with pytest.raises(ArgumentError, match="name must be an output of the frame: a; got 'b'"):
+        output_of(frame, "b")
+    with pytest.raises(
+        ArgumentError, match="frame must be a DataFrame with the rows of streaming.compile_all"
+    ):
+        output_of(frame.drop("output"), "a")
+    with pytest.raises(ArgumentError, match="the names of sinks must be those of the outputs: a"):
+        sinks.route({"b": lambda frame, batch: None})(frame, 0)
+    with pytest.raises(ArgumentError, match="sinks must be a function"):
+        sinks.route({})

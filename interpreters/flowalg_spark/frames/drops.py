@@ -35,6 +35,11 @@ def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop
     return _collect([pipeline.node], frame, window)
 
 
+def collect_drops_of(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> tuple[Drop, ...]:
+    """Collects the drops of several outputs of a stream, as ``collect_drops`` does."""
+    return _collect([collection.node for collection in outputs.values()], frame, DROP_WINDOW)
+
+
 def _collect(roots: Sequence[Node], frame: DataFrame, window: str) -> tuple[Drop, ...]:
     drops = frame.filter(F.col("drop").isNotNull()).select("drop", window).toArrow().to_pylist()
     reasons = {reason.value for reason in DropReason}
@@ -70,4 +75,4 @@ def _key_shape(node: GroupingNode | WithSide) -> Shape:
     return key
 
 
-__all__ = ["collect_drops"]
+__all__ = ["collect_drops", "collect_drops_of"]

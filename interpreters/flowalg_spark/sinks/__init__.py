@@ -1,7 +1,8 @@
 """Sinks for panes: tables that a streaming query writes exactly once.
 
 ``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
-``changelog`` appends every pane. Both return a function for ``writeStream.foreachBatch``. They write to a ``Target``:
+``changelog`` appends every pane. Both return a function for ``writeStream.foreachBatch``, and ``route`` makes one of
+several, for the outputs of ``streaming.compile_all``. They write to a ``Target``:
 ``SQLite``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch and its number are one
 transaction of the target, so a micro-batch that Spark repeats changes nothing.
 """
@@ -12,13 +13,16 @@ from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
 from flowalg_spark.sinks.foreach_batch import Changelog, Upsert, changelog, upsert
+from flowalg_spark.sinks.routing import BatchSink, Route, route
 
 __all__ = [
+    "BatchSink",
     "Cell",
     "Changelog",
     "Column",
     "Kind",
     "PostgreSQL",
+    "Route",
     "Row",
     "SQLite",
     "SinkError",
@@ -28,5 +32,6 @@ __all__ = [
     "Upsert",
     "WrittenBatch",
     "changelog",
+    "route",
     "upsert",
 ]

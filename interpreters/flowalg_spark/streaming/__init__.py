@@ -1,5 +1,5 @@
 """Spark streaming: unbounded pipelines as one stateful operator for each grouping, keyed by shard."""
 
-from flowalg_spark.streaming.compilation import CAPABILITIES, StreamInput, compile, drain
+from flowalg_spark.streaming.compilation import CAPABILITIES, StreamInput, compile, compile_all, drain
 
-__all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]
+__all__ = ["CAPABILITIES", "StreamInput", "compile", "compile_all", "drain"]

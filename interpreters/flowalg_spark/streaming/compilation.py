@@ -6,7 +6,7 @@ user starts with ``writeStream``. Spark provides restarts, replay and exactly-on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
 from typing import Final, TypeVar
@@ -18,7 +18,6 @@ from flowalg_columns.names import (
     ERROR,
     KEEP,
     METRICS,
-    PROCESSING_TIME,
 )
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import FromSource
@@ -29,13 +28,15 @@ from pyspark.sql import types as T
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import Fold
-from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
+from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
@@ -46,6 +47,7 @@ from flowalg_spark.streaming.batch_time import time_in_rows
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
+from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.stream import SourceStream
 
@@ -201,6 +203,55 @@ def compile(
     )
 
 
+def compile_all(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    shards: int | None = None,
+    tick_when_idle: bool = False,
+    drain_signal_path: str | PathLike[str] | None = None,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
+    metrics: bool = False,
+    dead_letters: bool = False,
+) -> PaneFrame[object]:
+    """Returns several named outputs over unbounded frames, as one streaming DataFrame: one query, one checkpoint.
+
+    A row has the name of its ``output``, and a struct in the column of that name, with the columns that ``compile``
+    gives for the output alone; the columns of the other outputs are null. ``output_of(frame, name)`` selects the rows
+    of an output, of the frame of a micro-batch or of a stored table, and ``sinks.route`` writes each to its own sink.
+
+    A grouping that outputs share runs once, with one state. Sources, and steps before the first grouping, are read once
+    for each output and each grouping that reads them: Spark's plan is a tree, and sending all rows through the state of
+    a grouping would cost more. The outputs and their order belong to the checkpoint.
+
+    The other arguments and the errors are those of ``compile``.
+
+    Example::
+
+        rows = streaming.compile_all({"totals": totals, "clean": clean}, {scores: stream})
+        sink = sinks.route({"totals": sinks.upsert(totals, table="totals", target=SQLite("tables.db")), ...})
+        rows.writeStream.foreachBatch(sink).option("checkpointLocation", "checkpoint").start()
+    """
+    known = require_outputs(outputs)
+    sources = _sources(
+        inputs,
+        *known.values(),
+        tick_when_idle=tick_when_idle,
+        drain_signal_path=drain_signal_path,
+        state_cache_bytes=state_cache_bytes,
+        metrics=metrics,
+        dead_letters=dead_letters,
+    )
+    return compile_sources_all(
+        known,
+        sources,
+        shards=shards,
+        state_cache_bytes=state_cache_bytes,
+        metrics=metrics,
+        dead_letters=dead_letters,
+    )
+
+
 def _sources(
     inputs: Mapping[AnySource, StreamInput],
     *pipelines: PCollection[object],
@@ -266,26 +317,14 @@ def compile_sources(
 ) -> PaneFrame[A]:
     """Returns the output of a pipeline over the streams of its sources, by name."""
     panes = emits_panes(pipeline.node)
-    session = next(iter(sources.values())).frame.sparkSession
-    if not panes and has_stages(pipeline.node):
-        raise UnsupportedError(
-            "the pipeline groups nothing and reads a side input, whose stage elements would leave without their "
-            "processing time; group them, or use the local engine"
-        )
-    if not panes and not dead_letters:
-        return _compile_stateless(pipeline, sources)
-    ensure_state_store(session)
-    warn_of_partitions(session)
-    ids = shard_ids(session, shards)
+    if not panes:
+        _require_processing_times(pipeline)
+        if not dead_letters:
+            return _compile_stateless(pipeline, sources)
     root = resolve_accumulation(pipeline.node)
-    lowering = Lowering.of(root, sources, ids, state_cache_bytes, metrics=metrics)
+    lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)
     with reduce_calls():
-        flow = lowering.stream(root).flow
-        if not panes:
-            now = (
-                col(PROCESSING_TIME) if PROCESSING_TIME in flow.meta else F.unix_micros(F.current_timestamp())
-            )
-            flow = flow.with_meta(**{PROCESSING_TIME: now})
+        flow = lowering.output(root).flow
         if metrics or dead_letters:
             flow = evolve(
                 flow,
@@ -294,6 +333,52 @@ def compile_sources(
                 ),
             )
         return pane_frame(pipeline, flow, partial(_with_drops, flow, panes=panes))
+
+
+def compile_sources_all(
+    outputs: Mapping[str, PCollection[object]],
+    sources: Mapping[str, SourceStream],
+    *,
+    shards: int | None = None,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
+    metrics: bool = False,
+    dead_letters: bool = False,
+) -> PaneFrame[object]:
+    """Returns several outputs over the streams of their sources, by name."""
+    require_column_names(outputs)
+    resolved = resolve_outputs(outputs)
+    for collection in resolved.values():
+        if not emits_panes(collection.node):
+            _require_processing_times(collection)
+    roots = [collection.node for collection in resolved.values()]
+    lowering = _lowering(roots, sources, shards, state_cache_bytes, metrics=metrics)
+    with reduce_calls():
+        slots = dict(zip(resolved, lowering.outputs(roots), strict=True))
+        observed = lowering.stages if metrics else ()
+        return output_frame(resolved, slots, lowering.parked, observed, dead_letters=dead_letters)
+
+
+def _lowering(
+    roots: Sequence[Node],
+    sources: Mapping[str, SourceStream],
+    shards: int | None,
+    state_cache_bytes: int,
+    *,
+    metrics: bool,
+) -> Lowering:
+    session = next(iter(sources.values())).frame.sparkSession
+    ensure_state_store(session)
+    warn_of_partitions(session)
+    return Lowering.of(roots, sources, shard_ids(session, shards), state_cache_bytes, metrics=metrics)
+
+
+def _require_processing_times(pipeline: PCollection[object]) -> None:
+    """Raises ``UnsupportedError`` for elements that leave a stage."""
+    if has_stages(pipeline.node):
+        raise UnsupportedError(
+            "the pipeline groups nothing and reads a side input, whose stage elements would leave without their "
+            "processing time; group them, or use the local engine"
+        )
 
 
 def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStream]) -> PaneFrame[A]:
@@ -400,6 +485,8 @@ __all__ = [
     "CAPABILITIES",
     "StreamInput",
     "compile",
+    "compile_all",
     "compile_sources",
+    "compile_sources_all",
     "drain",
 ]

@@ -12,9 +12,11 @@ from attrs import frozen
 from flowalg_columns.names import DROP_REASON, FORWARDED_META, METRICS
 from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
 from flowalg_shard.tables.columns import END, KEEP, SHARD, START
+from pyspark import TaskContext
 from pyspark.sql import types as T
 
 from flowalg_spark.state.worker_gc import freeze_imports
+from flowalg_spark.streaming.parked_rows import parked_columns, parked_marks
 
 INPUT: Final = "input"
 
@@ -110,19 +112,28 @@ class ToBundles:
                 pa.array([self.number] * count, pa.int32()),
                 pa.array([bundles.get(shard, b"") for shard in self.shards], pa.binary()),
                 pa.array([reports] * count, pa.binary()),
-                pa.array([_passed_through(rows), *([b""] * (count - 1))], pa.binary()),
+                pa.array(self._passed_through(rows), pa.binary()),
             ],
             names=BUNDLE_SCHEMA.names,
         )
 
+    def _passed_through(self, rows: pl.DataFrame) -> list[bytes]:
+        """Returns what passes through each shard.
 
-def _passed_through(rows: pl.DataFrame) -> bytes:
-    """Returns the drops and metrics of earlier stages, which pass through the first shard."""
-    if DROP_REASON not in rows.columns:
-        return b""
-    columns = [name for name in FORWARDED_META if name in rows.columns]
-    marks = [pl.col(name).is_not_null() for name in (DROP_REASON, METRICS) if name in columns]
-    return pack(rows.filter(pl.any_horizontal(marks)).select(columns))
+        Drops and metrics of earlier stages pass through the first one. The parked rows of a partition pass through one
+        shard, in order, and those of several partitions through different ones.
+        """
+        passed = [b""] * len(self.shards)
+        if DROP_REASON not in rows.columns:
+            return passed
+        columns = [name for name in (*FORWARDED_META, *parked_columns(rows.columns)) if name in rows.columns]
+        parked = 0 if (task := TaskContext.get()) is None else task.partitionId() % len(passed)
+        marks = {0: [name for name in (DROP_REASON, METRICS) if name in columns]}
+        marks[parked] = [*marks.get(parked, ()), *parked_marks(columns)]
+        for shard, names in marks.items():
+            wanted = pl.any_horizontal([pl.col(name).is_not_null() for name in names])
+            passed[shard] = pack(rows.filter(wanted).select(columns)) if names else b""
+        return passed
 
 
 __all__ = [

@@ -39,6 +39,7 @@ from flowalg_spark.lowering.arguments import combiner_arguments
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.streaming.parked_rows import parked_columns
 from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
 from flowalg_spark.streaming.stream import Stream, unite
 
@@ -184,7 +185,7 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
         names |= {START, END}
     if DROP_REASON in flow.meta:
         names |= set(FORWARDED_META)
-    return frozenset(names)
+    return frozenset((*names, *parked_columns(flow.meta)))
 
 
 def shard_of(columns: Sequence[Column], shards: tuple[int, ...]) -> Column:

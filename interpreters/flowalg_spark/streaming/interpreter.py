@@ -14,24 +14,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.instants import pipeline_instants
+from flowalg.runs.output import Output
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
-from flowalg_spark.frames.drops import collect_drops
+from flowalg_spark.frames.drops import collect_drops, collect_drops_of
 from flowalg_spark.frames.failures import raise_causes
+from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.session import require_session
 from flowalg_spark.streaming.compilation import (
     StreamInput,
     compile,
+    compile_all,
     compile_sources,
+    compile_sources_all,
 )
 from flowalg_spark.streaming.stream import SourceStream
 from flowalg_spark.streaming.timelines import (
@@ -94,10 +97,18 @@ class SparkStreaming:
         outputs: Mapping[str, PCollection[object]],
         inputs: Mapping[AnySource, Timeline[object] | StreamInput],
     ) -> Outputs:
-        """Raises ``UnsupportedError``: the outputs of a streaming query of Spark would not share their work."""
-        require_outputs(outputs)
-        del inputs
-        raise UnsupportedError(f"several outputs of one run: {STREAMING.missing[Feature.SEVERAL_OUTPUTS]}")
+        """Returns several named outputs of one query, over inputs as in ``run``."""
+        known = require_outputs(outputs)
+        with self._opened(inputs, *known.values()) as opened:
+            if opened.streams is None:
+                frame = compile_sources_all(known, opened.sources, shards=self.shards)
+            else:
+                frame = compile_all(known, opened.streams, shards=self.shards)
+            stored = self._stored(frame.with_drops(), opened.folder)
+            if stored is None:
+                return Outputs({name: Output(()) for name in known}, (), known)
+            by_name = {name: collect_output(each, output_of(stored, name)) for name, each in known.items()}
+            return Outputs(by_name, collect_drops_of(known, stored), known)
 
     @contextmanager
     def _opened(

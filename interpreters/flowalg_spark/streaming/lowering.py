@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import count
 from typing import assert_never
 
 from attrs import define, evolve, field
@@ -50,6 +52,7 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.structure import branches_of
 from flowalg.windows.window_functions import GlobalWindows
 from flowalg_spark.encoding.columns import col, nest
@@ -62,6 +65,7 @@ from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_spark.lowering.stateless import has_stages
 from flowalg_spark.streaming.batch_time import time_in_bundles
 from flowalg_spark.streaming.dry_run import dry_run_steps
 from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
@@ -75,6 +79,7 @@ from flowalg_spark.streaming.exchange import (
     ToBundles,
 )
 from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
+from flowalg_spark.streaming.parked_rows import Slot, parked_columns, without_parked
 from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
 from flowalg_spark.streaming.stream import SourceStream, Stream, unite
@@ -87,6 +92,9 @@ class Lowering:
     ``upstream`` has the ids of the nodes whose stages another stage reads. With ``json_drops`` the keys and values of
     drops are JSON. ``state_cache_bytes`` is the size of a Python worker's state cache. With ``metrics`` each stage
     reports metrics in each micro-batch. ``stages`` are the names of the stages that have been lowered.
+
+    ``waiting`` has, by node, the number of further outputs that read its stages. Its rows are parked in one of
+    ``slots`` until then, and ``parked`` are the streams that no output has continued yet.
     """
 
     sources: Mapping[str, SourceStream]
@@ -95,7 +103,11 @@ class Lowering:
     json_drops: bool
     state_cache_bytes: int
     metrics: bool
+    waiting: Counter[int] = field(factory=Counter)
     stages: list[str] = field(factory=list)
+    numbers: Iterator[int] = field(factory=count)
+    slots: dict[int, Slot] = field(factory=dict)
+    parked: list[Stream] = field(factory=list)
     known: Fold[Node, Stream] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -104,25 +116,65 @@ class Lowering:
     @classmethod
     def of(
         cls,
-        root: Node,
+        roots: Sequence[Node],
         sources: Mapping[str, SourceStream],
         shards: tuple[int, ...],
         state_cache_bytes: int,
         *,
         metrics: bool,
     ) -> Lowering:
-        """Returns the lowering of a pipeline."""
-        stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
+        """Returns the lowering of the outputs of a query."""
+        stages = [node for node in nodes_of(*roots) if isinstance(node, GroupingNode | WithSide)]
         read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
-        json_drops = len(stages) > 1 or any(source.columns.dead_letters for source in sources.values())
-        return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics)
+        dead_letters = any(source.columns.dead_letters for source in sources.values())
+        json_drops = len(stages) > 1 or len(roots) > 1 or dead_letters
+        waiting = _read_again(roots)
+        return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
     def stream(self, node: Node) -> Stream:
-        """Returns the stream of a node. Only its first reader receives the drops."""
+        """Returns the stream of a node. Only its first reader receives the drops.
+
+        A stage that several outputs read runs once: each of them continues the plan of the one before it. It is
+        computed again for a second reader in one output, and for one that needs two parked streams of one plan.
+        """
+        slot = self.slots.get(id(node))
+        holding = [stream for stream in self.parked if slot is not None and slot.mark in stream.flow.meta]
+        if slot is not None and holding:
+            self.parked.remove(holding[0])
+            return self.with_copy(node, slot, slot.take(holding[0]))
         if node in self.known:
             return _without_drops(self.known(node))
-        return self.known(node)
+        stream = self.known(node)
+        if not self.waiting[id(node)]:
+            return stream
+        slot = self.slots[id(node)] = Slot.of(next(self.numbers), stream)
+        return self.with_copy(node, slot, stream)
+
+    def with_copy(self, node: Node, slot: Slot, stream: Stream) -> Stream:
+        """Returns the stream of a node, with a copy in its slot if further outputs read it."""
+        if not self.waiting[id(node)]:
+            return stream
+        self.waiting[id(node)] -= 1
+        return slot.copy(stream)
+
+    def output(self, root: Node) -> Stream:
+        """Returns the stream of an output. Elements have a processing time."""
+        stream = self.stream(root)
+        if emits_panes(root) or PROCESSING_TIME in stream.flow.meta:
+            return stream
+        now = F.unix_micros(F.current_timestamp())
+        return evolve(stream, flow=stream.flow.with_meta(**{PROCESSING_TIME: now}))
+
+    def outputs(self, roots: Sequence[Node]) -> list[Slot]:
+        """Lowers several outputs, and returns where each is parked in one of ``parked``."""
+        found = []
+        for root in roots:
+            stream = self.output(root)
+            slot = Slot.of(next(self.numbers), stream)
+            self.parked.append(slot.park(stream))
+            found.append(slot)
+        return found
 
     def lower(self, node: Node) -> Stream:
         """Lowers a node, once."""
@@ -259,6 +311,7 @@ class Lowering:
             meta |= {name: META_TYPES[name] for name in DROP_META}
         if before.dead_letters:
             meta[ERROR] = META_TYPES[ERROR]
+        meta |= {name: before.meta[name] for name in parked_columns(before.meta)}
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
         if self.metrics:
@@ -306,7 +359,8 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
     """Returns the meta columns that a stage reads."""
-    wanted = {*kept, KEEP, *CLOCK_META, *(FORWARDED_META if DROP_REASON in flow.meta else ())}
+    forwarded = (*(FORWARDED_META if DROP_REASON in flow.meta else ()), *parked_columns(flow.meta))
+    wanted = {*kept, KEEP, *CLOCK_META, *forwarded}
     return {name: kind for name, kind in flow.meta.items() if name in wanted}
 
 
@@ -329,9 +383,29 @@ def _with_drop_column(flow: Flow) -> Flow:
     return evolve(flow, frame=frame, meta=meta)
 
 
+def _read_again(roots: Sequence[Node]) -> Counter[int]:
+    """Returns how many outputs read a node, by its id, whose stages an earlier output has computed."""
+    known: set[int] = set()
+    found: Counter[int] = Counter()
+    for root in roots:
+        reached = list(nodes_of(root, inputs=lambda node: () if id(node) in known else _read_by(node)))
+        found.update(id(node) for node in reached if id(node) in known and has_stages(node))
+        known.update(map(id, reached))
+    return found
+
+
+def _read_by(node: Node) -> tuple[Node, ...]:
+    """Returns the nodes whose streams ``Lowering.lower`` reads for a node."""
+    if isinstance(node, ElementWise):
+        inner = node.unsplit.input
+        return inner.inputs if isinstance(inner, WithSide) else (inner,)
+    branches = branches_of(node) if isinstance(node, Flatten) else None
+    return (branches[0],) if branches else node.inputs
+
+
 def _without_drops(stream: Stream) -> Stream:
-    """Returns a stream without its drops and metrics."""
-    flow = stream.flow
+    """Returns a stream without its drops and metrics, and without rows that are parked in it."""
+    flow = without_parked(stream.flow)
     conditions = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
     frame = reduce(DataFrame.filter, conditions, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import polars as pl
 from flowalg_shard import (
     Operator,
     ShardInput,
@@ -16,7 +17,6 @@ from flowalg_shard import (
     measure_shard,
     unpack,
 )
-from flowalg_shard.tables.packing import stack
 from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -93,7 +93,9 @@ class ShardProcessor(StatefulProcessor):
                 shard=key[0],
                 seconds=perf_counter() - began,
             )
-        passed = stack([unpack(packed) for packed in upstream])
+        forwarded = [unpack(packed) for packed in upstream]
+        # Inputs may forward different columns.
+        passed = pl.concat(forwarded, how="diagonal_relaxed") if forwarded else pl.DataFrame()
         for batch in self.rows.of(Emission(output, passed, metrics)):
             for columns in array_rows(batch):
                 yield Row(**columns)

@@ -27,12 +27,14 @@ from flowalg_spark import (
     local_session,
     metrics,
     open_windows,
+    output_of,
     pane_table,
     read_files,
     read_table,
     records_in,
     replay_log,
     schema_of,
+    sinks,
     stage_metrics,
     streaming,
 )
@@ -96,6 +98,28 @@ def several(
     assert_type(run[totals].panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run["most"], Output[object])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
+
+
+def several_of_a_stream(
+    totals: PCollection[KV[str, int]],
+    names: PCollection[str],
+    flights: Source[Flight],
+    stream: StreamInput,
+    frame: DataFrame,
+    target: sinks.Target,
+) -> None:
+    """Several outputs of a stream are the rows of one frame."""
+    both = {"totals": totals, "names": names}
+    assert_type(streaming.compile_all(both, {flights: stream}, metrics=True), PaneFrame[object])
+    assert_type(output_of(frame, "totals"), DataFrame)
+    written = sinks.route(
+        {
+            "totals": sinks.upsert(totals, target, table="totals"),
+            "names": sinks.changelog(names, target, table="names"),
+        }
+    )
+    assert_type(written, sinks.Route)
+    assert_type(written(frame, 0), None)
 
 
 def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:

@@ -1,0 +1,53 @@
+"""Several outputs as the rows of one frame, each with the name of its output and a struct of the output's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from flowalg_columns.output_elements import DROP_WINDOW
+from flowalg_columns.panes import METRICS_COLUMN
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.data.errors import ArgumentError
+from flowalg_spark.encoding.columns import col
+
+OUTPUT: Final = "output"
+"""The column with the name of a row's output."""
+
+_RESERVED: Final = (OUTPUT, "drop", DROP_WINDOW, METRICS_COLUMN)
+
+
+def require_column_names(outputs: Mapping[str, object]) -> None:
+    """Raises ``ArgumentError`` if the name of an output is that of another column of the frame."""
+    for name in outputs:
+        if name in _RESERVED:
+            valid = f"another name than those of the frame's own columns, {', '.join(_RESERVED)}"
+            raise ArgumentError("a name of outputs", name, valid)
+
+
+def output_of(frame: DataFrame, name: str) -> DataFrame:
+    """Returns one output of several: its rows, with the columns that ``streaming.compile`` gives for it alone.
+
+    ``frame`` has the rows of ``streaming.compile_all``: the frame of a micro-batch, or a table that a sink has stored.
+    Drops and metrics belong to no output, and are left out. Raises ``ArgumentError`` for a frame without that output.
+
+    Example::
+
+        final_values(output_of(spark.read.parquet("outputs"), "totals")).show()
+    """
+    names = output_names(frame)
+    if name not in names:
+        raise ArgumentError("name", name, f"an output of the frame: {', '.join(names)}")
+    return frame.filter(col(OUTPUT) == F.lit(name)).select(f"`{name}`.*")
+
+
+def output_names(frame: DataFrame) -> list[str]:
+    """Returns the names of the outputs in a frame; raises ``ArgumentError`` for a frame without outputs."""
+    if not isinstance(frame, DataFrame) or OUTPUT not in frame.columns:
+        raise ArgumentError("frame", frame, "a DataFrame with the rows of streaming.compile_all")
+    return [column for column in frame.columns if column not in _RESERVED]
+
+
+__all__ = ["OUTPUT", "output_names", "output_of", "require_column_names"]

@@ -1,0 +1,82 @@
+"""The frame of several outputs of a stream: the rows that its plans have parked, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+
+from flowalg_columns.names import DROP_META, DROP_REASON, ERROR, METRICS
+from flowalg_columns.notes import LiftingNote
+from flowalg_columns.panes import METRICS_COLUMN
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.pcollection import PCollection
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.frames.drop_columns import drop_columns
+from flowalg_spark.frames.output_rows import OUTPUT
+from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, user_columns
+from flowalg_spark.streaming.metrics import with_metrics_observed
+from flowalg_spark.streaming.metrics_columns import metrics_struct
+from flowalg_spark.streaming.parked_rows import Slot
+from flowalg_spark.streaming.stream import Stream
+
+
+def output_frame(
+    outputs: Mapping[str, PCollection[object]],
+    slots: Mapping[str, Slot],
+    streams: Sequence[Stream],
+    observed: Sequence[str],
+    *,
+    dead_letters: bool,
+) -> PaneFrame[object]:
+    """Returns the rows of outputs, given the slot of each, and the streams that have the slots.
+
+    ``observed`` are the names of the stages whose metrics are in the progress reports of a query.
+    """
+    parts = [_rows(outputs, slots, stream) for stream in streams]
+    rows = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), parts)
+    if observed or dead_letters:
+        rows = with_metrics_observed(rows, observed, dead_letters=dead_letters)
+    own = [OUTPUT, *outputs]
+    notes = dict.fromkeys(note for stream in streams for note in stream.flow.notes)
+    shown = rows.filter(col(OUTPUT).isNotNull()).select(*map(col, own))
+    return noted_frame(shown, tuple[LiftingNote, ...](notes), partial(_with_drops, rows, own))
+
+
+def _rows(outputs: Mapping[str, PCollection[object]], slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
+    """Returns the rows of a stream that are of an output, a drop, or metrics."""
+    flow = stream.flow
+    parked = {name: slot for name, slot in slots.items() if slot.mark in flow.meta}
+    others = [name for name in (*DROP_META, ERROR, METRICS) if name in flow.meta]
+    marks = [slot.mark for slot in parked.values()]
+    marks += [name for name in (DROP_REASON, METRICS) if name in others]
+    kept = flow.frame.filter(reduce(Column.__or__, (col(mark).isNotNull() for mark in marks)))
+
+    def columns(name: str, slot: Slot) -> Column:
+        panes = emits_panes(outputs[name].node)
+        return F.when(col(slot.mark).isNotNull(), F.struct(*user_columns(slot.flow(stream), panes=panes)))
+
+    names = [F.when(col(slot.mark).isNotNull(), F.lit(name)) for name, slot in parked.items()]
+    return kept.select(
+        F.coalesce(*names).alias(OUTPUT),
+        *(columns(name, slot).alias(name) for name, slot in parked.items()),
+        *map(col, others),
+    )
+
+
+def _with_drops(rows: DataFrame, own: Sequence[str], *, metrics: bool) -> DataFrame:
+    """Returns the rows of the outputs with their drops, and with ``metrics`` the metrics of stages."""
+    others = list(drop_columns(rows.columns))
+    wanted = [col(name).isNotNull() for name in (OUTPUT, DROP_REASON) if name in rows.columns]
+    if metrics:
+        if METRICS not in rows.columns:
+            raise ArgumentError("metrics", False, "True in streaming.compile_all for with_metrics()")
+        wanted.append(col(METRICS).isNotNull())
+        others.append(metrics_struct().alias(METRICS_COLUMN))
+    return rows.filter(reduce(Column.__or__, wanted)).select(*map(col, own), *others)
+
+
+__all__ = ["output_frame"]
