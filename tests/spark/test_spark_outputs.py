@@ -9,13 +9,12 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from flowalg_laws.conformance.jobs.feeds import FIVE, sum_in_windows
 from flowalg_laws.conformance.jobs.outputs import (
-    FIVE,
     doubled,
     elements_of_a_filter_and_a_map,
     enriched,
     outputs_of_several_stages,
-    sum_in_windows,
 )
 from flowalg_laws.conformance.jobs.transforms import OTHERS
 from flowalg_laws.kit.readings import READINGS, Reading
@@ -25,7 +24,7 @@ from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
 
-from flowalg import Accumulation, ArgumentError, AtCount, Max, Mode, Sum, UnsupportedError
+from flowalg import FOREVER, Accumulation, ArgumentError, AtCount, Max, Mode, Sum, UnsupportedError
 from tests.support.spark_replay import stream_of, write_batches
 
 FEED = elements_of_a_filter_and_a_map.replay.feeds[0]
@@ -89,9 +88,8 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
         query.awaitTermination()
         progress = query.lastProgress
         assert progress is not None
-        assert [operator.operatorName for operator in progress.stateOperators] == [
-            "transformWithStateExec"
-        ] * 3
+        names = [operator.operatorName for operator in progress.stateOperators]
+        assert names == ["transformWithStateInPySparkExec"] * 3
     finally:
         query.stop()
     expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
@@ -104,8 +102,10 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
 def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
     """A join of two outputs needs two streams of one plan; one of them is computed again, and its drops are not."""
     sums = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulation.RETRACTING)
-    doubles = sums.map_values(lambda value: 2 * value).window(FIVE).combine_per_key(Sum())
-    joined = sums.window(FIVE).combine_per_key(Max()).inner_join(doubles)
+    doubles = (
+        sums.map_values(lambda value: 2 * value).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum())
+    )
+    joined = sums.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max()).inner_join(doubles)
     outputs = {"sums": sums, "doubles": doubles, "joined": joined, "sums again": sums}
     timelines = outputs_of_several_stages.replay.timelines
     expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)

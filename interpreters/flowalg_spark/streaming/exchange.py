@@ -128,7 +128,7 @@ class ToBundles:
             return passed
         columns = [name for name in (*FORWARDED_META, *parked_columns(rows.columns)) if name in rows.columns]
         parked = 0 if (task := TaskContext.get()) is None else task.partitionId() % len(passed)
-        marks = {0: [name for name in (DROP_REASON, METRICS) if name in columns]}
+        marks: dict[int, list[str]] = {0: [name for name in (DROP_REASON, METRICS) if name in columns]}
         marks[parked] = [*marks.get(parked, ()), *parked_marks(columns)]
         for shard, names in marks.items():
             wanted = pl.any_horizontal([pl.col(name).is_not_null() for name in names])
