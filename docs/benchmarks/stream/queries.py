@@ -29,7 +29,6 @@ from docs.benchmarks.stream.pipelines import (
     TWO_STAGES,
 )
 from flowalg import BoundedOutOfOrderness, PCollection, Source
-from flowalg.runs.inputs import AnySource
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues
@@ -43,9 +42,7 @@ def compile_rival(pipeline: PCollection[object], *sources: Source[Reading]) -> R
     policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
 
     def frame(readings: DataFrame) -> DataFrame:
-        inputs: dict[AnySource, StreamInput] = {
-            source: StreamInput(readings, policy) for source in sources or (READINGS,)
-        }
+        inputs = {source: StreamInput(readings, policy) for source in sources or (READINGS,)}
         return streaming.compile(pipeline, inputs)
 
     return frame
