@@ -47,7 +47,7 @@ from flowalg_spark.streaming.batch_time import time_in_rows
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
-from flowalg_spark.streaming.outputs import output_frame
+from flowalg_spark.streaming.outputs.frame import output_frame
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.stream import SourceStream
 

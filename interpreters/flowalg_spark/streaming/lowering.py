@@ -79,7 +79,7 @@ from flowalg_spark.streaming.exchange import (
     ToBundles,
 )
 from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
-from flowalg_spark.streaming.parked_rows import Slot, parked_columns, without_parked
+from flowalg_spark.streaming.outputs.parked_rows import Slot, parked_columns, without_parked
 from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
 from flowalg_spark.streaming.stream import SourceStream, Stream, unite

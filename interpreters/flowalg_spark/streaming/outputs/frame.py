@@ -20,7 +20,7 @@ from flowalg_spark.frames.output_rows import OUTPUT
 from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, user_columns
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
-from flowalg_spark.streaming.parked_rows import Slot
+from flowalg_spark.streaming.outputs.parked_rows import Slot
 from flowalg_spark.streaming.stream import Stream
 
 
