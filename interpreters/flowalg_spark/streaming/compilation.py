@@ -43,13 +43,13 @@ from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
-from flowalg_spark.streaming.batch_time import time_in_rows
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
-from flowalg_spark.streaming.outputs.frame import output_frame
+from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
-from flowalg_spark.streaming.stream import SourceStream
+from flowalg_spark.streaming.streams.batch_time import time_in_rows
+from flowalg_spark.streaming.streams.stream import SourceStream
 
 A = TypeVar("A")
 

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from pyspark.sql import types as T
 
 from flowalg_spark.state.worker_gc import freeze_imports
-from flowalg_spark.streaming.outputs.parked_rows import parked_columns, parked_marks
+from flowalg_spark.streaming.streams.parked_rows import parked_columns, parked_marks
 
 INPUT: Final = "input"
 

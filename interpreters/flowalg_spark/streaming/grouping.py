@@ -39,9 +39,9 @@ from flowalg_spark.lowering.arguments import combiner_arguments
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.streaming.outputs.parked_rows import parked_columns
 from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
-from flowalg_spark.streaming.stream import Stream, unite
+from flowalg_spark.streaming.streams.parked_rows import parked_columns
+from flowalg_spark.streaming.streams.stream import Stream, unite
 
 
 @frozen

@@ -36,7 +36,7 @@ from flowalg_spark.streaming.compilation import (
     compile_sources,
     compile_sources_all,
 )
-from flowalg_spark.streaming.stream import SourceStream
+from flowalg_spark.streaming.streams.stream import SourceStream
 from flowalg_spark.streaming.timelines import (
     InstantFiles,
     generating_input,

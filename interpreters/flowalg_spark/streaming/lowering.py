@@ -66,7 +66,6 @@ from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.lowering.stateless import has_stages
-from flowalg_spark.streaming.batch_time import time_in_bundles
 from flowalg_spark.streaming.dry_run import dry_run_steps
 from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
 from flowalg_spark.streaming.exchange import (
@@ -79,10 +78,11 @@ from flowalg_spark.streaming.exchange import (
     ToBundles,
 )
 from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
-from flowalg_spark.streaming.outputs.parked_rows import Slot, parked_columns, without_parked
 from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
-from flowalg_spark.streaming.stream import SourceStream, Stream, unite
+from flowalg_spark.streaming.streams.batch_time import time_in_bundles
+from flowalg_spark.streaming.streams.parked_rows import Slot, parked_columns, without_parked
+from flowalg_spark.streaming.streams.stream import SourceStream, Stream, unite
 
 
 @define

@@ -39,7 +39,7 @@ from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.streaming.compilation import StreamInput
-from flowalg_spark.streaming.stream import SourceStream
+from flowalg_spark.streaming.streams.stream import SourceStream
 
 _CLOCKS: Final = "instant_clocks"
 _MARKS: Final[dict[str, pa.DataType]] = {**MARKS, _CLOCKS: pa.binary()}

@@ -36,7 +36,7 @@ from flowalg.data.shapes import Shape
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.flow import Flow, Selection
-from flowalg_spark.streaming.stream import Stream
+from flowalg_spark.streaming.streams.stream import Stream
 
 _PREFIX: Final = "__parked_"
 _COPY: Final = "__copy"

@@ -20,8 +20,8 @@ from flowalg_spark.frames.output_rows import OUTPUT
 from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, user_columns
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
-from flowalg_spark.streaming.outputs.parked_rows import Slot
-from flowalg_spark.streaming.stream import Stream
+from flowalg_spark.streaming.streams.parked_rows import Slot
+from flowalg_spark.streaming.streams.stream import Stream
 
 
 def output_frame(
