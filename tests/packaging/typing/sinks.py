@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import assert_type
@@ -13,11 +14,13 @@ from flowalg_sinks.postgresql import PostgreSQLTransaction
 from flowalg_sinks.sqlite import SQLiteTransaction
 from flowalg_spark import PaneFrame
 from flowalg_spark.sinks import (
+    BatchSink,
     Cell,
     Changelog,
     Column,
     Kind,
     PostgreSQL,
+    Route,
     Row,
     SinkError,
     SQLite,
@@ -27,8 +30,10 @@ from flowalg_spark.sinks import (
     Upsert,
     WrittenBatch,
     changelog,
+    route,
     upsert,
 )
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from flowalg import KV, Pane, PCollection
@@ -121,3 +126,12 @@ def sinks(
     assert_type(log.table, Table)
     assert_type(log.rows(3, batch.output), list[Row])
     assert_type(log.write(batch, written), bool)
+
+
+def routes(latest: Upsert, log: Changelog, own: BatchSink, frame: DataFrame, both: Route) -> None:
+    """A function for ``foreachBatch`` that writes several outputs."""
+    assert_type(route({"totals": latest, "log": log, "own": own}), Route)
+    assert_type(route({"names": lambda rows, batch: rows.show()}), Route)
+    assert_type(both.sinks, Mapping[str, BatchSink])
+    assert_type(own(frame, 3), None)
+    assert_type(both(frame, 3), None)

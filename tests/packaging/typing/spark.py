@@ -34,7 +34,6 @@ from flowalg_spark import (
     records_in,
     replay_log,
     schema_of,
-    sinks,
     stage_metrics,
     streaming,
 )
@@ -106,20 +105,11 @@ def several_of_a_stream(
     flights: Source[Flight],
     stream: StreamInput,
     frame: DataFrame,
-    target: sinks.Target,
 ) -> None:
     """Several outputs of a stream are the rows of one frame."""
     both = {"totals": totals, "names": names}
     assert_type(streaming.compile_all(both, {flights: stream}, metrics=True), PaneFrame[object])
     assert_type(output_of(frame, "totals"), DataFrame)
-    written = sinks.route(
-        {
-            "totals": sinks.upsert(totals, target, table="totals"),
-            "names": sinks.changelog(names, target, table="names"),
-        }
-    )
-    assert_type(written, sinks.Route)
-    assert_type(written(frame, 0), None)
 
 
 def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:
