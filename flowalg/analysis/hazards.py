@@ -16,7 +16,7 @@ from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_groupings
+from flowalg.pipeline.structure import last_groupings, lateness_of_readers
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
@@ -89,20 +89,8 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                     yield from _of_join(label, node.windowed_by.strategy)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
-            case WithSide(side=side):
-                if not isinstance(side.windowing.strategy.windows, GlobalWindows):
-                    yield Hazard(
-                        Danger.UNBOUNDED_STATE,
-                        "a side input",
-                        "its complete windows are kept, because a late element may still read them",
-                        "use a join, whose windows expire",
-                    )
-                yield Hazard(
-                    Danger.DROPS,
-                    "a side input",
-                    "elements for a window of it that is already complete are not read",
-                    "let its watermark wait longer",
-                )
+            case WithSide():
+                yield from _of_side_input(node)
             case _:
                 pass
     for last in last_groupings(root):
@@ -114,6 +102,19 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 "write to a sink that can delete, or take final_values()",
             )
         yield from _of_stale_panes(last)
+
+
+def _of_side_input(node: WithSide) -> Iterator[Hazard]:
+    where, lateness = "a side input", lateness_of_readers(node)
+    if lateness is None:
+        if not isinstance(node.side.windowing.strategy.windows, GlobalWindows):
+            why = "its complete windows are kept, because the elements that read them may be late without a bound"
+            remedy = "put window(..., allowed_lateness=timedelta(...)) before it, or use a join, whose windows expire"
+            yield Hazard(Danger.UNBOUNDED_STATE, where, why, remedy)
+    elif node.input.windowing.fresh:
+        yield _of_lateness(where, lateness.allowed)
+    why = "elements for a window of it that is already complete are not read"
+    yield Hazard(Danger.DROPS, where, why, "let its watermark wait longer")
 
 
 def _of_stale_panes(last: GroupingNode) -> Iterator[Hazard]:
@@ -186,13 +187,7 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
             "put window(...) before it, unless the keys are few",
         )
     elif isinstance(lateness, timedelta):
-        late = f"late elements are accepted for {length_in_words(lateness)} only"
-        yield Hazard(
-            Danger.DROPS,
-            label,
-            late if lateness else "no late element is accepted",
-            "allow more lateness, or let the watermark wait longer",
-        )
+        yield _of_lateness(label, lateness)
     else:
         yield Hazard(
             Danger.UNBOUNDED_STATE,
@@ -216,6 +211,12 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
             else "its trigger can never fire",
             "give it a trigger that fires, such as AtPeriod(timedelta(minutes=1)).repeat()",
         )
+
+
+def _of_lateness(where: str, lateness: timedelta) -> Hazard:
+    late = f"late elements are accepted for {length_in_words(lateness)} only"
+    why = late if lateness else "no late element is accepted"
+    return Hazard(Danger.DROPS, where, why, "allow more lateness, or let the watermark wait longer")
 
 
 def can_fire(trigger: Trigger, *, unbounded: bool) -> bool:

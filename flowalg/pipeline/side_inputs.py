@@ -3,20 +3,26 @@
 An element reads the window of the side input that contains its event time, when that window is complete: the element
 waits until the watermark of the side input has passed the end of the window, and holds back the watermark downstream.
 The value of a complete window never changes, so a retraction reads the same value as the pane that it retracts.
+
+Elements that are later than the allowed lateness of their own windows are dropped, so values that only they could read
+are freed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from enum import Enum, auto
 from typing import Final, TypeAlias, assert_never
 
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.data.time import EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, duration_of
 from flowalg.elementwise.functions import require_keyed
-from flowalg.windows.window import Window
+from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.strategy import WindowingStrategy
+from flowalg.windows.window import Window, clamp
 from flowalg.windows.window_functions import (
     FixedWindows,
     SlidingWindows,
@@ -114,4 +120,52 @@ def window_read(windows: WindowFn, point: EventTime) -> Window:
     return found[0]
 
 
-__all__ = ["NO_DEFAULT", "AsMap", "Missing", "Singleton", "View", "require_readable", "window_read"]
+Bounded: TypeAlias = FixedWindows | SlidingWindows | CalendarDays | CalendarWeeks | CalendarMonths
+"""The windows whose ends follow from their event times, within a known duration."""
+
+
+@frozen
+class Lateness:
+    """How late the elements that read a side input can be: by their windows, and by how long these accept elements."""
+
+    windows: Bounded
+    allowed: timedelta
+
+    @classmethod
+    def of(cls, strategy: WindowingStrategy) -> Lateness | None:
+        """The lateness of elements in the windows of a strategy; ``None`` if it has no bound."""
+        windows, allowed = strategy.windows, strategy.allowed_lateness
+        return cls(windows, allowed) if isinstance(windows, Bounded) and isinstance(allowed, timedelta) else None
+
+    def horizon(self, watermark: EventTime) -> EventTime:
+        """The least event time that elements may have which are not too late: all windows of an earlier one expired."""
+        ended = watermark - duration_of("allowed", self.allowed, allow_zero=True)
+        if ended >= MAX_TIME:
+            return MAX_TIME
+        if ended <= MIN_TIME:
+            return MIN_TIME
+        match self.windows:
+            case SlidingWindows(size=size):
+                return _after_windows_of(size, ended)
+            case FixedWindows(size=size, offset_by_key=offset) if offset is not None:
+                return _after_windows_of(size, ended)
+            case windows:
+                (window,) = windows.assign(EventTime(ended), None)
+                return window.start
+
+
+def _after_windows_of(size: timedelta, ended: int) -> EventTime:
+    """The least event time that a window of a size may contain which ends after a point."""
+    return clamp(ended - duration_of("size", size, allow_zero=False) + 1)
+
+
+__all__ = [
+    "NO_DEFAULT",
+    "AsMap",
+    "Lateness",
+    "Missing",
+    "Singleton",
+    "View",
+    "require_readable",
+    "window_read",
+]

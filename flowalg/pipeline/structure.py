@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.elementwise.steps import Step
+from flowalg.elementwise.steps import Step, WithTimestamps
 from flowalg.pipeline.graph import Fold, fold_all, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -17,6 +17,7 @@ from flowalg.pipeline.nodes import (
     WindowInto,
     WithSide,
 )
+from flowalg.pipeline.side_inputs import Lateness
 
 
 def sources_of(*roots: Node) -> tuple[SourceNode, ...]:
@@ -49,6 +50,21 @@ def last_grouping(root: Node) -> GroupingNode:
             "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
         )
     return found[0]
+
+
+def lateness_of_readers(node: WithSide) -> Lateness | None:
+    """Returns how late the elements that read a side input can be; ``None`` if there is no bound.
+
+    Elements of a grouping keep their windows, whose ends bound their event times unless a step assigns others.
+    """
+    effective = node.input.windowing
+    if not effective.fresh and any(map(_assigns_timestamps, nodes_after_groupings(node.input))):
+        return None
+    return Lateness.of(effective.strategy)
+
+
+def _assigns_timestamps(node: Node) -> bool:
+    return isinstance(node, ElementWise) and any(isinstance(step, WithTimestamps) for step in node.steps)
 
 
 def branches_of(node: Flatten) -> tuple[Node, tuple[tuple[Step, ...], ...]] | None:
@@ -98,6 +114,7 @@ __all__ = [
     "element_inputs",
     "last_grouping",
     "last_groupings",
+    "lateness_of_readers",
     "nodes_after_groupings",
     "rebuild",
     "rebuild_all",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from attrs import define, evolve, field
 
 from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import require_combiner
-from flowalg.data.time import MAX_TIME
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
-from flowalg.pipeline.side_inputs import View, window_read
+from flowalg.pipeline.side_inputs import Lateness, View, window_read
+from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
@@ -23,10 +24,14 @@ from flowalg_reference.outputs import NodeOutput
 
 @define
 class SideReader:
-    """The state of a ``WithSide``: the windows of the side input, open or complete, and the elements that wait."""
+    """The state of a ``WithSide``: the windows of the side input, open or complete, and the elements that wait.
+
+    No window is freed: elements that could only read a freed one are dropped.
+    """
 
     view: View
     strategy: Windowing
+    lateness: Lateness | None
     main_clocks: Clocks = BEGINNING
     side_clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
@@ -40,10 +45,11 @@ class SideReader:
     @classmethod
     def of(cls, node: WithSide) -> SideReader:
         """The state of a node before the first instant."""
-        return cls(node.view, node.side.windowing)
+        return cls(node.view, node.side.windowing, lateness_of_readers(node))
 
     def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
         """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
+        horizon = MIN_TIME if self.lateness is None else self.lateness.horizon(self.main_clocks.watermark)
         self.main_clocks = minimum([*main.upstreams.values()], self.main_clocks)
         of_side = minimum([*side.upstreams.values()], self.side_clocks)
         if of_side.idle:
@@ -52,8 +58,7 @@ class SideReader:
         for element in side.elements:
             self._absorb(element, of_side)
         self.side_clocks = of_side
-        windows = self.strategy.strategy.windows
-        arrived = [(window_read(windows, one.event_time), one) for one in main.elements]
+        arrived = [*self._in_time(main.elements, horizon)]
         known, self.waiting = [*self.waiting, *arrived], []
         passed = tuple(self._passed(known))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
@@ -72,6 +77,17 @@ class SideReader:
             return
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
         contents.absorb(element.value, element.event_time, element.weight)
+
+    def _in_time(
+        self, elements: Iterable[Element], horizon: EventTime
+    ) -> Iterator[tuple[Window, Element]]:
+        """The elements with the windows of the side input that contain them, without those before the horizon."""
+        for element in elements:
+            window = window_read(self.strategy.strategy.windows, element.event_time)
+            if element.event_time >= horizon:
+                yield window, element
+            else:
+                self.drops.append(drop(element, window, DropReason.EXPIRED, self.main_clocks))
 
     def _passed(self, known: list[tuple[Window, Element]]) -> Iterator[Element]:
         for window, element in known:

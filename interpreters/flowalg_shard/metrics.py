@@ -7,7 +7,7 @@ what the shard received, stored and emitted; the step does not know of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import attrs
@@ -25,9 +25,9 @@ from flowalg_shard.operators import (
     OperatorState,
     ShardInput,
     Side,
+    count_side_windows,
     unpack_side_drops,
 )
-from flowalg_shard.step.side_inputs import LateSideElement
 from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
 from flowalg_shard.tables.packing import unpack
 
@@ -55,7 +55,8 @@ class SourceMetrics:
 class Counts:
     """Metrics that add up: those of a stage are the sums over its shards.
 
-    ``windows`` is the number of live windows after the micro-batch, and ``state_bytes`` their approximate size.
+    ``windows`` is the number of live windows after the micro-batch, and ``state_bytes`` their approximate size. The
+    windows of a side input are those that elements may still read; each shard has all of them, and the first counts.
     ``early``, ``on_time`` and ``late`` count the emitted panes by timing, and ``retraction`` the retracted ones.
     ``expired`` and ``closed`` count the dropped elements by reason.
     """
@@ -129,16 +130,13 @@ def measure_shard(
 ) -> ShardMetrics:
     """The metrics of one shard in one micro-batch, from what it received, its state after it, and its output."""
     if isinstance(operator, Side):
-        counts = count_late(unpack_side_drops(output.drops))
+        counts = unpack_side_drops(output.drops).counts
+        windows = count_side_windows(after) if first_shard else 0
     else:
         counts = count_emitted(unpack(output.panes), unpack(output.drops))
+        windows = after.windows.window_count
     sources = _sources(operator, received, after) if first_shard else ()
-    return shard_metrics(output.report.clocks, counts, after, sources)
-
-
-def count_late(late: Iterable[LateSideElement]) -> Counter[str]:
-    """The number of late elements of a side input by reason."""
-    return Counter(each.reason.value for each in late)
+    return shard_metrics(output.report.clocks, counts, windows, after, sources)
 
 
 def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
@@ -147,14 +145,18 @@ def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
 
 
 def shard_metrics(
-    clocks: Clocks, counts: Counter[str], after: OperatorState, sources: tuple[SourceMetrics, ...]
+    clocks: Clocks,
+    counts: Counter[str],
+    windows: int,
+    after: OperatorState,
+    sources: tuple[SourceMetrics, ...],
 ) -> ShardMetrics:
-    """The metrics of a shard with these clocks and counts, and the state after the micro-batch."""
+    """The metrics of a shard with these clocks and counts, and the state after the micro-batch with its windows."""
     return ShardMetrics(
         processing_time=clocks.processing_time,
         watermark=clocks.watermark,
         sources=sources,
-        windows=after.windows.window_count,
+        windows=windows,
         state_bytes=after.windows.size + len(after.side_input),
         **counts,
     )
@@ -216,7 +218,6 @@ __all__ = [
     "SourceMetrics",
     "StageMetrics",
     "count_emitted",
-    "count_late",
     "measure_shard",
     "shard_metrics",
     "source_metrics",

@@ -26,7 +26,14 @@ from flowalg_shard.clocks.exchange import (
 )
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.step.shard_state import Emission
-from flowalg_shard.step.side_inputs import LateSideElement, SideOutput, SideStage, SideState, read_side
+from flowalg_shard.step.side_inputs import (
+    SideDrops,
+    SideOutput,
+    SideStage,
+    SideState,
+    Watermarks,
+    read_side,
+)
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack
@@ -159,12 +166,12 @@ class Side:
         *,
         first_shard: bool,
     ) -> tuple[OperatorState, OperatorOutput]:
-        """The elements that have finished waiting, with the side values they read; the first shard reports drops."""
+        """The elements that have finished waiting, with the side values they read; the first shard reports late ones."""
         elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
         after, output, report = self.step(state, input_clocks, elements, side)
-        drops = pickle.dumps(output.drops) if first_shard and output.drops else b""
+        drops = output.drops if first_shard else evolve(output.drops, side=())
         values = pickle.dumps(output.values) if output.values else b""
-        return after, OperatorOutput(pack(output.passed), drops, report, values)
+        return after, OperatorOutput(pack(output.passed), _packed_drops(drops), report, values)
 
     def step(
         self,
@@ -182,7 +189,7 @@ class Side:
         if of_side.clocks.idle:
             both = [of_side.clocks, of_main.clocks]
             of_side = evolve(of_side, clocks=minimum(both, state.input_clocks[1].clocks))
-        before, now = state.input_clocks[1].clocks.watermark, of_side.clocks.watermark
+        before, now = map(_watermarks, (state.input_clocks, (of_main, of_side)))
         after, output = read_side(self.stage, side_state, elements, side, before, now)
         packed = pickle.dumps((after.contents, after.values, pack(after.waiting)))
         return (
@@ -190,6 +197,17 @@ class Side:
             output,
             StageReport(of_main.clocks, output.hold),
         )
+
+
+def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
+    of_main, of_side = input_clocks
+    return Watermarks(of_main.clocks.watermark, of_side.clocks.watermark)
+
+
+def count_side_windows(state: OperatorState) -> int:
+    """The number of windows of a side input that a shard keeps, open and complete ones."""
+    kept = _side_state(state)
+    return len(kept.contents) + len(kept.values)
 
 
 def _side_state(state: OperatorState) -> SideState:
@@ -204,9 +222,16 @@ def unpack_side_values(packed: bytes) -> dict[EventTime, object]:
     return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
 
 
-def unpack_side_drops(packed: bytes) -> tuple[LateSideElement, ...]:
-    """``OperatorOutput.drops`` of a side: its late elements."""
-    return cast("tuple[LateSideElement, ...]", pickle.loads(packed)) if packed else ()
+def _packed_drops(drops: SideDrops) -> bytes:
+    return pickle.dumps((drops.side, pack(drops.elements))) if drops else b""
+
+
+def unpack_side_drops(packed: bytes) -> SideDrops:
+    """``OperatorOutput.drops`` of a side."""
+    if not packed:
+        return SideDrops()
+    side, elements = pickle.loads(packed)  # trusted: written by ``Side.advance``
+    return SideDrops(side, unpack(elements))
 
 
 __all__ = [
@@ -217,6 +242,7 @@ __all__ = [
     "ShardInput",
     "Side",
     "advance",
+    "count_side_windows",
     "unpack_side_drops",
     "unpack_side_values",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import polars as pl
@@ -12,7 +12,7 @@ from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import START
 from flowalg_columns.values import read_elements
 from flowalg_shard.step.shard_state import Late
-from flowalg_shard.step.side_inputs import LateSideElement
+from flowalg_shard.step.side_inputs import LateElement, SideDrops
 from flowalg_shard.tables.columns import DROPPED, END, REASON
 
 from flowalg.data.kv import KV
@@ -21,8 +21,9 @@ from flowalg.data.time import EventTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
+from flowalg_polars.lowering.python_steps import to_arrow
 from flowalg_polars.streaming.packed_results import result_columns
-from flowalg_polars.streaming.rows import PreparedGrouping
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping
 
 DropFields: TypeAlias = Mapping[str, object]
 """A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window."""
@@ -114,33 +115,44 @@ class GroupingDrops:
 
 
 @frozen
-class SideDrops:
-    """The late elements of a side input of a shape."""
+class DropsOfSide:
+    """The elements that a side input dropped: some of the side, and some that were to read it."""
 
     label: str
-    shape: Shape
+    main: Elements
+    side: Shape
     clocks: Clocks
-    late: Sequence[LateSideElement]
+    dropped: SideDrops
 
     @property
     def count(self) -> int:
         """The number of dropped elements."""
-        return len(self.late)
+        return self.dropped.counts.total()
 
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
         now = self.clocks.processing_time
-        return [Drop(late.key, late.window, late.reason, now) for late in self.late]
+        return [Drop(late.key, late.window, late.reason, now) for late, _ in self._late()]
 
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
-        shape = self.shape
-        key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
         found = []
-        for late in self.late:
+        for late, shape in self._late():
+            key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
             texts = encode_json(late.key, key), encode_json(late.value, shape)
             found.append(_fields(_drop(self.label, late.reason.value, 1, *texts, self.clocks), late.window))
         return found
+
+    def _late(self) -> Iterator[tuple[LateElement, Shape]]:
+        """Yields the dropped elements with their shapes."""
+        for late in self.dropped.side:
+            yield late, self.side
+        if self.dropped.elements.is_empty():
+            return
+        shape, meta = self.main.shape, self.main.meta
+        values = read_elements(layout_of(shape), to_arrow(self.dropped.elements, shape, meta))
+        for late in self.dropped.late_elements(values):
+            yield late, shape
 
 
 def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame) -> pl.DataFrame:
@@ -182,4 +194,4 @@ def _fields(drop: DropFields, window: Window) -> DropFields:
     return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
 
 
-__all__ = ["DropFields", "GroupingDrops", "NoDrops", "SideDrops", "StageDrops", "pair_columns"]
+__all__ = ["DropFields", "DropsOfSide", "GroupingDrops", "NoDrops", "StageDrops", "pair_columns"]

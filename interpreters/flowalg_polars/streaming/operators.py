@@ -36,18 +36,17 @@ from flowalg_shard.metrics import (
     SourceMetrics,
     StageMetrics,
     count_emitted,
-    count_late,
     shard_metrics,
     source_metrics,
     stage_metrics,
 )
-from flowalg_shard.operators import Grouping, OperatorState, Side
+from flowalg_shard.operators import Grouping, OperatorState, Side, count_side_windows
 from flowalg_shard.state.compatibility import StageDescription, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
-from flowalg_shard.step.side_inputs import READ_START, LateSideElement, SideStage
+from flowalg_shard.step.side_inputs import READ_START, SideDrops, SideStage
 from flowalg_shard.tables.columns import END, POSITION, SHARD, VALUE
 from flowalg_shard.tables.packing import stack
 
@@ -60,7 +59,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
-from flowalg_polars.streaming.drops import GroupingDrops, SideDrops, pair_columns
+from flowalg_polars.streaming.drops import DropsOfSide, GroupingDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
 
 
@@ -143,6 +142,7 @@ class ShardedGrouping:
             shard_metrics(
                 self.report.clocks,
                 count_emitted(emission.panes, emission.drops),
+                state.windows.window_count,
                 state,
                 self.sources() if shard == 0 else (),
             )
@@ -246,7 +246,7 @@ class ShardedSide:
     after: Shape
     cluster: Cluster
     states: list[OperatorState]
-    late: tuple[LateSideElement, ...] = ()
+    dropped: SideDrops = field(factory=SideDrops)
     report: StageReport | None = None
     arrived: int = 0
     received: tuple[Reports, Reports] = field(factory=lambda: ({}, {}))
@@ -264,8 +264,7 @@ class ShardedSide:
         cluster: Cluster,
     ) -> ShardedSide:
         """Returns the operator of a node before the first instant; ``steps`` read the values of the side."""
-        effective = node.side.windowing
-        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        stage = SideStage.of(node)
         operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]))
         clocks = tuple(map(InputClocks.initial, operator.inputs))
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
@@ -288,7 +287,7 @@ class ShardedSide:
         self.received = (reports[0], reports[1])
         elements, values = self._numbered(rows[0]), self._side_rows(rows[1])
         clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, reports)
-        passed, received = [], []
+        passed, drops, received = [], [], []
         known: dict[EventTime, object] = {}
         for shard in range(self.cluster.shards):
             share = elements.gather_every(self.cluster.shards, shard)
@@ -296,9 +295,9 @@ class ShardedSide:
             self.states[shard] = after
             passed.append(output.passed)
             known.update(output.values)
+            drops.append(output.drops)
             received.append(report)
-            if shard == 0:
-                self.late = output.drops
+        self.dropped = SideDrops(drops[0].side, stack([each.elements for each in drops]))
         self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
         table = stack(passed)
         frame = self._read(table.sort(_NUMBER), known) if table.height else self._empty
@@ -317,11 +316,11 @@ class ShardedSide:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
-        late = count_late(self.late)
         shards = [
             shard_metrics(
                 self.report.clocks,
-                late if shard == 0 else Counter(),
+                self.dropped.counts if shard == 0 else Counter(),
+                count_side_windows(state) if shard == 0 else 0,
                 state,
                 self.sources() if shard == 0 else (),
             )
@@ -358,10 +357,10 @@ class ShardedSide:
             rows.apply_step(step)
         return written_rows(rows, self.after, self.main.meta, table, self.steps, self.label)
 
-    def drops(self) -> SideDrops:
-        """Returns the late elements of the side in the last instant."""
+    def drops(self) -> DropsOfSide:
+        """Returns the late elements of the last instant."""
         assert self.report is not None, "an instant has been"
-        return SideDrops(self.label, self.side.shape, self.report.clocks, self.late)
+        return DropsOfSide(self.label, self.main, self.side.shape, self.report.clocks, self.dropped)
 
     def next_deadline(self) -> ProcessingTime | None:
         """A side input waits for no processing time."""

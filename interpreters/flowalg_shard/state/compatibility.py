@@ -68,8 +68,10 @@ def _is_compatible(name: str, before: str, after: str) -> bool:
 def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
     """The facts about a stage that its state depends on. ``elements`` describes its elements."""
     if isinstance(stage, SideStage):
-        facts = {"view": describe(stage.view), "windows": _windows(stage)}
-        return StageDescription(stage.label, {"elements": elements, **facts})
+        facts = {"elements": elements, "view": describe(stage.view), "windows": _windows(stage)}
+        if stage.lateness is not None:
+            facts["lateness of the elements that read it"] = describe(stage.lateness)
+        return StageDescription(stage.label, facts)
     strategy = stage.strategy
     lateness = strategy.lateness_micros
     combiner = stage.aggregates if stage.combiner is None else stage.combiner

@@ -7,14 +7,17 @@ worker.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 from attrs import field, frozen
 
-from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.pipeline.side_inputs import View, window_read
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.pipeline.nodes import WithSide
+from flowalg.pipeline.side_inputs import Lateness, View, window_read
+from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
@@ -30,17 +33,40 @@ READ_END: Final = "__read_end"
 
 @frozen
 class SideStage:
-    """A compiled side input. If ``fresh`` it assigns windows; otherwise its elements bring their windows."""
+    """A compiled side input. If ``fresh`` it assigns windows; otherwise its elements bring their windows.
+
+    ``lateness`` is that of the elements that read it.
+    """
 
     label: str
     view: View
     windows: WindowFn
     fresh: bool
+    lateness: Lateness | None
+
+    @classmethod
+    def of(cls, node: WithSide) -> SideStage:
+        """The side input of a node."""
+        effective = node.side.windowing
+        lateness = lateness_of_readers(node)
+        return cls("with_side", node.view, effective.strategy.windows, effective.fresh, lateness)
+
+    def horizon(self, watermark: EventTime) -> EventTime:
+        """The least event time that elements which are not too late may have, at a watermark."""
+        return MIN_TIME if self.lateness is None else self.lateness.horizon(watermark)
+
+
+@frozen
+class Watermarks:
+    """The watermarks of the elements and of the side."""
+
+    elements: EventTime
+    side: EventTime
 
 
 @frozen
 class SideState:
-    """The state of a shard: the contents of open side windows, the values of complete ones, and waiting elements."""
+    """The state of a shard: the contents of side windows that were not read, the values of others, waiting elements."""
 
     contents: Mapping[Window, ValueList] = field(factory=dict)
     values: Mapping[Window, object] = field(factory=dict)
@@ -48,18 +74,50 @@ class SideState:
 
 
 @frozen
-class LateSideElement:
-    """An element of the side that arrived after its window was complete."""
+class LateElement:
+    """An element that a side input dropped: of the side, for a window that was complete, or one that was to read it.
+
+    ``window`` is that of the side which contains its event time.
+    """
 
     value: object
     window: Window
-
-    reason = DropReason.CLOSED
+    reason: DropReason
 
     @property
     def key(self) -> object:
         """The key, if the value is a pair; otherwise the value."""
         return dropped_key(self.value)
+
+
+@frozen
+class SideDrops:
+    """The late elements of the side, and the elements that were too late to read it, with their window of the side.
+
+    The side is that of all shards, and the elements are those of one.
+    """
+
+    side: tuple[LateElement, ...] = ()
+    elements: pl.DataFrame = field(factory=pl.DataFrame)
+
+    def __bool__(self) -> bool:
+        return bool(self.side) or not self.elements.is_empty()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Their number by reason."""
+        of_side = Counter(late.reason.value for late in self.side)
+        return of_side + Counter({DropReason.EXPIRED.value: self.elements.height})
+
+    def late_elements(self, values: Iterable[object]) -> list[LateElement]:
+        """The elements that were too late, given their values."""
+        if self.elements.is_empty():
+            return []
+        bounds = self.elements.select(READ_START, READ_END).iter_rows()
+        return [
+            LateElement(value, Window(EventTime(start), EventTime(end)), DropReason.EXPIRED)
+            for value, (start, end) in zip(values, bounds, strict=True)
+        ]
 
 
 @frozen
@@ -71,7 +129,7 @@ class SideOutput:
 
     passed: pl.DataFrame
     values: Mapping[EventTime, object]
-    drops: tuple[LateSideElement, ...]
+    drops: SideDrops
     hold: EventTime
 
 
@@ -80,34 +138,52 @@ def read_side(
     state: SideState,
     elements: pl.DataFrame,
     side: pl.DataFrame,
-    before: EventTime,
-    watermark: EventTime,
+    before: Watermarks,
+    now: Watermarks,
 ) -> tuple[SideState, SideOutput]:
-    """Advances by one instant; ``before`` and ``watermark`` are the watermark of the side before and after it.
+    """Advances by one instant; ``before`` and ``now`` are the watermarks before and after it.
 
     ``elements`` have an event time and any other columns. ``side`` has pickled values, event times and weights, and
     windows unless it is fresh.
     """
-    contents, drops = _absorb(stage, state.contents, side, before)
-    known = stack([state.waiting, _with_read_window(stage.windows, elements)])
-    if known.is_empty():
-        return SideState(contents, state.values), SideOutput(known, {}, drops, MAX_TIME)
-    is_complete = pl.col(READ_END) <= watermark
-    passed, waiting = known.filter(is_complete), known.filter(~is_complete)
+    contents, late = _absorb(stage, state.contents, side, before.side)
+    arrived = _with_read_window(stage.windows, elements)
+    in_time, expired = _divided(arrived, pl.col(EVENT_TIME) >= stage.horizon(before.elements))
+    known = stack([state.waiting, in_time])
+    passed, waiting = _divided(known, pl.col(READ_END) <= now.side)
     complete = dict(state.values)
     values: dict[EventTime, object] = {}
-    for start, end in passed.select(READ_START, READ_END).unique().sort(READ_START).iter_rows():
-        window = Window(EventTime(start), EventTime(end))
+    for window in _windows_read(passed):
         if window not in complete:
             complete[window] = _value(stage, window, contents.pop(window, ValueList()))
         values[window.start] = complete[window]
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
-    return SideState(contents, complete, waiting), SideOutput(passed.drop(READ_END), values, drops, hold)
+    horizon, awaited = stage.horizon(now.elements), set(_windows_read(waiting))
+    after = SideState(
+        {window: each for window, each in contents.items() if window.end > horizon or window in awaited},
+        {window: each for window, each in complete.items() if window.end > horizon},
+        waiting,
+    )
+    output = SideOutput(passed.drop(READ_END, strict=False), values, SideDrops(late, expired), hold)
+    return after, output
+
+
+def _divided(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows for which a condition is true, and the others. A table without rows may lack its columns."""
+    return (rows, rows) if rows.is_empty() else (rows.filter(condition), rows.filter(~condition))
+
+
+def _windows_read(rows: pl.DataFrame) -> list[Window]:
+    """Returns the windows of the side that elements read, in order."""
+    if rows.is_empty():
+        return []
+    bounds = rows.select(READ_START, READ_END).unique().sort(READ_START)
+    return [Window(EventTime(start), EventTime(end)) for start, end in bounds.iter_rows()]
 
 
 def _absorb(
     stage: SideStage, contents: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
-) -> tuple[dict[Window, ValueList], tuple[LateSideElement, ...]]:
+) -> tuple[dict[Window, ValueList], tuple[LateElement, ...]]:
     """Returns the contents of side windows with the new elements, and the late elements."""
     after = dict(contents)
     copied = set[Window]()
@@ -123,7 +199,7 @@ def _absorb(
                 after[window] = ValueList([*values.values], values.unmatched_retractions)
             after[window].add(KeptValue(value, time, weight))
         else:
-            drops.append(LateSideElement(value, window))
+            drops.append(LateElement(value, window, DropReason.CLOSED))
     return after, tuple(drops)
 
 
@@ -154,4 +230,14 @@ def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame
     return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")
 
 
-__all__ = ["READ_START", "LateSideElement", "SideOutput", "SideStage", "SideState", "read_side"]
+__all__ = [
+    "READ_END",
+    "READ_START",
+    "LateElement",
+    "SideDrops",
+    "SideOutput",
+    "SideStage",
+    "SideState",
+    "Watermarks",
+    "read_side",
+]

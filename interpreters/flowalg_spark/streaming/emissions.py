@@ -7,7 +7,7 @@ The operator emits few rows, each with an array for each column, and the JVM unp
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from flowalg_columns.values import AnyArray, read_elements, take_indices, write_
 from flowalg_shard import OperatorOutput, unpack
 from flowalg_shard.operators import unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
-from flowalg_shard.step.side_inputs import READ_START
+from flowalg_shard.step.side_inputs import READ_START, LateElement
 from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
@@ -130,7 +130,7 @@ class GroupingRows:
 
 @frozen
 class SideInputRows:
-    """The rows of a side-input stage: elements with their side values, and late elements of the side."""
+    """The rows of a side-input stage: elements with their side values, and dropped elements."""
 
     label: str
     main: Layout
@@ -144,12 +144,10 @@ class SideInputRows:
         if not table.height:
             return
         readings = unpack_side_values(emission.output.side_values)
-        names = leaf_columns(self.main)
-        columns = _columns(_arrays(table.select(names), self.main), self.main)
-        elements = read_elements(self.main, pa.Table.from_pydict(columns))
         starts = table[READ_START].to_list()
         pairs: list[object] = [
-            (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
+            (element, readings[EventTime(start)])
+            for element, start in zip(self._elements(table), starts, strict=True)
         ]
         rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
         for step in self.steps:
@@ -165,16 +163,23 @@ class SideInputRows:
         }
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
-        """Returns the rows of late elements of the side, one for each."""
-        late = unpack_side_drops(emission.output.drops)
-        if not late:
-            return
-        key = (
-            self.side.fields[0].shape
-            if isinstance(late[0].value, KV) and isinstance(self.side, RecordOf)
-            else self.side
-        )
-        yield {
+        """Returns the rows of dropped elements, one for each."""
+        dropped = unpack_side_drops(emission.output.drops)
+        if dropped.side:
+            yield self._rows(emission, dropped.side, self.side)
+        if not dropped.elements.is_empty():
+            late = dropped.late_elements(self._elements(dropped.elements))
+            yield self._rows(emission, late, self.main.shape)
+
+    def _elements(self, table: pl.DataFrame) -> list[object]:
+        """Returns the elements in a table."""
+        columns = _columns(_arrays(table.select(leaf_columns(self.main)), self.main), self.main)
+        return read_elements(self.main, pa.Table.from_pydict(columns))
+
+    def _rows(self, emission: Emission, late: Sequence[LateElement], shape: Shape) -> Columns:
+        """Returns the rows of dropped elements of a shape."""
+        key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
+        return {
             **emission.clocks(len(late)),
             meta.START: pa.array([drop.window.start for drop in late], pa.int64()),
             meta.END: pa.array([drop.window.end for drop in late], pa.int64()),
@@ -183,7 +188,7 @@ class SideInputRows:
             meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
             meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
             meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
-            meta.DROPPED_VALUE: _texts([encode_json(drop.value, self.side) for drop in late]),
+            meta.DROPPED_VALUE: _texts([encode_json(drop.value, shape) for drop in late]),
         }
 
 

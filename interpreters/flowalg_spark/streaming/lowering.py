@@ -256,10 +256,9 @@ class Lowering:
         together = steps_on_mapping(analyse(steps, shape))
         after = together[-1].after if together else shape
         assert after is not None, "the last step on a mapping has a result of a known shape"
-        effective = node.side.windowing
-        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        stage = SideStage.of(node)
         elements, columns = _divide(main, self.shards)
-        others, side_columns = _broadcast(side, fresh=effective.fresh)
+        others, side_columns = _broadcast(side, fresh=stage.fresh)
         bundles = self.to_bundles(0, elements, DivideByShard(columns)).union(
             self.to_bundles(1, others, Broadcast(side_columns))
         )

@@ -1,0 +1,165 @@
+"""Windows of side inputs are freed: which elements are too late to read one, and what remains in state.
+
+These tests catch a bound that drops elements which a grouping would have accepted, or that keeps windows for ever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import flowalg_reference as reference
+import polars as pl
+import pytest
+from flowalg_laws import READINGS
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.readings import VALUES, Reading
+from flowalg_laws.strategies import dense_timelines, free_timelines, windowing_strategies
+from flowalg_laws.strategies.pipelines import sum_values
+from flowalg_laws.strategies.times import event_times, point
+from flowalg_polars import streaming
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    FOREVER,
+    KV,
+    AllowedLateness,
+    BoundedOutOfOrderness,
+    CalendarDays,
+    Count,
+    DropReason,
+    FixedWindows,
+    GlobalWindows,
+    PCollection,
+    Sessions,
+    SlidingWindows,
+    Source,
+    Sum,
+    Timeline,
+    WindowFn,
+    WindowingStrategy,
+)
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.pipeline.nodes import WithSide
+from flowalg.pipeline.side_inputs import Lateness
+from flowalg.pipeline.structure import lateness_of_readers
+from flowalg.windows.window_functions import assign_windows
+
+MINUTE = timedelta(minutes=1)
+RATES = Source("rates", Reading, event_time=lambda r: r.at)
+SEVEN = FixedWindows(7 * MINUTE)
+TOTALS = RATES.map(lambda r: r.value).window(SEVEN).combine_globally(Sum()).as_singleton(default=0)
+
+Values = PCollection[KV[str, int]]
+
+ALIGNED: st.SearchStrategy[WindowFn] = st.sampled_from(
+    [FixedWindows(5 * MINUTE), FixedWindows(7 * MINUTE, offset=2 * MINUTE), CalendarDays("Europe/Berlin")]
+)
+OTHERS: st.SearchStrategy[WindowFn] = st.sampled_from(
+    [
+        SlidingWindows(10 * MINUTE, 3 * MINUTE),
+        SlidingWindows(2 * MINUTE, 5 * MINUTE),
+        FixedWindows(5 * MINUTE, offset_by_key=lambda key: key * MINUTE),
+    ]
+)
+LATENESSES = st.sampled_from([timedelta(0), MINUTE, 9 * MINUTE])
+
+
+def add_total(values: Values) -> Values:
+    """Adds the total of the rates in its window, the side input, to each value."""
+    return values.map_with(TOTALS, lambda pair, total: KV(pair.key, pair.value + total))
+
+
+@given(ALIGNED | OTHERS, LATENESSES, event_times() | st.sampled_from([MIN_TIME, MAX_TIME]), event_times())
+def test_all_windows_before_the_horizon_have_expired(
+    windows: WindowFn, allowed: timedelta, watermark: EventTime, time: EventTime
+) -> None:
+    """All windows of an event time before the horizon have expired; of a later one none, if it has one for all keys."""
+    strategy = WindowingStrategy(windows, allowed_lateness=allowed)
+    lateness = Lateness.of(strategy)
+    assert lateness is not None
+    horizon = lateness.horizon(watermark)
+    keys = range(5) if isinstance(windows, FixedWindows) and windows.offset_by_key else [None]
+    for candidate in {time, EventTime(max(horizon - 1, MIN_TIME)), EventTime(min(horizon, MAX_TIME - 1))}:
+        known = [each for key in keys for each in assign_windows(windows, candidate, key, None)]
+        expired = all(window.end + allowed // timedelta(microseconds=1) <= watermark for window in known)
+        assert expired or candidate >= horizon
+        if len(known) == 1:
+            assert not expired or candidate < horizon
+
+
+def drops_of(run: reference.ReferenceRun[object]) -> Counter[tuple[object, object]]:
+    """Returns the elements that a run dropped, each with its event time."""
+    return Counter((drop.key, drop.event_time) for drop in run.dropped)
+
+
+@given(windowing_strategies(), free_timelines() | dense_timelines(), free_timelines())
+def test_a_side_input_drops_no_pane(
+    strategy: WindowingStrategy, main: Timeline[Reading], rates: Timeline[Reading]
+) -> None:
+    """A side input that panes read drops none of them, early, late and retracted ones included."""
+    panes = sum_values(apply_windowing(VALUES, strategy))
+    without = reference.run(panes, {READINGS: main})
+    run = reference.run(add_total(panes), {READINGS: main, RATES: rates})
+    dropped = Counter(drop for drop in run.dropped if drop.reason is DropReason.EXPIRED)
+    assert dropped == Counter(drop for drop in without.dropped if drop.reason is DropReason.EXPIRED)
+
+
+@given(windowing_strategies(), free_timelines() | dense_timelines())
+def test_a_side_input_drops_what_the_next_grouping_would_drop(
+    strategy: WindowingStrategy, main: Timeline[Reading]
+) -> None:
+    """Before a grouping in the same windows, the drops of a side input change no pane: only who drops an element."""
+    rates = Timeline[Reading]().end(point(0))
+    inputs: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
+    early = reference.run(sum_values(add_total(apply_windowing(VALUES, strategy))), inputs)
+    late = reference.run(sum_values(apply_windowing(add_total(VALUES), strategy)), inputs)
+    assert early.panes == late.panes
+    assert drops_of(early).keys() == drops_of(late).keys()
+
+
+def lateness_of(values: PCollection[object]) -> Lateness | None:
+    """Returns the lateness of elements that read a side input."""
+    return lateness_of_readers(WithSide(values.node, TOTALS.node, TOTALS.view))
+
+
+@pytest.mark.parametrize("allowed", [None, FOREVER])
+def test_elements_without_a_bound_are_never_too_late(allowed: AllowedLateness | None) -> None:
+    """Without a lateness, in windows that merge, and in the global window, no element is too late."""
+    five = FixedWindows(5 * MINUTE)
+    assert lateness_of(VALUES) is None
+    assert lateness_of(VALUES.window(five, allowed_lateness=allowed)) is None
+    for windows in (GlobalWindows(), Sessions(MINUTE)):
+        assert lateness_of(VALUES.window(windows, allowed_lateness=MINUTE)) is None
+    counts = VALUES.window(five, allowed_lateness=MINUTE).combine_per_key(Count())
+    assert lateness_of(counts) == Lateness(five, MINUTE)
+    again = counts.map_values(lambda count: count + 1).with_timestamps(lambda pair: point(pair.value))
+    assert lateness_of(again) is None
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_the_number_of_kept_windows_is_bounded(shards: int) -> None:
+    """Of a long stream only the windows of a side input that elements can still read are kept, in every shard."""
+    schema = {
+        "key": pl.String(),
+        "value": pl.Int64(),
+        "at": pl.Datetime("us", "UTC"),
+        "seen": pl.Datetime("us", "UTC"),
+    }
+    frames = [
+        pl.DataFrame({"key": ["a"], "value": [1], "at": [at], "seen": [at]}, schema)
+        for at in map(point, range(300))
+    ]
+    inputs = dict.fromkeys(
+        (READINGS, RATES), streaming.StreamInput(streaming.Frames(frames), BoundedOutOfOrderness(MINUTE))
+    )
+
+    def kept(values: Values) -> list[int]:
+        """The number of windows of the side input after each micro-batch."""
+        batches = streaming.batches(add_total(values), inputs, metrics=True, shards=shards)
+        return [batch.metrics[1].windows for batch in batches]
+
+    bounded = kept(VALUES.window(FixedWindows(5 * MINUTE), allowed_lateness=30 * MINUTE))
+    assert 3 < max(bounded[100:]) <= 7
+    assert kept(VALUES)[-1] > 40
