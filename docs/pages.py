@@ -32,6 +32,7 @@ PAGES: Final = (
     "tour",
     "transforms",
     "joins",
+    "side-inputs",
     "outputs",
     "what",
     "where",

@@ -35,7 +35,7 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
-from flowalg.pipeline.side_inputs import AsMap
+from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Singleton, View
 from flowalg.triggers.describe import describe
 from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStrategy
 
@@ -157,11 +157,21 @@ class _Writer:
                 branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
                 return (_Entry(node.scope, "flatten", after, False, branches=branches),)
             case WithSide(input=inner, side=side, view=view):
-                kind = "mapping" if isinstance(view, AsMap) else "value"
                 before = self.of(inner)
-                text = f"> with the {kind} of a side input"
+                text = f"> with the {_kind_of(view)} of a side input"
                 return (*before, _Entry(node.scope, text, after, branches=(("", self.of(side)),)))
         assert_never(node)
+
+
+def _kind_of(view: View) -> str:
+    match view:
+        case Singleton():
+            return "value"
+        case AsMap():
+            return "mapping"
+        case LatestComplete(view=inner):
+            return f"latest complete {_kind_of(inner)}"
+    assert_never(view)
 
 
 def _mode(node: GroupingNode) -> Line:

@@ -36,7 +36,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.side_inputs import AsMap, Singleton, View
+from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Singleton, View
 from flowalg.pipeline.structure import last_groupings, sources_of
 from flowalg.triggers.syntax import (
     AfterDelay,
@@ -172,6 +172,7 @@ class Feature(Enum):
     JOIN = (Area.TRANSFORMS, "`inner_join`, `left_join`, `full_join`")
     SIDE_SINGLETON = (Area.TRANSFORMS, "side inputs, `as_singleton`")
     SIDE_MAP = (Area.TRANSFORMS, "side inputs, `as_map`")
+    SIDE_LATEST = (Area.TRANSFORMS, "side inputs that change slowly, `latest_complete`")
     SEVERAL_SOURCES = (Area.TRANSFORMS, "several sources")
 
     SUM = (Area.COMBINERS, "`Sum`")
@@ -258,7 +259,7 @@ def _of_node(node: Node) -> Iterator[Feature]:
         case Flatten():
             yield Feature.FLATTEN
         case WithSide(view=view):
-            yield _of_view(view)
+            yield from _of_view(view)
         case _:
             assert_never(node)
 
@@ -290,13 +291,17 @@ def _of_step(step: Step) -> Feature:
     assert_never(step)
 
 
-def _of_view(view: View) -> Feature:
+def _of_view(view: View) -> Iterator[Feature]:
     match view:
         case Singleton():
-            return Feature.SIDE_SINGLETON
+            yield Feature.SIDE_SINGLETON
         case AsMap():
-            return Feature.SIDE_MAP
-    assert_never(view)
+            yield Feature.SIDE_MAP
+        case LatestComplete(view=inner):
+            yield Feature.SIDE_LATEST
+            yield from _of_view(inner)
+        case _:
+            assert_never(view)
 
 
 def features_of_strategy(strategy: WindowingStrategy) -> frozenset[Feature]:

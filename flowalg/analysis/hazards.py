@@ -16,6 +16,7 @@ from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.side_inputs import AsMap, LatestComplete
 from flowalg.pipeline.structure import last_groupings, lateness_of_readers
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
@@ -113,6 +114,9 @@ def _of_side_input(node: WithSide) -> Iterator[Hazard]:
             yield Hazard(Danger.UNBOUNDED_STATE, where, why, remedy)
     elif node.input.windowing.fresh:
         yield _of_lateness(where, lateness.allowed)
+    if node.view == LatestComplete(AsMap()):
+        why = "the newest value of each key is kept"
+        yield Hazard(Danger.UNBOUNDED_STATE, where, why, "use it for tables with few keys")
     why = "elements for a window of it that is already complete are not read"
     yield Hazard(Danger.DROPS, where, why, "let its watermark wait longer")
 

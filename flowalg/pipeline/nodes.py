@@ -32,7 +32,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.pipeline.co_group import Join, Separate
 from flowalg.pipeline.graph import Fold, equal
 from flowalg.pipeline.joins import JoinKind
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, require_readable
 from flowalg.windows.strategy import Accumulation, WindowingStrategy, emits_one_pane
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
@@ -693,6 +693,8 @@ def shape_read(view: View, side: Shape | None) -> Shape | None:
                     return MapOf(key.shape, value.shape)
                 case _:
                     return None
+        case LatestComplete(view=inner):
+            return shape_read(inner, side)
     assert_never(view)
 
 

@@ -43,7 +43,14 @@ from flowalg.pipeline.nodes import (
     require_groupable,
     require_keyed,
 )
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
+from flowalg.pipeline.side_inputs import (
+    NO_DEFAULT,
+    AsMap,
+    LatestComplete,
+    Singleton,
+    View,
+    require_readable,
+)
 from flowalg.triggers.syntax import DEFAULT_TRIGGER, Trigger
 from flowalg.windows.strategy import (
     Accumulation,
@@ -70,8 +77,8 @@ Out4 = TypeVar("Out4")
 class SideInput(Generic[A_co]):
     """The result of each window of a collection, which the elements of another collection read.
 
-    ``as_singleton`` and ``as_map`` make side inputs; they are read by ``with_side``, ``map_with``, ``filter_with``
-    and ``flat_map_with``.
+    ``as_singleton`` and ``as_map`` make side inputs, and ``latest_complete`` makes one of them a table that changes
+    slowly; they are read by ``with_side``, ``map_with``, ``filter_with`` and ``flat_map_with``.
     """
 
     node: Node = field(repr=outline)
@@ -82,6 +89,24 @@ class SideInput(Generic[A_co]):
             made = "made by as_singleton() or as_map()"
             raise ArgumentError("SideInput", (self.node, self.view), made)
         require_readable(self.node.windowing.strategy.windows, self.view)
+
+    def latest_complete(self) -> SideInput[A_co]:
+        """Returns the side input as a table that changes slowly, for enrichment: its newest complete values.
+
+        An element reads the values that were complete at its event time: those of the windows that end at or before
+        it. A singleton is the value of the newest of these windows that has one, and a mapping has the newest value
+        of each key. The element waits until the watermark of the side input has passed these windows, so what it reads
+        does not depend on the order of arrival. Raises ``ArgumentError`` for other than fixed and calendar windows.
+
+        Example:
+
+        >>> sizes = points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum()).as_map().latest_complete()
+        >>> results(points.map_with(sizes, lambda pair, known: (pair.value, sorted(known.items()))).distinct())
+        [(3, [('blue', 7), ('red', 5)]), (5, []), (7, [])]
+        """
+        if isinstance(self.view, LatestComplete):
+            raise ArgumentError("the side input of latest_complete()", self.view, "as_singleton() or as_map()")
+        return SideInput(self.node, LatestComplete(self.view))
 
 
 @frozen

@@ -4,6 +4,9 @@ An element reads the window of the side input that contains its event time, when
 waits until the watermark of the side input has passed the end of the window, and holds back the watermark downstream.
 The value of a complete window never changes, so a retraction reads the same value as the pane that it retracts.
 
+A side input that changes slowly is read differently: an element reads the newest values that were complete at its
+event time, those of the windows before its own.
+
 Elements that are later than the allowed lateness of their own windows are dropped, so values that only they could read
 are freed.
 """
@@ -31,6 +34,10 @@ from flowalg.windows.window_functions import (
     as_merging,
     assign_windows,
 )
+
+
+Bounded: TypeAlias = FixedWindows | SlidingWindows | CalendarDays | CalendarWeeks | CalendarMonths
+"""The windows whose ends follow from their event times, within a known duration."""
 
 
 class Missing(Enum):
@@ -85,8 +92,46 @@ class AsMap:
         return found
 
 
-View: TypeAlias = Singleton | AsMap
-"""The ways to read the values of a window."""
+@frozen
+class LatestComplete:
+    """The newest values that were complete at an element's time: of the windows that end at or before it.
+
+    A singleton is that of the newest of these windows that has one. A mapping has the newest value of each key.
+    """
+
+    view: Singleton | AsMap
+
+    @property
+    def initial(self) -> object:
+        """What elements read before any window is complete; ``NO_DEFAULT`` is an error."""
+        return self.view.default if isinstance(self.view, Singleton) else {}
+
+    def update(self, known: object, values: Sequence[object], window: Window) -> object:
+        """Returns what elements read after a window, given what they read before it, and its values."""
+        if not values:
+            return known
+        if isinstance(self.view, Singleton):
+            return self.view.read(values, window)
+        assert isinstance(known, dict), "elements read mappings"
+        return {**known, **self.view.read(values, window)}
+
+    def read(self, known: object, window: Window) -> object:
+        """Returns what the elements in a window of the side input read, given what is known at its start."""
+        if known is NO_DEFAULT:
+            raise ElementError(
+                f"as_singleton().latest_complete() has no value before {window.start}, where an element in {window} "
+                "reads it; set a default: as_singleton(default=...)"
+            )
+        return known
+
+
+View: TypeAlias = Singleton | AsMap | LatestComplete
+"""The ways to read the values of windows."""
+
+
+def time_read(view: View, window: Window) -> EventTime:
+    """Returns the watermark of a side input at which elements in one of its windows can read it."""
+    return window.start if isinstance(view, LatestComplete) else window.end
 
 
 def require_readable(windows: WindowFn, view: View) -> None:
@@ -96,6 +141,12 @@ def require_readable(windows: WindowFn, view: View) -> None:
             method = "as_singleton"
         case AsMap():
             method = "as_map"
+        case LatestComplete(view=inner):
+            require_readable(windows, inner)
+            if not isinstance(windows, Bounded):
+                valid = "windows that follow each other: fixed or calendar windows"
+                raise ArgumentError("the windows of latest_complete()", windows, valid)
+            return
         case _:
             assert_never(view)
     several = isinstance(windows, SlidingWindows) and windows.period != windows.size
@@ -118,10 +169,6 @@ def window_read(windows: WindowFn, point: EventTime) -> Window:
             f"{windows} puts the event time {point} into {format_value(list(found))}; a side input needs one window"
         )
     return found[0]
-
-
-Bounded: TypeAlias = FixedWindows | SlidingWindows | CalendarDays | CalendarWeeks | CalendarMonths
-"""The windows whose ends follow from their event times, within a known duration."""
 
 
 @frozen
@@ -162,10 +209,13 @@ def _after_windows_of(size: timedelta, ended: int) -> EventTime:
 __all__ = [
     "NO_DEFAULT",
     "AsMap",
+    "Bounded",
+    "LatestComplete",
     "Lateness",
     "Missing",
     "Singleton",
     "View",
     "require_readable",
+    "time_read",
     "window_read",
 ]

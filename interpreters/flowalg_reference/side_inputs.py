@@ -11,7 +11,7 @@ from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import require_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
-from flowalg.pipeline.side_inputs import Lateness, View, window_read
+from flowalg.pipeline.side_inputs import LatestComplete, Lateness, View, time_read, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
@@ -26,7 +26,8 @@ from flowalg_reference.outputs import NodeOutput
 class SideReader:
     """The state of a ``WithSide``: the windows of the side input, open or complete, and the elements that wait.
 
-    No window is freed: elements that could only read a freed one are dropped.
+    ``known`` is what the elements in each window of the side input read. No window is freed: elements that could only
+    read a freed one are dropped.
     """
 
     view: View
@@ -36,7 +37,7 @@ class SideReader:
     side_clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     contents: dict[Window, Contents] = field(factory=dict)
-    complete: dict[Window, object] = field(factory=dict)
+    known: dict[Window, object] = field(factory=dict)
     waiting: list[tuple[Window, Element]] = field(factory=list)
     drops: list[DroppedElement] = field(factory=list)
 
@@ -91,18 +92,31 @@ class SideReader:
 
     def _passed(self, known: list[tuple[Window, Element]]) -> Iterator[Element]:
         for window, element in known:
-            if window.end <= self.side_clocks.watermark:
+            if time_read(self.view, window) <= self.side_clocks.watermark:
                 yield evolve(element, value=(element.value, self._read(window)))
             else:
                 self.waiting.append((window, element))
 
     def _read(self, window: Window) -> object:
-        if window not in self.complete:
-            contents = self.contents.pop(window, None)
-            values = [] if contents is None else contents.extract()
-            assert isinstance(values, list)
-            self.complete[window] = self.view.read(values, window)
-        return self.complete[window]
+        if window not in self.known:
+            self.known[window] = self._value(window)
+        return self.known[window]
+
+    def _value(self, window: Window) -> object:
+        """What the elements in a window of the side input read."""
+        match self.view:
+            case LatestComplete() as view:
+                value = view.initial
+                for before in sorted(each for each in self.contents if each.end <= window.start):
+                    value = view.update(value, self._values(before), before)
+                return view.read(value, window)
+            case view:
+                return view.read(self._values(window), window)
+
+    def _values(self, window: Window) -> list[object]:
+        values = self.contents[window].extract() if window in self.contents else []
+        assert isinstance(values, list)
+        return values
 
 
 __all__ = ["SideReader"]

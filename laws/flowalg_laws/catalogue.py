@@ -14,6 +14,7 @@ from flowalg_laws.laws.joins import JOIN_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
+from flowalg_laws.laws.side_inputs import SIDE_INPUT_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
 from flowalg_laws.laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
@@ -28,6 +29,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Several groupings": CHAIN_LAWS,
     "Combiners": COMBINER_LAWS,
     "Joins": JOIN_LAWS,
+    "Side inputs": SIDE_INPUT_LAWS,
     "Collections": COLLECTION_LAWS,
     "Transforms": TRANSFORM_LAWS,
     "Watermarks of a source": WATERMARK_LAWS,

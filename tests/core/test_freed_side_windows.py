@@ -5,17 +5,12 @@ These tests catch a bound that drops elements which a grouping would have accept
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 
-import flowalg_reference as reference
 import polars as pl
 import pytest
 from flowalg_laws import READINGS
-from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES, Reading
-from flowalg_laws.strategies import dense_timelines, free_timelines, windowing_strategies
-from flowalg_laws.strategies.pipelines import sum_values
 from flowalg_laws.strategies.times import event_times, point
 from flowalg_polars import streaming
 from hypothesis import given
@@ -28,7 +23,6 @@ from flowalg import (
     BoundedOutOfOrderness,
     CalendarDays,
     Count,
-    DropReason,
     FixedWindows,
     GlobalWindows,
     PCollection,
@@ -36,7 +30,6 @@ from flowalg import (
     SlidingWindows,
     Source,
     Sum,
-    Timeline,
     WindowFn,
     WindowingStrategy,
 )
@@ -87,36 +80,6 @@ def test_all_windows_before_the_horizon_have_expired(
         assert expired or candidate >= horizon
         if len(known) == 1:
             assert not expired or candidate < horizon
-
-
-def drops_of(run: reference.ReferenceRun[object]) -> Counter[tuple[object, object]]:
-    """Returns the elements that a run dropped, each with its event time."""
-    return Counter((drop.key, drop.event_time) for drop in run.dropped)
-
-
-@given(windowing_strategies(), free_timelines() | dense_timelines(), free_timelines())
-def test_a_side_input_drops_no_pane(
-    strategy: WindowingStrategy, main: Timeline[Reading], rates: Timeline[Reading]
-) -> None:
-    """A side input that panes read drops none of them, early, late and retracted ones included."""
-    panes = sum_values(apply_windowing(VALUES, strategy))
-    without = reference.run(panes, {READINGS: main})
-    run = reference.run(add_total(panes), {READINGS: main, RATES: rates})
-    dropped = Counter(drop for drop in run.dropped if drop.reason is DropReason.EXPIRED)
-    assert dropped == Counter(drop for drop in without.dropped if drop.reason is DropReason.EXPIRED)
-
-
-@given(windowing_strategies(), free_timelines() | dense_timelines())
-def test_a_side_input_drops_what_the_next_grouping_would_drop(
-    strategy: WindowingStrategy, main: Timeline[Reading]
-) -> None:
-    """Before a grouping in the same windows, the drops of a side input change no pane: only who drops an element."""
-    rates = Timeline[Reading]().end(point(0))
-    inputs: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
-    early = reference.run(sum_values(add_total(apply_windowing(VALUES, strategy))), inputs)
-    late = reference.run(sum_values(apply_windowing(add_total(VALUES), strategy)), inputs)
-    assert early.panes == late.panes
-    assert drops_of(early).keys() == drops_of(late).keys()
 
 
 def lateness_of(values: PCollection[object]) -> Lateness | None:

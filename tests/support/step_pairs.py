@@ -222,6 +222,29 @@ def add_count(values: Values) -> Values:
     return values.map_with(side, lambda pair, count: KV(pair.key, pair.value + count))
 
 
+NEWEST = (
+    OTHER_VALUES.window(FixedWindows(timedelta(minutes=3)), allowed_lateness=timedelta(0))
+    .combine_per_key(Count())
+    .as_map()
+    .latest_complete()
+)
+
+
+def add_newest_count(values: Values) -> Values:
+    """Adds the newest complete count of its key in another source to each value."""
+    return values.map_with(NEWEST, lambda pair, known: KV(pair.key, pair.value + known.get(pair.key, 0)))
+
+
+def sum_with_count(values: Values) -> Values:
+    """Sums values in their windows after they have read a side input, for which some are too late."""
+    return sum_values(add_count(values))
+
+
+def sum_with_newest_count(values: Values) -> Values:
+    """Sums values in their windows after they have read the newest complete values of a side input."""
+    return sum_values(add_newest_count(values))
+
+
 def use_tuple_keys(values: Values) -> Values:
     """Returns values under tuple keys, which have several columns, one of them null."""
     tuples = values.map(
@@ -286,7 +309,7 @@ def join_with_doubles(values: Values) -> Values:
     return values.inner_join(double(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
 
 
-MORE_STEPS: Sequence[Part] = (*STEPS, *STEPS, flatten_with_others, add_count)
+MORE_STEPS: Sequence[Part] = (*STEPS, *STEPS, flatten_with_others, add_count, add_newest_count)
 REKEYINGS: Sequence[Part] = (use_tuple_keys, use_integer_keys)
 MORE_GROUPINGS: Sequence[Part] = (
     *GROUPINGS,
@@ -297,6 +320,8 @@ MORE_GROUPINGS: Sequence[Part] = (
     digest_in_order,
     take_distinct,
     join_with_doubles,
+    sum_with_count,
+    sum_with_newest_count,
 )
 
 EACH = WindowingStrategy(GlobalWindows(), Repeat(AtCount(1)), Accumulation.DISCARDING)

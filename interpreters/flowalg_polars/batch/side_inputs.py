@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
-from attrs import define, field
+from attrs import define
 from flowalg_columns.layout import Branch, layout_of, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_columns.python.rows import Rows
+from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
 
@@ -20,7 +21,7 @@ from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.pipeline.nodes import WithSide, shape_read
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, window_read
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import ENGINE, Flow
@@ -33,15 +34,22 @@ _COUNT: Final = "__side_count"
 
 
 def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
-    """Returns each element with the value that it reads from a side input, after the given steps."""
+    """Returns each element with the value that it reads from a side input, after the given steps.
+
+    The newest complete value is that of the window before: an as-of join of the windows of the elements.
+    """
     shape = shape_with_side(main.shape, side.shape, node.view)
     view, windows = node.view, node.side.windowing.strategy.windows
-    if isinstance(view, AsMap) or not _in_columns(windows) or not _has_literal(view.default):
+    single = view.view if isinstance(view, LatestComplete) else view
+    if isinstance(single, AsMap) or not _in_columns(windows) or not _has_literal(single.default):
         return _in_python(node, main, side, shape, steps)
     start = window_bounds(windows)[0]
     at = start if node.side.windowing.fresh else pl.col(START)
     values = side.frame.select(at.alias(_SIDE), nest(side.element).alias(_VALUE))
     by_window = values.group_by(_SIDE).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
+    if isinstance(view, LatestComplete):
+        windows_read = main.frame.select(start.alias(_SIDE)).unique().sort(_SIDE)
+        by_window = windows_read.join_asof(by_window.sort(_SIDE), on=_SIDE, allow_exact_matches=False)
     found = main.frame.with_columns(start.alias(_SIDE)).join(by_window, on=_SIDE, how="left")
     read = shape.items[1]
     kind = polars_type(read)
@@ -51,13 +59,13 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
         most = counts.max()
         if isinstance(most, int) and most > 1:
             raise ElementError(f"as_singleton() has {most} values in a window; it must have one")
-        if counts.null_count() and view.default is NO_DEFAULT:
+        if counts.null_count() and single.default is NO_DEFAULT:
             raise ElementError(
                 "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
             )
         return read_values
 
-    default = pl.lit(None if view.default is NO_DEFAULT else view.default).cast(kind)
+    default = pl.lit(None if single.default is NO_DEFAULT else single.default).cast(kind)
     value = pl.when(pl.col(_COUNT).is_null()).then(default).otherwise(pl.col(_VALUE).cast(kind))
     checked = pl.map_batches([value, pl.col(_COUNT)], check, return_dtype=kind, is_elementwise=True)
     columns = Branch(shape, (main.element, unnest(checked, read)))
@@ -73,7 +81,8 @@ def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
     """Returns the shape of an element paired with the value of its side input."""
     read = shape_read(view, side)
     if read is None:
-        default = repr(view.default) if isinstance(view, Singleton) else "..."
+        single = view.view if isinstance(view, LatestComplete) else view
+        default = repr(single.default) if isinstance(single, Singleton) else "..."
         raise UnsupportedError(
             f"as_singleton: default must be None or of type {side}, the type of the side input; got {default}"
         )
@@ -134,25 +143,21 @@ class SideReader:
     fresh: bool
     view: View
     meta: tuple[str, ...]
-    _values: dict[Window, list[object]] | None = None
-    _known: dict[Window, object] = field(factory=dict)
+    _known: SideValues | None = None
 
     def read(self, time: int) -> object:
         """Returns the value that an element with this event time reads."""
-        window = window_read(self.windows, EventTime(time))
-        if window not in self._known:
-            self._known[window] = self.view.read(self._collected().get(window, []), window)
-        return self._known[window]
+        if self._known is None:
+            self._known = SideValues(self.view, self.windows, self._collected())
+        return self._known.read(time)
 
     def _collected(self) -> dict[Window, list[object]]:
-        if self._values is None:
-            rows = self.frame.sort(EVENT_TIME, maintain_order=True).collect(engine="in-memory")
-            values = read_elements(layout_of(self.shape), to_arrow(rows, self.shape, self.meta))
-            found: dict[Window, list[object]] = {}
-            for value, window in zip(values, self._windows(rows), strict=True):
-                found.setdefault(window, []).append(value)
-            self._values = found
-        return self._values
+        rows = self.frame.sort(EVENT_TIME, maintain_order=True).collect(engine="in-memory")
+        values = read_elements(layout_of(self.shape), to_arrow(rows, self.shape, self.meta))
+        found: dict[Window, list[object]] = {}
+        for value, window in zip(values, self._windows(rows), strict=True):
+            found.setdefault(window, []).append(value)
+        return found
 
     def _windows(self, rows: pl.DataFrame) -> list[Window]:
         if self.fresh:

@@ -7,6 +7,7 @@ worker.
 from __future__ import annotations
 
 import pickle
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -16,7 +17,7 @@ from attrs import field, frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import WithSide
-from flowalg.pipeline.side_inputs import Lateness, View, window_read
+from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Lateness, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import DropReason, dropped_key
 from flowalg.windows.window import Window
@@ -51,6 +52,11 @@ class SideStage:
         lateness = lateness_of_readers(node)
         return cls("with_side", node.view, effective.strategy.windows, effective.fresh, lateness)
 
+    @property
+    def time_read(self) -> str:
+        """The column with the watermark of the side at which an element can read it."""
+        return READ_START if isinstance(self.view, LatestComplete) else READ_END
+
     def horizon(self, watermark: EventTime) -> EventTime:
         """The least event time that elements which are not too late may have, at a watermark."""
         return MIN_TIME if self.lateness is None else self.lateness.horizon(watermark)
@@ -66,7 +72,10 @@ class Watermarks:
 
 @frozen
 class SideState:
-    """The state of a shard: the contents of side windows that were not read, the values of others, waiting elements."""
+    """The state of a shard: the contents of side windows, the values that elements read of others, waiting elements.
+
+    Values are of windows that elements have read; for ``LatestComplete`` of all complete ones, in order.
+    """
 
     contents: Mapping[Window, ValueList] = field(factory=dict)
     values: Mapping[Window, object] = field(factory=dict)
@@ -150,22 +159,68 @@ def read_side(
     arrived = _with_read_window(stage.windows, elements)
     in_time, expired = _divided(arrived, pl.col(EVENT_TIME) >= stage.horizon(before.elements))
     known = stack([state.waiting, in_time])
-    passed, waiting = _divided(known, pl.col(READ_END) <= now.side)
-    complete = dict(state.values)
-    values: dict[EventTime, object] = {}
-    for window in _windows_read(passed):
-        if window not in complete:
-            complete[window] = _value(stage, window, contents.pop(window, ValueList()))
-        values[window.start] = complete[window]
+    passed, waiting = _divided(known, pl.col(stage.time_read) <= now.side)
+    horizon = stage.horizon(now.elements)
+    match stage.view:
+        case LatestComplete() as view:
+            complete = _with_complete_windows(view, contents, state.values, now.side)
+            values = _latest_values(view, complete, _windows_read(passed))
+            after = SideState(contents, _from_newest_before(complete, horizon), waiting)
+        case view:
+            complete = dict(state.values)
+            values = _values_of_windows(view, contents, complete, _windows_read(passed))
+            awaited = {*_windows_read(waiting)}
+            after = SideState(
+                {window: each for window, each in contents.items() if window.end > horizon or window in awaited},
+                {window: each for window, each in complete.items() if window.end > horizon},
+                waiting,
+            )
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
-    horizon, awaited = stage.horizon(now.elements), set(_windows_read(waiting))
-    after = SideState(
-        {window: each for window, each in contents.items() if window.end > horizon or window in awaited},
-        {window: each for window, each in complete.items() if window.end > horizon},
-        waiting,
-    )
     output = SideOutput(passed.drop(READ_END, strict=False), values, SideDrops(late, expired), hold)
     return after, output
+
+
+def _values_of_windows(
+    view: Singleton | AsMap,
+    contents: dict[Window, ValueList],
+    complete: dict[Window, object],
+    windows: Sequence[Window],
+) -> dict[EventTime, object]:
+    """Returns the values of complete windows, by their start; moves them from the contents to the complete ones."""
+    for window in windows:
+        if window not in complete:
+            complete[window] = view.read(_values(contents.pop(window, ValueList())), window)
+    return {window.start: complete[window] for window in windows}
+
+
+def _with_complete_windows(
+    view: LatestComplete,
+    contents: dict[Window, ValueList],
+    known: Mapping[Window, object],
+    watermark: EventTime,
+) -> dict[Window, object]:
+    """Returns what is known after each complete window, in order; takes the windows from the contents."""
+    complete = dict(known)
+    newest = complete[max(complete)] if complete else view.initial
+    for window in sorted(window for window in contents if window.end <= watermark):
+        values = _values(contents.pop(window))
+        if values:
+            complete[window] = newest = view.update(newest, values, window)
+    return complete
+
+
+def _latest_values(
+    view: LatestComplete, complete: Mapping[Window, object], windows: Iterable[Window]
+) -> dict[EventTime, object]:
+    """Returns what elements in some windows read, by the start of the window."""
+    known, ends = [view.initial, *complete.values()], [window.end for window in complete]
+    return {window.start: view.read(known[bisect_right(ends, window.start)], window) for window in windows}
+
+
+def _from_newest_before(complete: Mapping[Window, object], horizon: EventTime) -> dict[Window, object]:
+    """Returns the complete windows without those that end before the newest which ends at or before the horizon."""
+    first = max((window.end for window in complete if window.end <= horizon), default=MIN_TIME)
+    return {window: known for window, known in complete.items() if window.end >= first}
 
 
 def _divided(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -210,9 +265,9 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
     return Window(EventTime(start), EventTime(end))
 
 
-def _value(stage: SideStage, window: Window, contents: ValueList) -> object:
+def _values(contents: ValueList) -> list[object]:
     ordered = sorted(contents.values, key=lambda kept: kept.event_time)
-    return stage.view.read([kept.value for kept in ordered if kept.weight > 0], window)
+    return [kept.value for kept in ordered if kept.weight > 0]
 
 
 def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import evolve
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import END, EVENT_TIME, SPAN, START
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
@@ -15,7 +15,7 @@ from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey, WithSide
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
 from flowalg_spark.batch.panes import pane_columns, pane_flow
@@ -35,6 +35,7 @@ _LEFT_MATCHED: Final = "__left matched"
 _RIGHT_MATCHED: Final = "__right matched"
 _COUNT: Final = "__count"
 _SIDE: Final = "__side"
+_READS: Final = "__reads"
 
 
 def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
@@ -205,9 +206,10 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     A singleton whose window is an expression of Spark is a broadcast join on the window. Python reads other sides.
     """
     view = node.view
+    single = view.view if isinstance(view, LatestComplete) else view
     effective = node.side.windowing
     start = _side_window_start(effective.strategy.windows)
-    if isinstance(view, AsMap) or start is None or not _has_literal(view.default):
+    if isinstance(single, AsMap) or start is None or not _has_literal(single.default):
         return lower_side_input_in_python(node, main, side, shape_with_side(main, side, view), steps)
     side_start = col(START) if not effective.fresh else start
     element = side.element
@@ -215,6 +217,8 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     side_values = values.groupBy(col(f"{_SIDE} start")).agg(
         F.first(col(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
     )
+    if isinstance(view, LatestComplete):
+        side_values = _newest_before(main.frame.select(start.alias(f"{_SIDE} start")), side_values)
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     found = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
     shape = shape_with_side(main, side, view)
@@ -228,12 +232,23 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     )
     value = (
         F.when(col(_COUNT) == F.lit(1), col(_SIDE))
-        .when(col(_COUNT).isNull(), _default_value(view, side.shape))
+        .when(col(_COUNT).isNull(), _default_value(single, side.shape))
         .otherwise(several)
     )
     columns = Branch(shape, (main.element, unnest(value, read)))
     frame = found.select(*flatten_columns(columns, shape), *map(col, main.meta))
     return apply_steps(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), steps)
+
+
+def _newest_before(windows: DataFrame, side_values: DataFrame) -> DataFrame:
+    """Returns the newest value of the side before each of some windows: an as-of join, of windows alone."""
+    start, found = col(f"{_SIDE} start"), F.struct(col(_SIDE), col(_COUNT))
+    values = side_values.select(start, found.alias(_SIDE), F.lit(False).alias(_READS))
+    nothing = F.lit(None).cast(values.schema[_SIDE].dataType)
+    both = values.union(windows.distinct().select(start, nothing, F.lit(True)))
+    earlier = Window.partitionBy(F.lit(0)).orderBy(start).rangeBetween(Window.unboundedPreceding, -1)
+    newest = both.withColumn(_SIDE, F.last(col(_SIDE), ignorenulls=True).over(earlier)).filter(col(_READS))
+    return newest.select(start, *(col(_SIDE)[name].alias(name) for name in (_SIDE, _COUNT)))
 
 
 def _has_literal(default: object) -> bool:

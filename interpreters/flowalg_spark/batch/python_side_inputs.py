@@ -16,6 +16,7 @@ from flowalg_columns.layout import Layout, layout_of
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import Rows
+from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from pyspark.sql import functions as F
 
@@ -93,12 +94,11 @@ class ReadSide:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches after the steps."""
-        values: dict[Window, list[object]] | None = None
-        known: dict[Window, object] = {}
+        known: SideValues | None = None
         for batch in batches:
             if batch.num_rows:
-                values = self.side_values(batch) if values is None else values
-                yield self.transform(batch, values, known)
+                known = SideValues(self.view, self.windows, self.side_values(batch)) if known is None else known
+                yield self.transform(batch, known)
 
     def side_values(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
         """Returns the values of each window of the side, in order of event time."""
@@ -114,20 +114,11 @@ class ReadSide:
         time, start, end = (EventTime(cast("int", row[name])) for name in ("time", "start", "end"))
         return window_read(self.windows, time) if self.fresh else Window(start, end)
 
-    def read(self, time: int, values: dict[Window, list[object]], known: dict[Window, object]) -> object:
-        """Returns the value that an element with this event time reads."""
-        window = window_read(self.windows, EventTime(time))
-        if window not in known:
-            known[window] = self.view.read(values.get(window, []), window)
-        return known[window]
-
-    def transform(
-        self, batch: pa.RecordBatch, values: dict[Window, list[object]], known: dict[Window, object]
-    ) -> pa.RecordBatch:
+    def transform(self, batch: pa.RecordBatch, known: SideValues) -> pa.RecordBatch:
         """Returns one batch after the steps."""
         times = read_integers(batch, EVENT_TIME)
         pairs: list[object] = [
-            (element, self.read(time, values, known))
+            (element, known.read(time))
             for element, time in zip(read_elements(self.main, batch), times, strict=True)
         ]
         rows = Rows(pairs, [*times], list(range(batch.num_rows)))

@@ -8,7 +8,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.nodes import shape_read
-from flowalg.pipeline.side_inputs import Singleton, View
+from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
 from flowalg_spark.lowering.flow import Flow
 
 
@@ -16,7 +16,8 @@ def shape_with_side(main: Flow, side: Flow, view: View) -> TupleOf:
     """Returns the shape of an element paired with the value of its side input."""
     read = shape_read(view, side.shape)
     if read is None:
-        default = repr(view.default) if isinstance(view, Singleton) else "..."
+        single = view.view if isinstance(view, LatestComplete) else view
+        default = repr(single.default) if isinstance(single, Singleton) else "..."
         raise UnsupportedError(
             f"as_singleton: default must be None or of type {side.shape}, the type of the side input; got {default}"
         )

@@ -221,14 +221,14 @@ SIDE_MUTANTS: Final = (
     Replacement(
         "a side input is read before its window is complete",
         "SideReader._passed",
-        "window.end <= self.side_clocks.watermark",
+        "time_read(self.view, window) <= self.side_clocks.watermark",
         "window.start <= self.side_clocks.watermark",
     ),
     Replacement(
         "a side input is read only when the watermark exceeds the end of its window",
         "SideReader._passed",
-        "window.end <= self.side_clocks.watermark",
-        "window.end < self.side_clocks.watermark",
+        "time_read(self.view, window) <= self.side_clocks.watermark",
+        "time_read(self.view, window) < self.side_clocks.watermark",
     ),
     Replacement(
         "an element of a side input is accepted when the watermark equals the end of its window",
@@ -271,6 +271,66 @@ SIDE_MUTANTS: Final = (
         "SideReader._absorb",
         "contents.absorb(element.value, element.event_time, element.weight)",
         "contents.absorb(element.value, element.event_time, 1)",
+    ),
+    Replacement(
+        "an element that is too late for its windows reads a side input",
+        "SideReader._in_time",
+        "element.event_time >= horizon",
+        "True",
+    ),
+    Replacement(
+        "an element at the horizon of a side input is dropped",
+        "SideReader._in_time",
+        "element.event_time >= horizon",
+        "element.event_time > horizon",
+    ),
+    Replacement(
+        "elements are too late for a side input by the watermark of their own instant",
+        "SideReader.advance",
+        "self.lateness.horizon(self.main_clocks.watermark)",
+        "self.lateness.horizon(minimum([*main.upstreams.values()], self.main_clocks).watermark)",
+    ),
+    Replacement(
+        "elements in sliding windows are too late before their last window has expired",
+        "_after_windows_of",
+        'duration_of("size", size, allow_zero=False)',
+        "0",
+    ),
+    Replacement(
+        "panes at assigned event times are too late for a side input",
+        "lateness_of_readers",
+        "any(map(_assigns_timestamps, nodes_after_groupings(node.input)))",
+        "False",
+    ),
+    Replacement(
+        "the newest complete value is that of the window before, even if it has none",
+        "LatestComplete.update",
+        "not values",
+        "False",
+    ),
+    Replacement(
+        "the newest complete mapping is that of one window",
+        "LatestComplete.update",
+        "{**known, **self.view.read(values, window)}",
+        "self.view.read(values, window)",
+    ),
+    Replacement(
+        "the newest complete value includes that of the own window",
+        "SideReader._value",
+        "each.end <= window.start",
+        "each.start <= window.start",
+    ),
+    Replacement(
+        "the newest complete value of a shard is freed",
+        "_from_newest_before",
+        "window.end >= first",
+        "window.end > first",
+    ),
+    Replacement(
+        "windows of a side input that waiting elements read are freed",
+        "read_side",
+        "window.end > horizon or window in awaited",
+        "window.end > horizon",
     ),
 )
 """Faults of side inputs."""

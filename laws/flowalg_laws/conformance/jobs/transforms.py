@@ -343,6 +343,72 @@ def a_map_of_the_same_source(readings: list[Reading]) -> Answer:
         yield KV(name, len([reading for reading in readings if reading.key == name]) ** 2), None
 
 
+newest_total = (
+    OTHERS.map(lambda reading: reading.value)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_globally(Sum())
+    .as_singleton(default=0)
+    .latest_complete()
+)
+newest_values = latest.latest_complete()
+
+
+def before(reading: Reading, more: list[Reading]) -> list[Reading]:
+    """Returns the readings of the newest five-minute window that has any and that ends at or before a reading."""
+    ended = [other for other in more if fixed(other.at, 5)[1] <= reading.at]
+    newest = max((fixed(other.at, 5) for other in ended), default=None)
+    return [other for other in ended if fixed(other.at, 5) == newest]
+
+
+@job(
+    READINGS.map_with(
+        newest_total, lambda reading, other: KV(reading.key, reading.value + other), result=KV[str, int]
+    )
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum()),
+    ALL_ON_TIME,
+    ON_TIME,
+)
+def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answer:
+    """Each element reads the value of the newest window that was complete at its event time."""
+    for name, window, group in grouped(some, key, five):
+        totals = [sum(other.value for other in before(reading, more)) for reading in group]
+        yield KV(name, sum(totals) + sum(reading.value for reading in group)), window
+
+
+@job(
+    READINGS.map_with(
+        newest_values,
+        lambda reading, known: KV(reading.key, reading.value + known.get(reading.key, 0)),
+        result=KV[str, int],
+    )
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum()),
+    ALL_ON_TIME,
+    ON_TIME,
+)
+def the_newest_complete_value_of_each_key(some: list[Reading], more: list[Reading]) -> Answer:
+    """Each key has the value of its newest window that was complete at the event time of the element."""
+    for name, window, group in grouped(some, key, five):
+        of_key = [other for other in more if other.key == name]
+        newest = [max((other.value for other in before(reading, of_key)), default=0) for reading in group]
+        yield KV(name, sum(newest) + sum(reading.value for reading in group)), window
+
+
+@job(
+    VALUES.window(FIVE, allowed_lateness=MINUTE)
+    .map_with(total, lambda pair, other: KV(pair.key, pair.value + other), result=KV[str, int])
+    .combine_per_key(Sum()),
+    SOME,
+    ON_TIME,
+)
+def elements_too_late_for_a_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+    """An element whose windows have all expired reads no side input: it is dropped."""
+    for name, window, group in grouped(some, key, five):
+        side_total = sum(other.value for other in more if five(other) == [window])
+        yield KV(name, sum(reading.value + side_total for reading in group)), window
+
+
 JOBS = (
     one_part_of_a_split,
     assigned_timestamps,
@@ -362,6 +428,9 @@ JOBS = (
     a_map_side_input,
     a_singleton_of_the_same_source,
     a_map_of_the_same_source,
+    the_newest_complete_value,
+    the_newest_complete_value_of_each_key,
+    elements_too_late_for_a_side_input,
 )
 
 __all__ = ["JOBS", "MORE", "by_key_and_five", "in_fives", "other_values"]
