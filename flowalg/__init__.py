@@ -50,6 +50,7 @@ from flowalg.runs.interpreter import Interpreter
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
 from flowalg.runs.run import Outputs, Run
+from flowalg.runs.signals import Signal
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.serialization import from_json, to_json
 from flowalg.triggers.describe import describe
@@ -211,6 +212,7 @@ __all__ = [
     "SequenceOf",
     "Sessions",
     "SideInput",
+    "Signal",
     "SlidingWindows",
     "Source",
     "SourceClock",

@@ -34,7 +34,7 @@ FLOWALG: Final = {
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows MergedWindow WindowsByValue",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "
-    "AtValue CustomTrigger EVERY_INSTANT TriggerClocks Arrivals AtSignal "
+    "AtValue CustomTrigger EVERY_INSTANT TriggerClocks Arrivals AtSignal Signal "
     "Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
     "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
     "TimestampCombiner",

@@ -114,7 +114,6 @@ class Feature(Enum):
     STREAMING = (Area.RUNS, "streaming")
 
     ELEMENT_OUTPUTS = (Area.OUTPUTS, "pipelines that group nothing")
-    SIDE_INPUT_OF_ELEMENTS = (Area.OUTPUTS, "pipelines that group nothing and read a side input")
     SEVERAL_OUTPUTS = (Area.OUTPUTS, "several outputs of one run")
 
     GLOBAL_WINDOWS = (Area.WINDOWS, "the global window")
@@ -138,6 +137,7 @@ class Feature(Enum):
     AT_VALUE = (Area.TRIGGERS, "`AtValue`")
     CUSTOM_TRIGGER = (Area.TRIGGERS, "`CustomTrigger`")
     AT_SIGNAL = (Area.TRIGGERS, "`AtSignal`")
+    SIGNALS_TO_KEYS = (Area.TRIGGERS, "`Signal`, a signal to one key or window")
     NEVER = (Area.TRIGGERS, "`Never`")
     ALWAYS = (Area.TRIGGERS, "`Always`")
     AND = (Area.TRIGGERS, "`And`")
@@ -233,8 +233,6 @@ def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
         found.add(Feature.SEVERAL_SOURCES)
     if not last_groupings(pipeline.node):
         found.add(Feature.ELEMENT_OUTPUTS)
-        if any(isinstance(node, WithSide) for node in nodes):
-            found.add(Feature.SIDE_INPUT_OF_ELEMENTS)
     return frozenset(found)
 
 

@@ -105,7 +105,9 @@ class SideInput(Generic[A_co]):
         [(3, [('blue', 7), ('red', 5)]), (5, []), (7, [])]
         """
         if isinstance(self.view, LatestComplete):
-            raise ArgumentError("the side input of latest_complete()", self.view, "as_singleton() or as_map()")
+            raise ArgumentError(
+                "the side input of latest_complete()", self.view, "as_singleton() or as_map()"
+            )
         return SideInput(self.node, LatestComplete(self.view))
 
 

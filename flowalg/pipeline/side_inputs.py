@@ -35,7 +35,6 @@ from flowalg.windows.window_functions import (
     assign_windows,
 )
 
-
 Bounded: TypeAlias = FixedWindows | SlidingWindows | CalendarDays | CalendarWeeks | CalendarMonths
 """The windows whose ends follow from their event times, within a known duration."""
 
@@ -182,7 +181,9 @@ class Lateness:
     def of(cls, strategy: WindowingStrategy) -> Lateness | None:
         """The lateness of elements in the windows of a strategy; ``None`` if it has no bound."""
         windows, allowed = strategy.windows, strategy.allowed_lateness
-        return cls(windows, allowed) if isinstance(windows, Bounded) and isinstance(allowed, timedelta) else None
+        return (
+            cls(windows, allowed) if isinstance(windows, Bounded) and isinstance(allowed, timedelta) else None
+        )
 
     def horizon(self, watermark: EventTime) -> EventTime:
         """The least event time that elements may have which are not too late: all windows of an earlier one expired."""
@@ -210,8 +211,8 @@ __all__ = [
     "NO_DEFAULT",
     "AsMap",
     "Bounded",
-    "LatestComplete",
     "Lateness",
+    "LatestComplete",
     "Missing",
     "Singleton",
     "View",

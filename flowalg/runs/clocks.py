@@ -8,6 +8,7 @@ from typing import Final
 from attrs import field, frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.runs.signals import AnySignal
 
 
 @frozen
@@ -20,7 +21,7 @@ class Clocks:
     processing_time: ProcessingTime
     watermark: EventTime
     percentiles: Mapping[float, EventTime] = field(factory=dict)
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[AnySignal] = frozenset()
     idle: bool = False
 
     def percentile(self, q: float | None) -> EventTime:
@@ -63,7 +64,7 @@ def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
             q: max(before.percentiles.get(q, MIN_TIME), choose(each.percentile(q) for each in parts))
             for q in sorted(percentiles)
         },
-        frozenset[str]().union(*(each.signals for each in clocks)),
+        frozenset[AnySignal]().union(*(each.signals for each in clocks)),
         bool(running) and not active,
     )
 

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Instant, Timeline
 
 T = TypeVar("T")
@@ -34,9 +35,9 @@ class PipelineInstant:
         return next(iter(self.clocks.values())).processing_time
 
     @property
-    def signals(self) -> frozenset[str]:
+    def signals(self) -> frozenset[AnySignal]:
         """The signals given in the instant, at any source."""
-        return frozenset[str]().union(*(each.signals for each in self.clocks.values()))
+        return frozenset[AnySignal]().union(*(each.signals for each in self.clocks.values()))
 
     def records(self, source: str) -> tuple[object, ...]:
         """The records of a source, by its name."""
@@ -88,7 +89,7 @@ def _idle_unless_started(
 def _at(
     time: ProcessingTime,
     clocks: Mapping[str, Clocks],
-    signals: Mapping[str, frozenset[str]],
+    signals: Mapping[str, frozenset[AnySignal]],
     idle_at: Mapping[str, ProcessingTime],
 ) -> dict[str, Clocks]:
     """The clocks of all sources at a processing time."""

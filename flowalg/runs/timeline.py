@@ -26,6 +26,7 @@ from flowalg.data.time import (
 )
 from flowalg.data.views import HasView
 from flowalg.runs.micro_batches import Batch, GeneratedBy, RecordTimes, by_period, in_batches, with_ticks
+from flowalg.runs.signals import AnySignal, Signal
 from flowalg.watermarks import WatermarkPolicy, replay_policy
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Instant(Generic[A_co]):
     elements: tuple[A_co, ...]
     watermark: EventTime
     percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[AnySignal] = frozenset()
     reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
     idle_at: ProcessingTime | None = None
     awaited: frozenset[str] = field(default=frozenset(), eq=False, repr=False)
@@ -66,9 +67,9 @@ class Instant(Generic[A_co]):
         for q, point in self.percentile_watermarks.items():
             require_point(f"Instant.percentile_watermarks[{q}]", point, EventTime)
         if not isinstance(self.signals, frozenset) or not all(
-            isinstance(signal, str) for signal in self.signals
+            isinstance(signal, str | Signal) for signal in self.signals
         ):
-            raise ArgumentError("Instant.signals", self.signals, "a frozenset of names")
+            raise ArgumentError("Instant.signals", self.signals, "a frozenset of names and Signals")
 
 
 @frozen
@@ -135,22 +136,23 @@ class Timeline(HasView, Generic[A_co]):
         *elements: A_co,  # type: ignore[misc]  # the timeline is immutable, so a covariant parameter is sound
         watermark: datetime | None = None,
         percentiles: Mapping[float, datetime] | None = None,
-        signals: Iterable[str] = (),
+        signals: Iterable[AnySignal] = (),
         idle: bool = False,
     ) -> Timeline[A_co]:
         """Returns the timeline with one more instant, at a processing time; by default the watermark is unchanged.
 
-        With ``idle`` the source is idle until its next instant: other sources do not wait for its watermark.
+        ``signals`` are names, or ``Signal`` for one key or window. With ``idle`` the source is idle until its next
+        instant: other sources do not wait for its watermark.
         """
         reading = self.watermark if watermark is None else event_time(watermark, argument="watermark")
         given = {} if percentiles is None else percentiles
         _require_percentiles("percentiles", given)
         if isinstance(signals, str) or not isinstance(signals, Iterable):
             raise ArgumentError("signals", signals, "the names of signals, such as ['go']")
-        names = tuple(signals)
-        for name in names:
-            if not isinstance(name, str):
-                raise ArgumentError("signals", name, "the name of a signal, a str")
+        given_signals = tuple(signals)
+        for signal in given_signals:
+            if not isinstance(signal, str | Signal):
+                raise ArgumentError("signals", signal, "the name of a signal, a str, or a Signal")
         watermarks = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
         for q, point in given.items():
             watermarks[q] = event_time(point, argument=f"percentiles[{q}]")
@@ -158,7 +160,7 @@ class Timeline(HasView, Generic[A_co]):
         if not isinstance(idle, bool):
             raise ArgumentError("idle", idle, "a bool")
         idle_at = clock if idle else None
-        instant = Instant(clock, elements, reading, watermarks, frozenset(names), idle_at=idle_at)
+        instant = Instant(clock, elements, reading, watermarks, frozenset(given_signals), idle_at=idle_at)
         return Timeline((*self.instants, instant))
 
     def end(self, time: datetime) -> Timeline[A_co]:

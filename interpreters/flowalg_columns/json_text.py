@@ -62,7 +62,7 @@ def json_value(value: object, shape: Shape) -> Json:
     """Converts a value of a shape to a JSON document."""
     match shape:
         case Scalar():
-            return _encode_scalar(value)
+            return encode_scalar(value)
         case OptionalOf(of=inner):
             return None if value is None else json_value(value, inner)
         case EnumOf():
@@ -82,7 +82,8 @@ def json_value(value: object, shape: Shape) -> Json:
     assert_never(shape)
 
 
-def _encode_scalar(value: object) -> Json:
+def encode_scalar(value: object) -> Json:
+    """Converts a scalar value to a JSON document."""
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -147,4 +148,4 @@ def _decode_scalar(document: Json, shape: Scalar) -> object:
     return Decimal(text) if shape == DECIMAL else document
 
 
-__all__ = ["Json", "decode_json", "dump_json", "encode_json", "json_value", "strip_zeros"]
+__all__ = ["Json", "decode_json", "dump_json", "encode_json", "encode_scalar", "json_value", "strip_zeros"]

@@ -18,6 +18,9 @@ from flowalg_shard.tables.columns import (
     PUBLISHED,
     REPORT,
     SIGNAL,
+    SIGNAL_END,
+    SIGNAL_KEY,
+    SIGNAL_START,
     START,
     UPSTREAM,
 )
@@ -63,7 +66,19 @@ PANE_META: Final = (
 )
 """The metadata columns of a pane."""
 
-CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, PUBLISHED, UPSTREAM, REPORT)
+SIGNAL_META: Final = (SIGNAL, SIGNAL_KEY, SIGNAL_START, SIGNAL_END)
+"""The columns of a signal: its name, its key as JSON and the bounds of its window, if it has them."""
+
+CLOCK_META: Final = (
+    PROCESSING_TIME,
+    ENDED,
+    OBSERVED_TIME,
+    PARTITION,
+    *SIGNAL_META,
+    PUBLISHED,
+    UPSTREAM,
+    REPORT,
+)
 """The columns that clocks observe. A flow has some of them."""
 
 DROP_META: Final = (
@@ -111,6 +126,10 @@ __all__ = [
     "PUBLISHED",
     "REPORT",
     "SIGNAL",
+    "SIGNAL_END",
+    "SIGNAL_KEY",
+    "SIGNAL_META",
+    "SIGNAL_START",
     "SPAN",
     "STAGE",
     "START",

@@ -15,7 +15,9 @@ from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.source import Source
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.signals import AnySignal, in_order
 from flowalg.runs.timeline import Timeline
+from flowalg_columns.keys import encode_key
 from flowalg_columns.tables import record_rows
 
 TICK: Final = "instant_tick"
@@ -23,6 +25,8 @@ TIME: Final = "instant_time"
 PARTITION: Final = "instant_partition"
 PUBLISHED: Final = "instant_published"
 SIGNAL: Final = "instant_signal"
+SIGNAL_KEY: Final = "instant_signal_key"
+SIGNAL_WINDOW: Final = "instant_signal_window"
 ENDS: Final = "instant_ends"
 MARKS: Final[dict[str, pa.DataType]] = {
     TICK: pa.bool_(),
@@ -30,6 +34,8 @@ MARKS: Final[dict[str, pa.DataType]] = {
     PARTITION: pa.string(),
     PUBLISHED: pa.timestamp("us", tz="UTC"),
     SIGNAL: pa.string(),
+    SIGNAL_KEY: pa.string(),
+    SIGNAL_WINDOW: pa.struct({name: pa.timestamp("us", tz="UTC") for name in ("start", "end")}),
     ENDS: pa.bool_(),
 }
 """The columns of a row besides those of its record."""
@@ -55,8 +61,17 @@ def observed_batches(
         if instant is not None:
             ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
             rows[-1] = tick | {ENDS: ends}
-            rows += [tick | {SIGNAL: signal} for signal in sorted(instant.signals)]
+            rows += [tick | signal_row(signal) for signal in in_order(instant.signals)]
         yield rows
+
+
+def signal_row(signal: AnySignal) -> Row:
+    """Returns the columns of a signal."""
+    if isinstance(signal, str):
+        return {SIGNAL: signal}
+    window = signal.window
+    bounds = None if window is None else {"start": window.start.datetime, "end": window.end.datetime}
+    return {SIGNAL: signal.name, SIGNAL_KEY: encode_key(signal.key), SIGNAL_WINDOW: bounds}
 
 
 def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
@@ -76,6 +91,8 @@ __all__ = [
     "PARTITION",
     "PUBLISHED",
     "SIGNAL",
+    "SIGNAL_KEY",
+    "SIGNAL_WINDOW",
     "TICK",
     "TIME",
     "Row",

@@ -18,6 +18,7 @@ from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
+from flowalg.runs.signals import AnySignal, name_of, signals_reaching
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
 from flowalg.windows.window import Window
@@ -222,15 +223,15 @@ class Grouping:
             self._set_timers(KeyedWindow(window, key))
         return state
 
-    def _signal(self, signals: frozenset[str]) -> Iterator[KeyedWindow]:
-        """Step 3 for signals: every live window whose trigger waits for one of them observes it."""
+    def _signal(self, signals: frozenset[AnySignal]) -> Iterator[KeyedWindow]:
+        """Step 3 for signals: every live window that one of them reaches observes it, if its trigger waits for it."""
         names = {leaf.name for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, AtSignal)}
-        given = signals & names
-        if given:
-            for key, windows in self.windows.items():
-                for state in windows.values():
-                    if state.is_vacant:
-                        continue
+        if not names & set(map(name_of, signals)):
+            return
+        for key, windows in self.windows.items():
+            for state in windows.values():
+                given = signals_reaching(signals, key, state.window) & names
+                if given and not state.is_vacant:
                     state.observe_signals(self.spec, given)
                     yield KeyedWindow(state.window, key)
 

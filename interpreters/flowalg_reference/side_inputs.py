@@ -11,7 +11,7 @@ from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import require_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
-from flowalg.pipeline.side_inputs import LatestComplete, Lateness, View, time_read, window_read
+from flowalg.pipeline.side_inputs import Lateness, LatestComplete, View, time_read, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
@@ -79,9 +79,7 @@ class SideReader:
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
         contents.absorb(element.value, element.event_time, element.weight)
 
-    def _in_time(
-        self, elements: Iterable[Element], horizon: EventTime
-    ) -> Iterator[tuple[Window, Element]]:
+    def _in_time(self, elements: Iterable[Element], horizon: EventTime) -> Iterator[tuple[Window, Element]]:
         """The elements with the windows of the side input that contain them, without those before the horizon."""
         for element in elements:
             window = window_read(self.strategy.strategy.windows, element.event_time)

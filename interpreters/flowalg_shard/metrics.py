@@ -17,6 +17,7 @@ from attrs import frozen
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change
+from flowalg.runs.signals import Signal, in_order
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, Upstream, merge_reports
 from flowalg_shard.operators import (
@@ -36,7 +37,8 @@ from flowalg_shard.tables.packing import unpack
 class SourceMetrics:
     """The contribution of a source to a micro-batch, and its clock after it.
 
-    ``elements`` is the number of its elements, ``signals`` the names of its signals, and ``reached`` the greatest event
+    ``elements`` is the number of its elements, ``signals`` the names of its signals to all windows, ``signals_to_keys``
+    its other signals as text, and ``reached`` the greatest event
     time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON. Other
     sources do not wait for an ``idle`` one. ``awaited`` has the declared partitions that have sent nothing yet.
     """
@@ -49,6 +51,7 @@ class SourceMetrics:
     reached: Mapping[str, EventTime]
     idle: bool = False
     awaited: tuple[str, ...] = ()
+    signals_to_keys: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -187,10 +190,11 @@ def source_metrics(
                 report.elements,
                 clock.watermark,
                 {str(q): point for q, point in clock.percentiles.items()},
-                tuple(sorted(report.signals)),
+                tuple(sorted(each for each in report.signals if isinstance(each, str))),
                 clock.reached_by_partition(upstream.policy.idle_micros),
                 upstream.policy.is_idle(clock),
                 tuple(sorted(upstream.policy.awaited_partitions(clock))),
+                tuple(str(each) for each in in_order(report.signals) if isinstance(each, Signal)),
             )
     return tuple(found.values())
 

@@ -166,7 +166,7 @@ class Side:
         *,
         first_shard: bool,
     ) -> tuple[OperatorState, OperatorOutput]:
-        """The elements that have finished waiting, with the side values they read; the first shard reports late ones."""
+        """The elements that have finished waiting, with what they read; the first shard reports drops of the side."""
         elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
         after, output, report = self.step(state, input_clocks, elements, side)
         drops = output.drops if first_shard else evolve(output.drops, side=())

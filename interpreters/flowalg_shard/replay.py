@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.pipeline.source import Source
+from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Instant, Timeline
 
 A = TypeVar("A")
@@ -23,13 +24,20 @@ class SourceBatch:
     elements: int
     watermark: EventTime
     percentile_watermarks: Mapping[float, EventTime]
-    signals: frozenset[str]
+    signals: frozenset[AnySignal]
     reached: Mapping[str, EventTime]
     idle: bool = False
     awaited: frozenset[str] = frozenset()
 
 
 _BEFORE: Final = SourceBatch(0, EventTime(MIN_TIME), {}, frozenset(), {})
+
+
+def require_no_keys(source: str, signals: Sequence[str]) -> None:
+    """Raises ``ArgumentError`` for signals to single keys, of which metrics have the texts and not the keys."""
+    if signals:
+        valid = "without signals to single keys: metrics do not keep the keys"
+        raise ArgumentError(f"the metrics of source {source!r}", ", ".join(signals), valid)
 
 
 @frozen
@@ -83,4 +91,4 @@ class ReplayLog:
             )
 
 
-__all__ = ["ReplayBatch", "ReplayLog", "SourceBatch"]
+__all__ = ["ReplayBatch", "ReplayLog", "SourceBatch", "require_no_keys"]

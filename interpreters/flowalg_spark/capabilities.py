@@ -17,7 +17,6 @@ STREAMING: Final = Capabilities(
     "Spark streaming",
     {
         Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
-        Feature.SIDE_INPUT_OF_ELEMENTS: "elements leave the stage of a side input without their processing time",
         Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
     },
 )

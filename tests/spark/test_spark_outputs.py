@@ -13,10 +13,8 @@ from flowalg_laws.conformance.jobs.feeds import FIVE, sum_in_windows
 from flowalg_laws.conformance.jobs.outputs import (
     doubled,
     elements_of_a_filter_and_a_map,
-    enriched,
     outputs_of_several_stages,
 )
-from flowalg_laws.conformance.jobs.transforms import OTHERS
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_reference import Reference
 from flowalg_spark import SparkStreaming, StreamInput, collect_elements, output_of, sinks, streaming
@@ -53,13 +51,6 @@ def test_elements_are_a_plain_select(spark: SparkSession, tmp_path: Path) -> Non
     found = collect_elements(doubled, spark.read.parquet(str(tmp_path / "out")))
     timelines = elements_of_a_filter_and_a_map.replay.timelines
     assert found == Reference(Mode.MICRO_BATCH).run(doubled, timelines).elements
-
-
-def test_elements_that_wait_for_a_side_input_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
-    """The message has the reason."""
-    stream = readings(spark, tmp_path / "in")
-    with pytest.raises(UnsupportedError, match="groups nothing and reads a side input"):
-        streaming.compile(enriched, {READINGS: stream, OTHERS: stream})
 
 
 def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -44,10 +44,11 @@ EVERYTHING = SOLD.records
 ENGINE = {
     *features_in(Area.RUNS, Area.TRANSFORMS),
     *(Feature.SESSIONS, Feature.CALENDAR_WINDOWS, Feature.CUSTOM_WINDOWS, Feature.AT_SIGNAL),
+    Feature.SIGNALS_TO_KEYS,
     *(Feature.AT_VALUE, Feature.CUSTOM_TRIGGER),
     *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Feature.CUSTOM_POLICY),
     *(Feature.PERFECT, Feature.UNSET_LATENESS),
-    *(Feature.SEVERAL_OUTPUTS, Feature.SIDE_INPUT_OF_ELEMENTS),
+    Feature.SEVERAL_OUTPUTS,
 }
 """The features that are not the step's alone: what the passage through Spark transports, and what is rejected."""
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)

@@ -17,6 +17,8 @@ from flowalg_columns.observed_rows import (
     MARKS,
     PARTITION,
     SIGNAL,
+    SIGNAL_KEY,
+    SIGNAL_WINDOW,
     TICK,
     TIME,
     observed_batches,
@@ -101,6 +103,8 @@ def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> di
             end_of_input=ENDS,
             partition=PARTITION,
             signal=SIGNAL,
+            signal_key=SIGNAL_KEY,
+            signal_window=SIGNAL_WINDOW,
             tick=TICK,
         )
     return streams

@@ -79,6 +79,7 @@ from flowalg import (
 from flowalg.data.errors import FlowalgError
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.signals import in_order
 from flowalg.watermarks import Perfect
 from flowalg.windows.window import clamp
 
@@ -108,7 +109,7 @@ class Inputs:
         lines = [
             f"{source.name} {format_time(instant.processing_time)}: "
             f"{', '.join(map(str, instant.elements)) or 'nothing'}, watermark {format_time(instant.watermark)}, "
-            f"percentiles {dict(instant.percentile_watermarks)}, signals {sorted(instant.signals)}"
+            f"percentiles {dict(instant.percentile_watermarks)}, signals {in_order(instant.signals)}"
             for source, timeline_ in timelines.items()
             for instant in timeline_
         ]

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Final
 
 import polars as pl
-from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
+from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch, require_no_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
@@ -89,6 +89,8 @@ def _replay_batches(batches: Iterable[MicroBatch[object]]) -> Iterator[ReplayBat
                 "batches", batch.number, f"all micro-batches in order: number {expected} is missing"
             )
         expected += 1
+        for source in batch.sources:
+            require_no_keys(source.source, source.signals_to_keys)
         sources = {
             source.source: SourceBatch(
                 source.elements,

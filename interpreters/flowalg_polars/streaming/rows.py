@@ -9,6 +9,7 @@ from typing import TypeAlias
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.combiners import ignores_values, unknown_result
+from flowalg_columns.keys import SignalKeys
 from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
@@ -83,14 +84,16 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
 def _stage(node: GroupingNode, result: RecordOf) -> Stage:
     """Returns the stage of a node, without its aggregates or combiner."""
     effective = node.windowed_by
+    key = key_and_value(layout_of(result))[0]
     return Stage(
         node.label,
-        leaf_columns(key_and_value(layout_of(result))[0]),
+        leaf_columns(key),
         (),
         effective.strategy,
         fresh=effective.fresh,
         retractions=node.receives_retractions,
         preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
+        key_columns=SignalKeys(key.shape),
     )
 
 

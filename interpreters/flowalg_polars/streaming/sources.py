@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import polars as pl
+import polars.selectors as cs
 from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED, SIGNAL
+from flowalg_columns.names import (
+    ENDED,
+    EVENT_TIME,
+    PARTITION,
+    PROCESSING_TIME,
+    PUBLISHED,
+    SIGNAL,
+    SIGNAL_END,
+    SIGNAL_KEY,
+    SIGNAL_META,
+    SIGNAL_START,
+)
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
 from flowalg_shard.clocks.reports import observation, observed_report, source_report
 from flowalg_shard.tables.columns import KEEP
@@ -87,7 +99,7 @@ class StreamSource:
             lambda part: program.apply(part.lazy()).collect(),
             self.bad_records,
             f"Source({self.node.name!r})",
-            rows.drop(*self._kept, KEEP, SIGNAL, ENDED, strict=False),
+            rows.drop(*self._kept, KEEP, *SIGNAL_META, ENDED, strict=False),
         )
 
     @property
@@ -124,11 +136,22 @@ class StreamSource:
         if stream.signal is not None:
             signal = _column(stream.signal).cast(pl.String())
             keep &= signal.is_null()
+        if stream.signal_key is not None:
+            columns.append(_column(stream.signal_key).cast(pl.String()).alias(SIGNAL_KEY))
+        if stream.signal_window is not None:
+            window = _column(stream.signal_window).struct
+            columns += [
+                _micros(window.field("start")).alias(SIGNAL_START),
+                _micros(window.field("end")).alias(SIGNAL_END),
+            ]
         return [*columns, ended.alias(ENDED), signal.alias(SIGNAL), keep.alias(KEEP)]
 
     def _control_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(
-            pl.lit(None, pl.Int64()).alias(EVENT_TIME), *self._kept, pl.col(SIGNAL), pl.col(ENDED)
+            pl.lit(None, pl.Int64()).alias(EVENT_TIME),
+            *self._kept,
+            pl.col(ENDED),
+            cs.by_name(*SIGNAL_META, require_all=False),
         )
 
     def _own_report(self, now: ProcessingTime, *, ended: bool) -> SourceReport:

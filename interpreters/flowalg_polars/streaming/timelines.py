@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import polars as pl
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED, SIGNAL
+from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED
 from flowalg_columns.values import write_arrays
 from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Upstream
 from flowalg_shard.clocks.reports import source_report
@@ -16,6 +16,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.elements import read_records
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Timeline
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_polars.columns import polars_type
@@ -66,8 +67,7 @@ class ObservedClocks:
             and instant.watermark == MAX_TIME
             and not records
         )
-        signals = sorted(instant.signals) if instant is not None else []
-        control = len(signals) + 1
+        control = 1
         published = [observation.published for observation in observations]
         rows = pl.DataFrame(
             {
@@ -78,19 +78,19 @@ class ObservedClocks:
                 ],
                 PARTITION: [*(observation.partition for observation in observations), *[""] * control],
                 PUBLISHED: [*published, *[None] * control],
-                SIGNAL: [*[None] * len(records), None, *signals],
-                ENDED: [*[False] * len(records), ends, *[False] * len(signals)],
+                ENDED: [*[False] * len(records), ends],
             },
             schema={
                 EVENT_TIME: pl.Int64(),
                 PROCESSING_TIME: pl.Int64(),
                 PARTITION: pl.String(),
                 PUBLISHED: pl.Int64(),
-                SIGNAL: pl.String(),
                 ENDED: pl.Boolean(),
             },
         )
-        return Arrival(elements.lazy(), {0: source_report(self.generated_by.policy, rows)})
+        report = source_report(self.generated_by.policy, rows)
+        signals = frozenset[AnySignal]() if instant is None else instant.signals
+        return Arrival(elements.lazy(), {0: evolve(report, signals=signals)})
 
 
 def element_frame(node: SourceNode, records: tuple[object, ...]) -> pl.DataFrame:

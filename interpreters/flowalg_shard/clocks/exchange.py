@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from flowalg.data.errors import errors_of
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
+from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
 
 
@@ -59,7 +60,7 @@ class SourceReport:
     """The contribution of some rows of a source to its clock, their signals, and the number of elements."""
 
     clock: ClockSummary = field(factory=ClockSummary)
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[AnySignal] = frozenset()
     elements: int = 0
 
     def merge(self, other: SourceReport) -> SourceReport:
@@ -91,7 +92,7 @@ class UntimedReport:
 
     latest_events: Mapping[str, EventTime] = field(factory=dict)
     ended: bool = False
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[AnySignal] = frozenset()
     elements: int = 0
 
     def at(self, now: ProcessingTime) -> SourceReport:
@@ -161,7 +162,7 @@ def advance_clocks(
     """
     received = [report for each in reports for report in each.values()]
     now = max([before[0].clocks.processing_time, *(time for report in received for time in _times(report))])
-    signals = frozenset[str]().union(*map(_signals, received))
+    signals = frozenset[AnySignal]().union(*map(_signals, received))
     return tuple(
         _advance_input(upstreams, clocks, given, now, signals)
         for upstreams, clocks, given in zip(inputs, before, reports, strict=True)
@@ -173,7 +174,7 @@ def _advance_input(
     before: InputClocks,
     reports: Reports,
     now: ProcessingTime,
-    signals: frozenset[str],
+    signals: frozenset[AnySignal],
 ) -> InputClocks:
     after = tuple(
         _advance_upstream(upstream, clock, reports.get(number), now)
@@ -221,7 +222,7 @@ def _times(report: Report) -> tuple[ProcessingTime, ...]:
     return () if latest is None else (latest,)
 
 
-def _signals(report: Report) -> frozenset[str]:
+def _signals(report: Report) -> frozenset[AnySignal]:
     return report.signals if isinstance(report, SourceReport) else report.clocks.signals
 
 

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 import polars as pl
 
 from flowalg.data.time import EventTime, Micros, ProcessingTime
+from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import (
     ClockSummary,
     EventTimeCounts,
@@ -34,6 +35,7 @@ from flowalg_shard.clocks.exchange import (
     Upstream,
     merge_reports,
 )
+from flowalg_shard.clocks.signals import signal_of
 from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
@@ -43,6 +45,9 @@ from flowalg_shard.tables.columns import (
     PUBLISHED,
     REPORT,
     SIGNAL,
+    SIGNAL_END,
+    SIGNAL_KEY,
+    SIGNAL_START,
     UPSTREAM,
 )
 
@@ -121,8 +126,15 @@ def _has_ended(rows: pl.DataFrame) -> bool:
     return ENDED in rows.columns and bool(rows[ENDED].any())
 
 
-def _signals(rows: pl.DataFrame) -> frozenset[str]:
-    return frozenset(rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else [])
+def _signals(rows: pl.DataFrame) -> frozenset[AnySignal]:
+    if SIGNAL not in rows.columns:
+        return frozenset()
+    columns = [
+        name if name in rows.columns else pl.lit(None).alias(name)
+        for name in (SIGNAL, SIGNAL_KEY, SIGNAL_START, SIGNAL_END)
+    ]
+    found = rows.filter(pl.col(SIGNAL).is_not_null()).select(columns).unique()
+    return frozenset(signal_of(*row) for row in found.iter_rows())
 
 
 def _publications(rows: pl.DataFrame) -> Iterator[Publication]:

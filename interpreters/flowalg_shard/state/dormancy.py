@@ -12,6 +12,7 @@ import polars as pl
 
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.clocks import Clocks
+from flowalg.runs.signals import name_of
 from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
@@ -70,7 +71,8 @@ def greatest_watermark(clocks: Clocks) -> int:
 
 def activates_all(stage: Stage, clocks: Clocks) -> bool:
     """Whether a signal of the instant is one that the trigger waits for."""
-    return any(name in clocks.signals for _, name in stage.automaton.summary.signals)
+    given = set(map(name_of, clocks.signals))
+    return any(name in given for _, name in stage.automaton.summary.signals)
 
 
 __all__ = [

@@ -17,7 +17,7 @@ from attrs import field, frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import WithSide
-from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Lateness, Singleton, View, window_read
+from flowalg.pipeline.side_inputs import AsMap, Lateness, LatestComplete, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import DropReason, dropped_key
 from flowalg.windows.window import Window
@@ -171,7 +171,11 @@ def read_side(
             values = _values_of_windows(view, contents, complete, _windows_read(passed))
             awaited = {*_windows_read(waiting)}
             after = SideState(
-                {window: each for window, each in contents.items() if window.end > horizon or window in awaited},
+                {
+                    window: each
+                    for window, each in contents.items()
+                    if window.end > horizon or window in awaited
+                },
                 {window: each for window, each in complete.items() if window.end > horizon},
                 waiting,
             )

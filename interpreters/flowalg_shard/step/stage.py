@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
+import polars as pl
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, Together, keeps_values
@@ -44,6 +46,14 @@ class AggregateColumn:
         )
 
 
+KeyColumns: TypeAlias = Callable[[object], Sequence[pl.Series] | None]
+"""Encodes a key as columns of one row; returns ``None`` for a value that is not a key of the stage."""
+
+
+def has_no_key(key: object) -> None:
+    """Encodes no key: no signal to a key reaches the stage."""
+
+
 @frozen
 class Stage:
     """A compiled grouping: pure data, the same for every shard and micro-batch.
@@ -51,6 +61,7 @@ class Stage:
     Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. If ``fresh``, this
     grouping assigns windows; otherwise elements bring those of the previous grouping. With ``retractions``, elements
     may be retractions. With ``preassigned``, a user-defined function has assigned windows before rows arrive here.
+    ``key_columns`` encodes the key of a signal.
     """
 
     label: str
@@ -61,6 +72,7 @@ class Stage:
     retractions: bool = False
     preassigned: bool = False
     combiner: AnyCombiner | None = None
+    key_columns: KeyColumns = has_no_key
 
     @cached_property
     def automaton(self) -> Automaton:

@@ -22,6 +22,7 @@ from flowalg_shard.step.shard_state import (
     retracts,
     state_columns,
 )
+from flowalg_shard.step.signals import windows_reached
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
@@ -64,7 +65,8 @@ def _step(
         return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), late)
     automaton = stage.automaton
     if clocks.signals:
-        table = table.with_columns(**automaton.observe_signals(clocks.signals))
+        reached = windows_reached(stage, table, clocks.signals)
+        table = table.with_columns(**automaton.observe_signals(reached))
     table = _evaluate(stage, table, clocks)
     known = ShardState(table, state.watermark, arrived.current_panes)
     after, panes, hold = emit(stage, contents, known, clocks)

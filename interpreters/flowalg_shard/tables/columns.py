@@ -16,11 +16,14 @@ ARRIVAL: Final = "__arrival"
 VALUE: Final = "__value"
 
 # For the clocks: the event time of the record as its source gave it (where the element has another one by now), the
-# partition of the source, a signal, the watermark that the source publishes for the partition, the number of the
-# upstream, the report of a shard of the stage before.
+# partition of the source, a signal with its key as JSON and its window, the watermark that the source publishes for the
+# partition, the number of the upstream, the report of a shard of the stage before.
 OBSERVED_TIME: Final = "__observed_time"
 PARTITION: Final = "__partition"
 SIGNAL: Final = "__signal"
+SIGNAL_KEY: Final = "__signal_key"
+SIGNAL_START: Final = "__signal_start"
+SIGNAL_END: Final = "__signal_end"
 PUBLISHED: Final = "__published"
 UPSTREAM: Final = "__upstream"
 REPORT: Final = "__report"
@@ -104,6 +107,9 @@ __all__ = [
     "RESTARTS",
     "SHARD",
     "SIGNAL",
+    "SIGNAL_END",
+    "SIGNAL_KEY",
+    "SIGNAL_START",
     "SIZE",
     "START",
     "TIMING",

@@ -8,7 +8,7 @@ that they call no user-defined functions; this has no effect, since a member is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, assert_never
 
 import polars as pl
@@ -169,13 +169,12 @@ class Automaton:
             for name, expr in once.summary.merge(once.prefix, prefix).items()
         }
 
-    def observe_signals(self, signals: Iterable[str]) -> dict[str, pl.Expr]:
-        """Returns the state after signals are observed; signals that the trigger does not wait for are ignored."""
-        received = tuple(signals)
+    def observe_signals(self, reached: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+        """Returns the state after signals are observed; ``reached`` says which windows receive one, by its name."""
         return {
             name: expr
             for once in self.once_triggers
-            for name, expr in once.summary.with_signals(once.prefix, received).items()
+            for name, expr in once.summary.with_signals(once.prefix, reached).items()
         }
 
     @property

@@ -7,7 +7,7 @@ unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
@@ -171,10 +171,13 @@ class SummaryColumns:
             table = table.with_columns(merge_columns(leaf, table[first + name], table[second + name], rows))
         return table
 
-    def with_signals(self, prefix: str, signals: Iterable[str]) -> dict[str, pl.Expr]:
-        """Returns the columns of the signals that have been received."""
-        received = set(signals)
-        return {prefix + column: pl.lit(True) for column, name in self.signals if name in received}
+    def with_signals(self, prefix: str, reached: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+        """Returns the columns of the signals that have been received; ``reached`` says where, by name."""
+        return {
+            prefix + column: _flag(prefix + column) | reached[name]
+            for column, name in self.signals
+            if name in reached
+        }
 
 
 def type_of(leaf: DataDrivenTrigger) -> pl.DataType:

@@ -97,7 +97,9 @@ class ReadSide:
         known: SideValues | None = None
         for batch in batches:
             if batch.num_rows:
-                known = SideValues(self.view, self.windows, self.side_values(batch)) if known is None else known
+                known = (
+                    SideValues(self.view, self.windows, self.side_values(batch)) if known is None else known
+                )
                 yield self.transform(batch, known)
 
     def side_values(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:

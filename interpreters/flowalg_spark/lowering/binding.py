@@ -28,6 +28,9 @@ from flowalg_columns.names import (
     PUBLISHED,
     REPORT,
     SIGNAL,
+    SIGNAL_END,
+    SIGNAL_KEY,
+    SIGNAL_START,
     STAGE,
     START,
     WATERMARK,
@@ -75,17 +78,20 @@ _WATERMARK_DELAY: Final = "spark.watermarkDelayMs"
 class StreamColumns:
     """The columns of a stream's frame that are not part of elements: times, and rows that are not elements.
 
-    ``ended`` marks the end of the input, ``signal`` has the name of a signal, and ``tick`` marks a row that has only a
-    processing time. ``partition`` is the source's partition of a row. ``corrupt_record`` is the text of a record that
-    Spark could not parse. A bad record fails the query, or with ``dead_letters`` is routed to the dead-letter output.
-    ``report`` has clock reports on ticks, if the source publishes its own clocks. ``published`` is the watermark that
-    the source publishes for the partition. With ``elements_only`` other rows are left out, since nothing reads clocks.
+    ``ended`` marks the end of the input, ``signal`` has the name of a signal, ``signal_key`` its key and
+    ``signal_window`` its window, and ``tick`` marks a row that has only a processing time. ``partition`` is the
+    source's partition of a row. ``corrupt_record`` is the text of a record that Spark could not parse. A bad record
+    fails the query, or with ``dead_letters`` is routed to the dead-letter output. ``report`` has clock reports on
+    ticks, if the source publishes its own clocks. ``published`` is the watermark that the source publishes for the
+    partition. With ``elements_only`` other rows are left out, since nothing reads clocks.
     """
 
     processing_time: Column
     ended: Column | None
     tick: Column | None = None
     signal: Column | None = None
+    signal_key: Column | None = None
+    signal_window: Column | None = None
     partition: Column | None = None
     corrupt_record: Column | None = None
     dead_letters: bool = False
@@ -121,6 +127,11 @@ class StreamColumns:
         if self.signal is not None:
             keep &= self.signal.isNull()
             meta[SIGNAL] = self.signal
+        if self.signal_key is not None:
+            meta[SIGNAL_KEY] = self.signal_key
+        if self.signal_window is not None:
+            meta[SIGNAL_START] = F.unix_micros(self.signal_window["start"])
+            meta[SIGNAL_END] = F.unix_micros(self.signal_window["end"])
         if self.partition is not None:
             meta[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
         if self.published is not None:

@@ -77,7 +77,9 @@ class StreamInput:
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
     true on a row that ends the input: the watermark then advances to the end of time. (A file source reads files by
     modification time, so the file with that row must be the newest.) ``signal``, a text column, is the name of a signal
-    for ``AtSignal``, which all stages downstream receive. ``tick``, a boolean column, is true on a row that only
+    for ``AtSignal``, which all stages downstream receive. It is one to the windows of a key if ``signal_key``, a text
+    column, has the key as JSON, and to one window of the key if ``signal_window`` has it (a struct of the timestamps
+    ``start`` and ``end``, as in the frames of panes). ``tick``, a boolean column, is true on a row that only
     advances processing time.
 
     ``corrupt_record``, a text column, is the text of a row that could not be parsed, as in the column
@@ -96,6 +98,8 @@ class StreamInput:
     end_of_input: Column | None = field(default=None, kw_only=True)
     partition: Column | None = field(default=None, kw_only=True)
     signal: Column | None = field(default=None, kw_only=True)
+    signal_key: Column | None = field(default=None, kw_only=True)
+    signal_window: Column | None = field(default=None, kw_only=True)
     tick: Column | None = field(default=None, kw_only=True)
     corrupt_record: Column | None = field(default=None, kw_only=True)
     source_watermark: Column | None = field(default=None, kw_only=True)
@@ -110,6 +114,8 @@ class StreamInput:
             "end_of_input",
             "partition",
             "signal",
+            "signal_key",
+            "signal_window",
             "tick",
             "corrupt_record",
             "source_watermark",
@@ -127,6 +133,8 @@ class StreamInput:
             self.end_of_input,
             self.tick,
             self.signal,
+            self.signal_key,
+            self.signal_window,
             self.partition,
             self.corrupt_record,
             published=self.source_watermark,
@@ -317,10 +325,8 @@ def compile_sources(
 ) -> PaneFrame[A]:
     """Returns the output of a pipeline over the streams of its sources, by name."""
     panes = emits_panes(pipeline.node)
-    if not panes:
-        _require_processing_times(pipeline)
-        if not dead_letters:
-            return _compile_stateless(pipeline, sources)
+    if not panes and not dead_letters and not has_stages(pipeline.node):
+        return _compile_stateless(pipeline, sources)
     root = resolve_accumulation(pipeline.node)
     lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)
     with reduce_calls():
@@ -347,9 +353,6 @@ def compile_sources_all(
     """Returns several outputs over the streams of their sources, by name."""
     require_column_names(outputs)
     resolved = resolve_outputs(outputs)
-    for collection in resolved.values():
-        if not emits_panes(collection.node):
-            _require_processing_times(collection)
     roots = [collection.node for collection in resolved.values()]
     lowering = _lowering(roots, sources, shards, state_cache_bytes, metrics=metrics)
     with reduce_calls():
@@ -370,15 +373,6 @@ def _lowering(
     ensure_state_store(session)
     warn_of_partitions(session)
     return Lowering.of(roots, sources, shard_ids(session, shards), state_cache_bytes, metrics=metrics)
-
-
-def _require_processing_times(pipeline: PCollection[object]) -> None:
-    """Raises ``UnsupportedError`` for elements that leave a stage."""
-    if has_stages(pipeline.node):
-        raise UnsupportedError(
-            "the pipeline groups nothing and reads a side input, whose stage elements would leave without their "
-            "processing time; group them, or use the local engine"
-        )
 
 
 def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStream]) -> PaneFrame[A]:

@@ -158,6 +158,7 @@ class SideInputRows:
         origins = table.select(metadata)[rows.origins]
         yield {
             **element_columns,
+            **emission.clocks(origins.height),
             **_select(origins, {name: name for name in metadata}),
             meta.EVENT_TIME: pa.array(rows.times, pa.int64()),
         }

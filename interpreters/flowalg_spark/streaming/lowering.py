@@ -127,8 +127,9 @@ class Lowering:
         stages = [node for node in nodes_of(*roots) if isinstance(node, GroupingNode | WithSide)]
         read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
+        has_sides = any(isinstance(node, WithSide) for node in stages)
         dead_letters = any(source.columns.dead_letters for source in sources.values())
-        json_drops = len(stages) > 1 or len(roots) > 1 or dead_letters
+        json_drops = len(stages) > 1 or len(roots) > 1 or has_sides or dead_letters
         waiting = _read_again(roots)
         return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
@@ -159,12 +160,13 @@ class Lowering:
         return slot.copy(stream)
 
     def output(self, root: Node) -> Stream:
-        """Returns the stream of an output. Elements have a processing time."""
+        """Returns the stream of an output. Elements have a processing time: that of a stage that they waited in."""
         stream = self.stream(root)
-        if emits_panes(root) or PROCESSING_TIME in stream.flow.meta:
+        if emits_panes(root):
             return stream
-        now = F.unix_micros(F.current_timestamp())
-        return evolve(stream, flow=stream.flow.with_meta(**{PROCESSING_TIME: now}))
+        times = [col(name) for name in (PANE_TIME, PROCESSING_TIME) if name in stream.flow.meta]
+        time = F.coalesce(*times, F.unix_micros(F.current_timestamp()))
+        return evolve(stream, flow=stream.flow.with_meta(**{PROCESSING_TIME: time}))
 
     def outputs(self, roots: Sequence[Node]) -> list[Slot]:
         """Lowers several outputs, and returns where each is parked in one of ``parked``."""

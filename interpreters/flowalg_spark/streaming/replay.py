@@ -8,7 +8,7 @@ from typing import Final, TypedDict, TypeVar, cast
 import pyarrow as pa
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_columns.values import AnyColumn
-from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
+from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch, require_no_keys
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
@@ -28,6 +28,7 @@ class _SourceRow(TypedDict):
     reached: list[tuple[str, datetime]]
     idle: bool
     awaited: list[str]
+    signals_to_keys: list[str]
 
 
 class _Row(TypedDict):
@@ -77,6 +78,7 @@ def _rows(stored: DataFrame | pa.Table) -> list[_Row]:
 
 
 def _source_batch(row: _SourceRow) -> SourceBatch:
+    require_no_keys(row["source"], row["signals_to_keys"])
     return SourceBatch(
         row["elements"],
         event_time(row["watermark"]),

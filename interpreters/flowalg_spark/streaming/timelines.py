@@ -22,6 +22,8 @@ from flowalg_columns.observed_rows import (
     PARTITION,
     PUBLISHED,
     SIGNAL,
+    SIGNAL_KEY,
+    SIGNAL_WINDOW,
     TICK,
     TIME,
     Row,
@@ -119,6 +121,8 @@ def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timelin
         end_of_input=F.col(ENDS),
         partition=F.col(PARTITION),
         signal=F.col(SIGNAL),
+        signal_key=F.col(SIGNAL_KEY),
+        signal_window=F.col(SIGNAL_WINDOW),
         tick=F.col(TICK),
         source_watermark=F.col(PUBLISHED) if generated_by.publishes else None,
     )

@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import KV, Change, Pane, ProcessingTime, Trigger, describe
 from flowalg.data.errors import ArgumentError
+from flowalg.runs.signals import in_order
 from flowalg_laws.kit.drawing import format_reading, format_table, format_time
 from flowalg_laws.kit.scenarios import Scenario, observe
 from flowalg_laws.strategies import scenarios
@@ -51,7 +52,7 @@ class Difference:
         for time in sorted(times):
             instants = [instant for instant in self.scenario.timeline if instant.processing_time == time]
             elements = [format_reading(reading) for instant in instants for reading in instant.elements]
-            signals = [f"signal {name}" for instant in instants for name in sorted(instant.signals)]
+            signals = [f"signal {signal}" for instant in instants for signal in in_order(instant.signals)]
             rows.append(
                 (
                     format_time(time),

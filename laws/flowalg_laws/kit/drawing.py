@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from flowalg import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, Timeline
 from flowalg.data.time import processing_time
+from flowalg.runs.signals import in_order
 from flowalg_laws.kit.readings import START, Reading
 
 
@@ -53,7 +54,7 @@ def format_value(value: object) -> str:
                 format_reading(item) if isinstance(item, Reading) else repr(item) for item in instant.elements
             ),
             format_time(instant.watermark),
-            " ".join(sorted(instant.signals)),
+            " ".join(map(str, in_order(instant.signals))),
         )
         for instant in value
     ]

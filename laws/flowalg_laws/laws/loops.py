@@ -32,10 +32,12 @@ from flowalg import (
     OnceTrigger,
     OnTimeBehavior,
     Or,
+    Pane,
     PCollection,
     Repeat,
     RepeatUntil,
     Sessions,
+    Signal,
     Sum,
     Timeline,
     TimestampCombiner,
@@ -279,6 +281,28 @@ def a_signal_reaches_every_window(
 
 
 @law
+def a_signal_to_all_windows_is_one_to_each_key(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[tuple[Pane[KV[str, int]], ...]]:
+    """The signal ``name`` is ``Signal(name, key)`` for every key.
+
+    Source: SEMANTICS 6.
+    """
+    keys = {element.key for element in timeline.elements}
+    one_by_one = Timeline(
+        tuple(
+            evolve(instant, signals=instant.signals - {"x"} | {Signal("x", key) for key in keys})
+            if "x" in instant.signals
+            else instant
+            for instant in timeline
+        )
+    )
+    pipeline = _summed(evolve(strategy, trigger=Repeat(AtSignal("x"))))
+    left, right = (engine.run(pipeline, {READINGS: each}).panes for each in (timeline, one_by_one))
+    return Equation(left, right)
+
+
+@law
 def every_window_has_one_on_time_pane(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Place]] | None:
@@ -436,6 +460,7 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     merged_sessions_keep_their_limits,
     a_reopened_session_is_early_again,
     a_signal_reaches_every_window,
+    a_signal_to_all_windows_is_one_to_each_key,
     every_window_has_one_on_time_pane,
     no_hold_without_pending_elements,
     no_hold_at_the_end,

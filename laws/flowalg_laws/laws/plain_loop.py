@@ -43,6 +43,7 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.data.time import duration_of, event_time, processing_time
+from flowalg.runs.signals import signals_reaching
 from flowalg.triggers.leaves import leaves
 from flowalg.triggers.views import EveryInstant
 from flowalg.windows.window import span
@@ -307,8 +308,9 @@ class Loop:
         for key in sorted({element.key for element in instant.elements}):
             self._arrive(key, [element for element in instant.elements if element.key == key], now)
         for (window, key), state in sorted(self.windows.items(), key=lambda pair: pair[0]):
-            state.since_set.signals |= instant.signals
-            state.all.signals |= instant.signals
+            signals = signals_reaching(instant.signals, key, window)
+            state.since_set.signals |= signals
+            state.all.signals |= signals
             state.since_set.latch(self.once)
             state.all.latch(self.until)
             finishes = not state.closed and is_ready(self.until, window, state.all, instant)

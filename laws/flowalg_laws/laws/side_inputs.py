@@ -10,6 +10,8 @@ from collections.abc import Hashable, Iterable
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from flowalg_reference import Reference
+
 from flowalg import (
     KV,
     MAX_TIME,
@@ -27,7 +29,6 @@ from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading, event_time_of, key_of, value_of
-from flowalg_reference import Reference
 
 Pair: TypeAlias = KV[str, int]
 Read: TypeAlias = Counter[tuple[Reading, Hashable]]
@@ -136,7 +137,9 @@ def a_side_input_drops_no_pane(
     panes = _summed(VALUES, strategy)
     without = engine.run(panes, {READINGS: main})
     run = engine.run(_add_total(panes), {READINGS: main, RATES: rates})
-    expired = [Counter(drop for drop in each.dropped if drop.reason is DropReason.EXPIRED) for each in (run, without)]
+    expired = [
+        Counter(drop for drop in each.dropped if drop.reason is DropReason.EXPIRED) for each in (run, without)
+    ]
     return Equation(*expired)
 
 
@@ -146,8 +149,8 @@ def a_side_input_drops_what_the_next_grouping_drops(
 ) -> Equation[tuple[tuple[Pane[Pair], ...], frozenset[object]]]:
     """The elements that are too late for a side input are too late for a grouping in their windows.
 
-    Where: the grouping follows the side input, whose values are complete. Its panes are those of a pipeline that assigns
-    the windows after the side input, and the same elements are dropped.
+    Where: the grouping follows the side input, whose values are complete. Its panes are those of a pipeline that
+    assigns the windows after the side input, and the same elements are dropped.
 
     Source: SEMANTICS 10.
 
@@ -160,7 +163,8 @@ def a_side_input_drops_what_the_next_grouping_drops(
         for pipeline in (windowed_first, _summed(_add_total(VALUES), strategy))
     ]
     left, right = (
-        (run.panes, frozenset((drop.key, drop.event_time, drop.reason) for drop in run.dropped)) for run in runs
+        (run.panes, frozenset((drop.key, drop.event_time, drop.reason) for drop in run.dropped))
+        for run in runs
     )
     return Equation(left, right)
 

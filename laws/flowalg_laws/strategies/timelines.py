@@ -7,13 +7,14 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import Instant, Source, Timeline, WatermarkPolicy
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
+from flowalg import Instant, Signal, Source, Timeline, WatermarkPolicy, Window
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.runs.signals import AnySignal
 from flowalg_laws.kit.readings import START, DenseTimeline, Reading
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.sources import policies, watermark_policies
-from flowalg_laws.strategies.times import durations, event_times, minutes
+from flowalg_laws.strategies.times import durations, event_times, minutes, point
 
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: zero for a tie, and a large gap for a clock jump."""
@@ -23,7 +24,21 @@ _SHORT_GAPS: tuple[int, ...] = (0, 1, 3)
 _CROWDED = 5
 """The last minute of timelines whose windows have many elements, often late ones."""
 
-Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str], bool]
+Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[AnySignal], bool]
+
+
+_NONE = frozenset[AnySignal]()
+_ALL = frozenset[AnySignal](("x",))
+_SOME = frozenset[AnySignal]((Signal("x", "a", Window(event_time(point(0)), event_time(point(5)))),))
+_SIGNALS: tuple[frozenset[AnySignal], ...] = (
+    _NONE,
+    _NONE,
+    _ALL,
+    _SOME,
+    frozenset(("y",)),
+    frozenset((Signal("x", "b"), Signal("y", "a"))),
+)
+"""Signals to all windows, to those of a key, and to one window; often none."""
 
 
 _IDLE = st.sampled_from((False, False, False, True))
@@ -41,8 +56,7 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
     ending = st.booleans() if ends is None else st.just(ends)
 
     def bringing(elements: SearchStrategy[tuple[Reading, ...]]) -> SearchStrategy[Timeline[Reading]]:
-        signals = st.sampled_from(("", "", "x", "y")).map(_signals)
-        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, signals, _IDLE)
+        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, st.sampled_from(_SIGNALS), _IDLE)
         return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
 
     return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
@@ -56,17 +70,13 @@ def dense_timelines() -> SearchStrategy[DenseTimeline]:
     close = event_times(_CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
     step = st.tuples(
-        st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from(("", "x")).map(_signals), _IDLE
+        st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from((_NONE, _ALL, _SOME)), _IDLE
     )
     return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(DenseTimeline)
 
 
 def _just_before(time: EventTime) -> EventTime:
     return EventTime(time - 1)
-
-
-def _signals(name: str) -> frozenset[str]:
-    return frozenset((name,)) if name else frozenset()
 
 
 def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:

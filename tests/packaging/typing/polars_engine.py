@@ -138,6 +138,8 @@ def inputs(
     assert_type(stream.source_watermark, StreamColumn | None)
     assert_type(stream.partition, StreamColumn | None)
     assert_type(stream.signal, StreamColumn | None)
+    assert_type(stream.signal_key, StreamColumn | None)
+    assert_type(stream.signal_window, StreamColumn | None)
     assert_type(stream.tick, StreamColumn | None)
 
 

@@ -211,6 +211,8 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     )
     assert_type(stream.partition, Column | None)
     assert_type(stream.signal, Column | None)
+    assert_type(stream.signal_key, Column | None)
+    assert_type(stream.signal_window, Column | None)
     assert_type(stream.tick, Column | None)
     assert_type(stream.corrupt_record, Column | None)
     assert_type(stream.columns, StreamColumns)

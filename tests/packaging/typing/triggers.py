@@ -13,6 +13,7 @@ from typing import assert_type
 
 from flowalg import (
     EVERY_INSTANT,
+    GLOBAL_WINDOW,
     AfterDelay,
     AfterInactivity,
     Always,
@@ -38,9 +39,11 @@ from flowalg import (
     Repeat,
     RepeatUntil,
     SequenceOf,
+    Signal,
     Sum,
     Trigger,
     TriggerClocks,
+    Window,
     describe,
     normalise,
 )
@@ -60,6 +63,7 @@ def constructors() -> None:
     assert_type(AfterDelay(timedelta(minutes=1)), AfterDelay)
     assert_type(AfterInactivity(timedelta(minutes=1)), AfterInactivity)
     assert_type(AtSignal("flush"), AtSignal)
+    assert_type(Signal("flush", ("red", 3), GLOBAL_WINDOW), Signal)
     assert_type(Never(), Never)
     assert_type(Always(), Always)
     assert_type(And(AtCount(1), AtWatermark() | Never()), And)
@@ -144,7 +148,12 @@ def early_and_late(trigger: Trigger) -> None:
 
 
 def leaves(
-    count: AtCount, element: AtElement, measure: AtMeasure, signal: AtSignal, watermark: AtWatermark
+    count: AtCount,
+    element: AtElement,
+    measure: AtMeasure,
+    signal: AtSignal,
+    sent: Signal,
+    watermark: AtWatermark,
 ) -> None:
     """The fields of triggers without parts."""
     assert_type(count.count, int)
@@ -152,6 +161,9 @@ def leaves(
     assert_type(measure.measure, Measure)
     assert_type(measure.amount, int)
     assert_type(signal.name, str)
+    assert_type(sent.name, str)
+    assert_type(sent.key, object)
+    assert_type(sent.window, Window | None)
     assert_type(watermark.percentile, float | None)
 
 

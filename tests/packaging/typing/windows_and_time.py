@@ -36,6 +36,7 @@ from flowalg import (
     PaneTiming,
     ProcessingTime,
     Sessions,
+    Signal,
     SlidingWindows,
     Source,
     Timeline,
@@ -176,6 +177,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(Timeline[Flight](), Timeline[Flight])
     assert_type(timeline.at(at, flight, flight, watermark=at), Timeline[Flight])
     assert_type(timeline.at(at, percentiles={0.9: at}, signals=["flush"]), Timeline[Flight])
+    assert_type(timeline.at(at, signals=["flush", Signal("flush", 3)]), Timeline[Flight])
     assert_type(timeline.end(at), Timeline[Flight])
     assert_type(timeline.without_end(), Timeline[Flight])
     assert_type(timeline.watermark, EventTime)
@@ -192,7 +194,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(instant.reached, Mapping[str, EventTime])
     assert_type(instant.idle_at, ProcessingTime | None)
     assert_type(instant.awaited, frozenset[str])
-    assert_type(instant.signals, frozenset[str])
+    assert_type(instant.signals, frozenset[str | Signal])
 
 
 def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:

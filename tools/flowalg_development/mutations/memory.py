@@ -40,8 +40,8 @@ MEMORY_MUTANTS: Final = (
     Replacement(
         "no window is due at a signal",
         "activates_all",
-        "(name in clocks.signals for _, name in stage.automaton.summary.signals)",
-        "(name in clocks.signals for _, name in stage.automaton.summary.signals[:0])",
+        "(name in given for _, name in stage.automaton.summary.signals)",
+        "(name in given for _, name in stage.automaton.summary.signals[:0])",
     ),
     Replacement(
         "a window is due only after its deadline",

@@ -33,8 +33,8 @@ EQUIVALENT: Final = (
     Replacement(
         "every window with a signal trigger is evaluated at each signal",
         "Grouping._signal",
-        "signals & names",
-        "signals",
+        "signals_reaching(signals, key, state.window) & names",
+        "signals_reaching(signals, key, state.window)",
         why_it_survives=_NO_OP,
     ),
     Replacement(

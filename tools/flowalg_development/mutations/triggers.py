@@ -263,6 +263,24 @@ TRIGGER_MUTANTS: Final = (
         "known",
     ),
     Replacement(
+        "a signal to a key reaches all keys",
+        "_reaches",
+        "signal.key == key and type(signal.key) is type(key)",
+        "True",
+    ),
+    Replacement(
+        "a signal to a window reaches all windows of its key",
+        "_reaches",
+        "signal.window in (None, window)",
+        "True",
+    ),
+    Replacement(
+        "a signal to a key reaches all keys of a shard",
+        "flowalg_shard:_reached",
+        "pl.col(name).eq_missing(pl.lit(column.cast(table.schema[name])))",
+        "pl.lit(True)",
+    ),
+    Replacement(
         "no window is evaluated at a signal",
         "Grouping._advance",
         "touched |= set(self._signal(clocks.signals))",

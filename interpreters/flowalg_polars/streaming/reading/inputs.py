@@ -23,6 +23,8 @@ STREAM_COLUMNS: Final = (
     "end_of_input",
     "partition",
     "signal",
+    "signal_key",
+    "signal_window",
     "tick",
     "source_watermark",
 )
@@ -109,8 +111,10 @@ class StreamInput:
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
     true on a row that ends the input: the watermark then advances to the end of time. ``signal``, a text column, is the
-    name of a signal for ``AtSignal``, which all stages downstream receive. ``tick``, a boolean column, is true on a row
-    that only advances processing time.
+    name of a signal for ``AtSignal``, which all stages downstream receive. It is one to the windows of a key if
+    ``signal_key``, a text column, has the key as JSON, and to one window of the key if ``signal_window`` has it (a
+    struct of the timestamps ``start`` and ``end``, as in the frames of panes). ``tick``, a boolean column, is true on a
+    row that only advances processing time.
 
     Example::
 
@@ -124,6 +128,8 @@ class StreamInput:
     end_of_input: StreamColumn | None = field(default=None, kw_only=True)
     partition: StreamColumn | None = field(default=None, kw_only=True)
     signal: StreamColumn | None = field(default=None, kw_only=True)
+    signal_key: StreamColumn | None = field(default=None, kw_only=True)
+    signal_window: StreamColumn | None = field(default=None, kw_only=True)
     tick: StreamColumn | None = field(default=None, kw_only=True)
     source_watermark: StreamColumn | None = field(default=None, kw_only=True)
 

@@ -19,6 +19,7 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
+from flowalg.runs.signals import AnySignal
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.job import Span, fixed, grouped
 from flowalg_laws.conformance.jobs.replay import Feed
@@ -46,7 +47,7 @@ def feed(
     *lines: str,
     policy: WatermarkPolicy = TWO_MINUTES,
     partition: str | None = None,
-    signals: dict[int, frozenset[str]] | None = None,
+    signals: dict[int, frozenset[AnySignal]] | None = None,
 ) -> Feed[Reading]:
     """Makes a feed with a micro-batch of readings for each line."""
     batches = tuple(map(readings, lines))

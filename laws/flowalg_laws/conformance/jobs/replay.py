@@ -9,12 +9,14 @@ from typing import Generic, TypeVar, cast
 from attrs import evolve, field, frozen
 
 from flowalg import (
+    Signal,
     Source,
     Timeline,
     WatermarkPolicy,
 )
 from flowalg.analysis.features import Feature, features_of_policy
 from flowalg.data.errors import ArgumentError
+from flowalg.runs.signals import AnySignal
 
 A_co = TypeVar("A_co", covariant=True)
 
@@ -34,7 +36,7 @@ class Feed(Generic[A_co]):
     policy: WatermarkPolicy
     seen: str = "seen"
     partition: str | None = None
-    signals: Mapping[int, frozenset[str]] = field(factory=dict)
+    signals: Mapping[int, frozenset[AnySignal]] = field(factory=dict)
     published: Callable[[A_co], datetime | None] | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -76,6 +78,9 @@ class Feed(Generic[A_co]):
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
         options = {Feature.PARTITIONS} if self.partition is not None else set()
+        given = frozenset[AnySignal]().union(*self.signals.values())
+        if any(isinstance(signal, Signal) for signal in given):
+            options.add(Feature.SIGNALS_TO_KEYS)
         return features_of_policy(self.policy, publishes=self.published is not None) | options
 
 

@@ -368,6 +368,13 @@ def before(reading: Reading, more: list[Reading]) -> list[Reading]:
     .combine_per_key(Sum()),
     ALL_ON_TIME,
     ON_TIME,
+    panes="""
+        15: +a=19 [0, 5) on_time 0
+        15: +b=2 [0, 5) on_time 0
+        15: +a=95 [5, 10) on_time 0
+        15: +b=191 [5, 10) on_time 0
+        15: +b=28 [10, 15) on_time 0
+    """,
 )
 def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the value of the newest window that was complete at its event time."""
@@ -386,6 +393,13 @@ def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answe
     .combine_per_key(Sum()),
     ALL_ON_TIME,
     ON_TIME,
+    panes="""
+        15: +a=19 [0, 5) on_time 0
+        15: +b=2 [0, 5) on_time 0
+        15: +a=55 [5, 10) on_time 0
+        15: +b=11 [5, 10) on_time 0
+        15: +b=8 [10, 15) on_time 0
+    """,
 )
 def the_newest_complete_value_of_each_key(some: list[Reading], more: list[Reading]) -> Answer:
     """Each key has the value of its newest window that was complete at the event time of the element."""
@@ -401,6 +415,16 @@ def the_newest_complete_value_of_each_key(some: list[Reading], more: list[Readin
     .combine_per_key(Sum()),
     SOME,
     ON_TIME,
+    panes="""
+        15: +a=280 [0, 5) on_time 0 last
+        15: +b=92 [0, 5) on_time 0 last
+        15: +a=25 [5, 10) on_time 0 last
+        15: +b=51 [5, 10) on_time 0 last
+        15: +b=48 [10, 15) on_time 0 last
+    """,
+    drops="""
+        1 of a [0, 5) expired
+    """,
 )
 def elements_too_late_for_a_side_input(some: list[Reading], more: list[Reading]) -> Answer:
     """An element whose windows have all expired reads no side input: it is dropped."""

@@ -26,16 +26,27 @@ from flowalg import (
     Never,
     RepeatUntil,
     SequenceOf,
+    Signal,
     Sum,
     Trigger,
     TriggerClocks,
+    Window,
 )
+from flowalg.data.time import event_time
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
 from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import Reading
+from flowalg_laws.strategies.times import point
 
 MINUTE = timedelta(minutes=1)
+SOME_SIGNALLED = feed(
+    *LINES,
+    signals={
+        1: frozenset({Signal("go", "a"), Signal("other", "b")}),
+        4: frozenset({Signal("go", "b", Window(event_time(point(5)), event_time(point(10))))}),
+    },
+)
 SIGNALLED = feed(*LINES, signals={1: frozenset({"go"}), 3: frozenset({"other"}), 4: frozenset({"go"})})
 OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, lag_percentiles=(0.5,)))
 
@@ -329,6 +340,20 @@ JOBS = (
         14: +b=8 [10, 15) early 0
     """,
         feed=SIGNALLED,
+    ),
+    of_trigger(
+        "when a signal to a key or a window arrives",
+        "A signal to a key reaches the windows of that key, and one to a window only that window.",
+        AtSignal("go").repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        14: +b=11 [5, 10) on_time 0
+        14: +a=19 [0, 5) late 1
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        feed=SOME_SIGNALLED,
     ),
     of_trigger(
         "never",

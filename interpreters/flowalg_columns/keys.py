@@ -1,0 +1,61 @@
+"""Keys of signals: as JSON text in the rows of a stream, and as the columns of a key of a grouping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from enum import Enum
+
+import attrs
+import polars as pl
+from attrs import frozen
+from flowalg_shard.clocks.signals import KeyText
+
+from flowalg.data.errors import ElementError, ValueRangeError
+from flowalg.data.shapes import Shape
+from flowalg.data.values import conform
+from flowalg_columns.json_text import Json, decode_json, dump_json, encode_scalar
+from flowalg_columns.layout import layout_of
+from flowalg_columns.values import sort_values, write_arrays
+
+
+@frozen
+class SignalKeys:
+    """Encodes keys of a shape as columns of one row; a value of another shape is no key."""
+
+    shape: Shape
+
+    def __call__(self, key: object) -> Sequence[pl.Series] | None:
+        """Returns the columns of a key, of ``KeyText`` too."""
+        try:
+            value = decode_json(key.text, self.shape) if isinstance(key, KeyText) else key
+            if conform(value, self.shape, "key") != value:
+                return None
+            arrays = write_arrays(layout_of(self.shape), [value], "the key of a signal")
+        except (ElementError, ValueRangeError, ValueError, LookupError, TypeError, AssertionError):
+            return None
+        return [pl.Series(array) for array in arrays]
+
+
+def encode_key(key: object) -> str:
+    """Encodes a key as canonical JSON text, as ``encode_json`` does for its shape."""
+    return dump_json(_json(key))
+
+
+def _json(key: object) -> Json:
+    match key:
+        case None:
+            return None
+        case Enum():
+            return key.name
+        case tuple() | list():
+            return [_json(part) for part in key]
+        case AbstractSet():
+            return [_json(part) for part in sort_values(frozenset(key))]
+        case _ if attrs.has(type(key)):
+            return {field.name: _json(getattr(key, field.name)) for field in attrs.fields(type(key))}
+        case _:
+            return encode_scalar(key)
+
+
+__all__ = ["SignalKeys", "encode_key"]
