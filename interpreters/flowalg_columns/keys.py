@@ -43,6 +43,7 @@ def encode_key(key: object) -> str:
 
 
 def _json(key: object) -> Json:
+    kind: type = type(key)
     match key:
         case None:
             return None
@@ -52,8 +53,8 @@ def _json(key: object) -> Json:
             return [_json(part) for part in key]
         case AbstractSet():
             return [_json(part) for part in sort_values(frozenset(key))]
-        case _ if attrs.has(type(key)):
-            return {field.name: _json(getattr(key, field.name)) for field in attrs.fields(type(key))}
+        case _ if attrs.has(kind):
+            return {field.name: _json(getattr(key, field.name)) for field in attrs.fields(kind)}
         case _:
             return encode_scalar(key)
 

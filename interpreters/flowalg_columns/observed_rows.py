@@ -35,7 +35,7 @@ MARKS: Final[dict[str, pa.DataType]] = {
     PUBLISHED: pa.timestamp("us", tz="UTC"),
     SIGNAL: pa.string(),
     SIGNAL_KEY: pa.string(),
-    SIGNAL_WINDOW: pa.struct({name: pa.timestamp("us", tz="UTC") for name in ("start", "end")}),
+    SIGNAL_WINDOW: pa.struct([pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("start", "end")]),
     ENDS: pa.bool_(),
 }
 """The columns of a row besides those of its record."""

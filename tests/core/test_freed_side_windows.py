@@ -42,7 +42,12 @@ from flowalg.windows.window_functions import assign_windows
 MINUTE = timedelta(minutes=1)
 RATES = Source("rates", Reading, event_time=lambda r: r.at)
 SEVEN = FixedWindows(7 * MINUTE)
-TOTALS = RATES.map(lambda r: r.value).window(SEVEN).combine_globally(Sum()).as_singleton(default=0)
+TOTALS = (
+    RATES.map(lambda r: r.value)
+    .window(SEVEN, allowed_lateness=timedelta(0))
+    .combine_globally(Sum())
+    .as_singleton(default=0)
+)
 
 Values = PCollection[KV[str, int]]
 

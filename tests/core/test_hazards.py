@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 from flowalg import (
     FOREVER,
+    KV,
     MAX_TIME,
     Accumulation,
     AfterDelay,
@@ -31,6 +32,7 @@ from flowalg import (
     Repeat,
     SequenceOf,
     Sessions,
+    SideInput,
     SlidingWindows,
     Sum,
     Trigger,
@@ -168,16 +170,34 @@ def test_retractions_are_reported_where_they_are_emitted() -> None:
     assert Danger.RETRACTIONS not in danger_kinds(sum_in_windows(FIXED, ALWAYS))
 
 
-def test_a_side_input_is_reported_because_its_windows_are_kept() -> None:
-    """A side input in finite windows keeps their values; one in the global window has one value."""
+def of_side_input(values: PCollection[KV[str, int]], side: SideInput[object]) -> list[Danger]:
+    """Returns the dangers of a side input."""
+    found = hazards(values.map_with(side, lambda pair, n: pair))
+    return [hazard.danger for hazard in found if hazard.where == "a side input"]
 
-    def unbounded(side: PCollection[int]) -> list[str]:
-        found = hazards(POINTS.map_with(side.as_singleton(default=0), lambda pair, n: pair))
-        return [hazard.where for hazard in found if hazard.danger is Danger.UNBOUNDED_STATE]
 
+def test_a_side_input_is_reported_if_its_windows_are_kept() -> None:
+    """A side input in finite windows keeps their values, unless the elements that read it have a bounded lateness."""
     finite = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_globally(Count())
-    assert unbounded(finite) == ["a side input"]
-    assert "a side input" not in unbounded(POINTS.combine_globally(Count()))
+    side = finite.as_singleton(default=0)
+    assert of_side_input(POINTS, side) == [Danger.UNBOUNDED_STATE, Danger.DROPS]
+    assert of_side_input(POINTS, POINTS.combine_globally(Count()).as_singleton()) == [Danger.DROPS]
+    forever = POINTS.window(FIXED, allowed_lateness=FOREVER)
+    sessions = POINTS.window(Sessions(MINUTE), allowed_lateness=MINUTE)
+    for values in (forever, sessions, sessions.combine_per_key(Sum())):
+        assert of_side_input(values, side) == [Danger.UNBOUNDED_STATE, Danger.DROPS]
+    bounded = POINTS.window(FIXED, allowed_lateness=MINUTE)
+    assert of_side_input(bounded, side) == [Danger.DROPS, Danger.DROPS]
+    assert of_side_input(bounded.combine_per_key(Sum()), side) == [Danger.DROPS]
+    assert of_side_input(bounded, side.latest_complete()) == [Danger.DROPS, Danger.DROPS]
+
+
+def test_a_slowly_changing_mapping_is_reported_for_its_keys() -> None:
+    """The newest value of each key is kept, so the keys of a mapping that changes slowly must be few."""
+    keyed = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_per_key(Sum()).as_map()
+    bounded = POINTS.window(FIXED, allowed_lateness=MINUTE).combine_per_key(Sum())
+    assert of_side_input(bounded, keyed) == [Danger.DROPS]
+    assert of_side_input(bounded, keyed.latest_complete()) == [Danger.UNBOUNDED_STATE, Danger.DROPS]
 
 
 def test_a_side_input_is_reported_for_late_elements() -> None:
@@ -219,6 +239,8 @@ def test_an_explanation_has_branches_and_functions_in_python() -> None:
     assert lines[0] == "flatten"
     assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + (1)"]
     assert "> with the mapping of a side input: tuple[KV[str, int], Mapping[str, str]]" in lines
+    latest = explain(sums.with_side(sums.window(FIXED).combine_per_key(Sum()).as_map().latest_complete()))
+    assert "> with the latest complete mapping of a side input" in latest
     assert "        accepts no late elements" in lines
     unknown = explain(POINTS.map(lambda pair: vars(pair)))
     assert "of unknown type (in Python: " in unknown

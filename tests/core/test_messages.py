@@ -621,11 +621,11 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "Instant(ProcessingTime(0), (), MIN_TIME, {}, 'go')",
-        "ArgumentError: Instant.signals must be a frozenset of names; got 'go' (str)",
+        "ArgumentError: Instant.signals must be a frozenset of names and Signals; got 'go' (str)",
     ),
     (
         "Instant(ProcessingTime(0), (), MIN_TIME, {}, frozenset([3]))",
-        "ArgumentError: Instant.signals must be a frozenset of names; got frozenset({3}) (frozenset)",
+        "ArgumentError: Instant.signals must be a frozenset of names and Signals; got frozenset({3}) (frozenset)",
     ),
     ("Timeline([])", "ArgumentError: Timeline.instants must be a tuple of instants; got [] (list)"),
     (
@@ -664,11 +664,11 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "Timeline().at(NOON, signals=[3])",
-        "ArgumentError: signals must be the name of a signal, a str; got 3 (int)",
+        "ArgumentError: signals must be the name of a signal, a str, or a Signal; got 3 (int)",
     ),
     (
         "Timeline().at(NOON, signals=[[]])",
-        "ArgumentError: signals must be the name of a signal, a str; got [] (list)",
+        "ArgumentError: signals must be the name of a signal, a str, or a Signal; got [] (list)",
     ),
     (
         "Timeline().at(NOON, signals=3)",

@@ -481,6 +481,9 @@ EXAMPLES: list[Writable] = [
     VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), add_side_value),
     VALUES.filter_with(VALUES.combine_per_key(Sum()).as_map(), is_in),
     VALUES.with_side(VALUES.combine_globally(Count()).as_singleton(default=None)),
+    VALUES.with_side(
+        VALUES.window(FixedWindows(timedelta(minutes=5))).combine_per_key(Sum()).as_map().latest_complete()
+    ),
     Timeline[Score]().at(minute(0), Score("a", 1, minute(0)), percentiles={0.5: minute(1)}).end(minute(1)),
     Timeline[object]().at(minute(0), KV(Sold.CAKE, float("-inf")), sale("a", 1, 2, 3), signals=["x"]),
 ]

@@ -357,6 +357,63 @@ def test_a_side_input_must_have_one_window_for_each_event_time(windows: WindowFn
             make()
 
 
+def test_a_table_that_changes_slowly_needs_windows_that_follow_each_other() -> None:
+    """``latest_complete`` rejects the global window, user-defined windows, and a side input that has it already."""
+    halves = CustomWindows("halves", lambda point, key: [Window(point, EventTime(point + 1))])
+    for windows in (GlobalWindows(), halves):
+        with pytest.raises(
+            ArgumentError,
+            match=r"the windows of latest_complete\(\) must be windows that follow each other: fixed or calendar",
+        ):
+            OTHERS.window(windows).as_singleton().latest_complete()
+    latest = OTHERS.window(FIVE).as_singleton().latest_complete()
+    with pytest.raises(ArgumentError, match=r"as_singleton\(\) or as_map\(\); got LatestComplete"):
+        latest.latest_complete()
+
+
+def test_an_element_without_a_complete_value_needs_a_default() -> None:
+    """Before the first complete window, a singleton has its default, or is an error; a mapping is empty."""
+    before, after = Score("a", 1, minute(4)), Score("a", 2, minute(5))
+
+    def read(side: SideInput[object]) -> list[object]:
+        listed = SCORES.map_with(side, lambda s, value: value)
+        run = reference.run_batch(listed, {SCORES: [before, after], OTHERS: [Score("x", 7, minute(1))]})
+        return [element.element for element in run.elements]
+
+    assert read(TOTALS.as_singleton(default=None).latest_complete()) == [None, 7]
+    mapping = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).window(FIVE).as_map()
+    assert read(mapping.latest_complete()) == [{}, {"x": 7}]
+    with pytest.raises(
+        ElementError, match=r"no value before 2024-01-01T12:00:00Z.*as_singleton\(default=...\)"
+    ):
+        read(TOTALS.as_singleton().latest_complete())
+
+
+def test_an_element_waits_for_the_windows_before_its_own() -> None:
+    """An element reads as soon as the side's watermark is at the start of its window, and not a window that is open."""
+    side = TOTALS.as_singleton(default=0).latest_complete()
+    read = SCORES.map_with(side, lambda s, value: (s.points, value))
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(7)), Score("a", 2, minute(4)))
+        .at(minute(9), Score("a", 3, minute(12)), watermark=minute(12))
+        .end(minute(20))
+    )
+    others = (
+        Timeline[Score]()
+        .at(minute(1), Score("x", 10, minute(1)), Score("x", 70, minute(6)), watermark=minute(0))
+        .at(minute(8), watermark=minute(5))
+        .at(minute(11), watermark=minute(10))
+        .end(minute(30))
+    )
+    run = reference.run(read, {SCORES: main, OTHERS: others})
+    assert [(element.processing_time, element.element) for element in run.elements] == [
+        (processing_time(minute(1)), (2, 0)),
+        (processing_time(minute(8)), (1, 10)),
+        (processing_time(minute(11)), (3, 70)),
+    ]
+
+
 def test_invalid_side_inputs_are_errors() -> None:
     """Two side windows for one event time, values that are not side inputs, and unkeyed maps are errors."""
     twice = OTHERS.window(CustomWindows("twice", two_windows)).as_singleton()

@@ -132,7 +132,8 @@ def run_automaton(
             table = automaton.accumulate(table, NEW)
             table = automaton.evaluate_accumulators(table, lambda name: pl.col(NEW + name).is_not_null())
             table = table.drop(observed.columns)
-        table = table.with_columns(**automaton.observe_signals(instant.clocks.signals))
+        reached = {str(name): pl.lit(True) for name in instant.clocks.signals}
+        table = table.with_columns(**automaton.observe_signals(reached))
         table = automaton.evaluate(table, END, instant.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
         deadline = automaton.next_deadline(table, END, instant.clocks)
@@ -158,7 +159,7 @@ def run_reference(
         clocks = ReferenceClocks(now, instant.clocks.watermark, instant.clocks.percentiles)
         for number, (end, bundle) in enumerate(zip(ends_of_windows, instant.bundles, strict=True)):
             state, window = states[number], Window(MIN_TIME, end)
-            observed = reference.TriggerSummary(signals=instant.clocks.signals)
+            observed = reference.TriggerSummary(signals=frozenset(map(str, instant.clocks.signals)))
             for value in bundle.values:
                 observed = observed.merge(reference.summarize(data, value, 1, now))
             for _ in range(bundle.retractions):

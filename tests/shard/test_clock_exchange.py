@@ -26,6 +26,7 @@ from flowalg_shard import (
     source_report,
 )
 from flowalg_shard.clocks.exchange import Reports, Upstream, advance_clocks, merge_reports
+from flowalg_shard.clocks.signals import KeyText
 from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
@@ -35,12 +36,15 @@ from flowalg_shard.tables.columns import (
     PUBLISHED,
     REPORT,
     SIGNAL,
+    SIGNAL_END,
+    SIGNAL_KEY,
+    SIGNAL_START,
     UPSTREAM,
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import ClockSummary, ElementError, Perfect, ProcessingTimeLag
+from flowalg import ClockSummary, ElementError, Perfect, ProcessingTimeLag, Signal, Window
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.watermarks import Observation, WatermarkPolicy
@@ -52,6 +56,9 @@ SCHEMA = {
     PUBLISHED: pl.Int64(),
     ENDED: pl.Boolean(),
     SIGNAL: pl.String(),
+    SIGNAL_KEY: pl.String(),
+    SIGNAL_START: pl.Int64(),
+    SIGNAL_END: pl.Int64(),
     UPSTREAM: pl.Int32(),
     REPORT: pl.Binary(),
 }
@@ -92,7 +99,7 @@ def test_a_report_without_times_equals_that_of_rows_with_the_time_of_the_micro_b
 ) -> None:
     """Law: reports without times, in any order and division, equal those of rows that all have the same time."""
     now = ProcessingTime(7)
-    others: list[dict[str, object]] = [{SIGNAL: "go"}, {ENDED: True}, {}]
+    others: list[dict[str, object]] = [{SIGNAL: "go", SIGNAL_KEY: "3"}, {ENDED: True}, {}]
     timed = rows(records, *others[:marks]).with_columns(pl.lit(now, pl.Int64()).alias(PROCESSING_TIME))
     plain = evolve(policy, percentiles=(), lag_percentiles=(), max_ahead=None)
     source = FromSource(plain, at_batch_time=True)
@@ -161,11 +168,15 @@ def test_rows_that_are_not_records_move_only_time_signals_and_the_end() -> None:
             {PROCESSING_TIME: 7},
             {PROCESSING_TIME: 5, SIGNAL: "go"},
             {PROCESSING_TIME: 6, SIGNAL: "stop"},
+            {PROCESSING_TIME: 6, SIGNAL: "go", SIGNAL_KEY: "3"},
+            {PROCESSING_TIME: 6, SIGNAL: "go", SIGNAL_KEY: "3", SIGNAL_START: 0, SIGNAL_END: 5},
             {PROCESSING_TIME: 6, ENDED: True},
         ),
     )
     clock = ClockSummary(latest_processing=ProcessingTime(7), ended=True)
-    assert report == SourceReport(clock, frozenset({"go", "stop"}))
+    first = Window(EventTime(0), EventTime(5))
+    to_three = {Signal("go", KeyText("3")), Signal("go", KeyText("3"), first)}
+    assert report == SourceReport(clock, frozenset({"go", "stop", *to_three}))
 
 
 @given(

@@ -22,7 +22,7 @@ from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
 
-from flowalg import FOREVER, Accumulation, ArgumentError, AtCount, Max, Mode, Sum, UnsupportedError
+from flowalg import FOREVER, Accumulation, ArgumentError, AtCount, Max, Mode, Sum
 from tests.support.spark_replay import stream_of, write_batches
 
 FEED = elements_of_a_filter_and_a_map.replay.feeds[0]

@@ -233,7 +233,9 @@ NEWEST = (
 
 def add_newest_count(values: Values) -> Values:
     """Adds the newest complete count of its key in another source to each value."""
-    return values.map_with(NEWEST, lambda pair, known: KV(pair.key, pair.value + known.get(pair.key, 0)))
+    return values.map_with(
+        NEWEST, lambda pair, known: KV(pair.key, pair.value + known.get(pair.key, 0)), result=KV[str, int]
+    )
 
 
 def sum_with_count(values: Values) -> Values:

@@ -70,7 +70,7 @@ class ElementOutput:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         clocks = self.states[0].input_clocks[0].clocks
-        shard = shard_metrics(clocks, Counter(), self.states[0], self.sources())
+        shard = shard_metrics(clocks, Counter(), 0, self.states[0], self.sources())
         return stage_metrics(number, self.label, [shard], self.seconds)
 
     def drops(self) -> NoDrops:

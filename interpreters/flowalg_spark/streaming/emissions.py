@@ -174,7 +174,8 @@ class SideInputRows:
 
     def _elements(self, table: pl.DataFrame) -> list[object]:
         """Returns the elements in a table."""
-        columns = _columns(_arrays(table.select(leaf_columns(self.main)), self.main), self.main)
+        names = leaf_columns(self.main)
+        columns = _columns(_arrays(table.select(names), self.main), self.main)
         return read_elements(self.main, pa.Table.from_pydict(columns))
 
     def _rows(self, emission: Emission, late: Sequence[LateElement], shape: Shape) -> Columns:

@@ -137,7 +137,7 @@ def a_side_input_drops_no_pane(
     panes = _summed(VALUES, strategy)
     without = engine.run(panes, {READINGS: main})
     run = engine.run(_add_total(panes), {READINGS: main, RATES: rates})
-    expired = [
+    expired: list[Counter[object]] = [
         Counter(drop for drop in each.dropped if drop.reason is DropReason.EXPIRED) for each in (run, without)
     ]
     return Equation(*expired)
