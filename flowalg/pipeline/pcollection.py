@@ -100,9 +100,9 @@ class SideInput(Generic[A_co]):
 
         Example:
 
-        >>> sizes = points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum()).as_map().latest_complete()
-        >>> results(points.map_with(sizes, lambda pair, known: (pair.value, sorted(known.items()))).distinct())
-        [(3, [('blue', 7), ('red', 5)]), (5, []), (7, [])]
+        >>> totals = points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum()).as_map().latest_complete()
+        >>> results(points.map_with(totals, lambda pair, known: (pair.value, known.get("red"))).distinct())
+        [(3, 5), (5, None), (7, None)]
         """
         if isinstance(self.view, LatestComplete):
             raise ArgumentError(

@@ -234,7 +234,7 @@ def sides(
     assert_type(total.as_singleton(default=None), SideInput[int | None])
     assert_type(total.as_singleton(default=0), SideInput[int])
     assert_type(seats.as_map(), SideInput[Mapping[str, int]])
-    assert_type(seats.as_map().latest_complete(), SideInput[Mapping[str, int]])
+    assert_type(known_seats.latest_complete(), SideInput[Mapping[str, int]])
     assert_type(total.as_singleton(default=None).latest_complete(), SideInput[int | None])
     assert_type(flights.with_side(known_total), PCollection[tuple[Flight, int]])
     assert_type(flights.map_with(known_seats, lambda f, known: f.seats / known[f.origin]), PCollection[float])

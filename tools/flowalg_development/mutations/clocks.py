@@ -413,7 +413,7 @@ HOLD_MUTANTS: Final = (
     Replacement(
         "only the signals of the last source are received",
         "minimum",
-        "frozenset[str]().union(*(each.signals for each in clocks))",
+        "frozenset[AnySignal]().union(*(each.signals for each in clocks))",
         "clocks[-1].signals",
     ),
 )
