@@ -13,7 +13,8 @@ from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.joins import JoinKind
 
 
-@frozen
+# Without slots, since pickle copies a ``__dict__`` much faster: engines pickle one for each value.
+@frozen(slots=False)
 class Tagged:
     """A value and the number of its collection."""
 
@@ -67,7 +68,7 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
         return tuple(map(list, accumulator))
 
 
-@frozen
+@frozen(slots=False)
 class Matches:
     """The values of a join. All pairs inside each group of ``emitted`` have been emitted, and none with ``new`` values.
 

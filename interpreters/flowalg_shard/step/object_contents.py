@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import polars as pl
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from flowalg.combiners.core import Group, keeps_values
-from flowalg.data.time import EventTime
+from flowalg.data.time import Micros
 from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
@@ -37,7 +37,8 @@ ArrivalOrder = tuple[int, int, int]
 """The position of an element in its instant: its assigned window, and its number."""
 
 
-@frozen
+# Without slots, since pickle copies a ``__dict__`` much faster; and times are plain integers, for the same reason.
+@frozen(slots=False)
 class KeptValue:
     """A value in the contents. The weight is -1 for a retraction whose value has not arrived.
 
@@ -45,12 +46,12 @@ class KeptValue:
     """
 
     value: object
-    event_time: EventTime
+    event_time: Micros
     weight: int
     order: ArrivalOrder | None = None
 
 
-@frozen
+@frozen(slots=False)
 class WindowContents:
     """The contents of one window. ``size`` is the number of values minus that of retractions.
 
@@ -60,19 +61,19 @@ class WindowContents:
     accumulator: object
     values: tuple[KeptValue, ...] = ()
     size: int = 0
-    times: Mapping[EventTime, int] = field(factory=dict)
+    times: Mapping[Micros, int] = field(factory=dict)
 
     @property
-    def _points(self) -> list[EventTime]:
+    def _points(self) -> list[Micros]:
         return [time for time, count in self.times.items() if count > 0]
 
     @property
-    def earliest(self) -> EventTime | None:
+    def earliest(self) -> Micros | None:
         """The earliest event time of the values, if the stage keeps times."""
         return min(self._points, default=None)
 
     @property
-    def latest(self) -> EventTime | None:
+    def latest(self) -> Micros | None:
         """The latest event time of the values, if the stage keeps times."""
         return max(self._points, default=None)
 
@@ -101,10 +102,14 @@ class ValueList:
 
 @frozen
 class ObjectContents:
-    """Contents as one column of pickled objects, with columns for their properties that a step needs."""
+    """Contents as one column of pickled objects, with columns for their properties that a step needs.
+
+    ``unpickled`` has the contents of this instant by their bytes, since each part of a step reads them again.
+    """
 
     stage: Stage
     combiner: AnyCombiner
+    unpickled: dict[bytes, WindowContents] = field(factory=dict, init=False, eq=False, repr=False)
 
     @property
     def _keeps_values(self) -> bool:
@@ -140,11 +145,11 @@ class ObjectContents:
     def _contents_of(
         self, start: int, end: int, elements: list[tuple[bytes, int, int, int]]
     ) -> WindowContents:
-        times = Counter[EventTime]()
+        times = Counter[Micros]()
         values: list[KeptValue] = []
         accumulator, size = self.combiner.zero(), 0
-        for packed, point, weight, arrival in elements:
-            value, time = pickle.loads(packed), EventTime(point)
+        for packed, time, weight, arrival in elements:
+            value = pickle.loads(packed)
             size += weight
             times[time] += weight
             if self._keeps_values:
@@ -158,7 +163,7 @@ class ObjectContents:
                 accumulator = self.combiner.subtract(accumulator, value)
         return WindowContents(accumulator, tuple(values), size, self._times(times))
 
-    def _times(self, times: Counter[EventTime]) -> dict[EventTime, int]:
+    def _times(self, times: Counter[Micros]) -> dict[Micros, int]:
         """Returns the event times that contents keep: without retractions only the first and the last."""
         if not self.stage.keeps_times or not times:
             return {}
@@ -169,12 +174,12 @@ class ObjectContents:
     def absorb(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
         """Returns one row for each group: contents of windows merge in the order of the rows, then new elements."""
         grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS).drop_nulls(), *extra)
-        contents = [self._merge(map(_unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
+        contents = [self._merge(map(self._unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
         return self._with_contents(grouped, contents)
 
     def _merge(self, parts: Iterable[WindowContents]) -> WindowContents:
         accumulator, size = self.combiner.zero(), 0
-        times = Counter[EventTime]()
+        times = Counter[Micros]()
         merged = ValueList()
         arrived = []
         for part in parts:
@@ -188,7 +193,7 @@ class ObjectContents:
                 else:
                     arrived.append((kept.order, kept))
         for _, kept in sorted(arrived, key=lambda pair: pair[0]):
-            merged.add(evolve(kept, order=None))
+            merged.add(KeptValue(kept.value, kept.event_time, kept.weight))
         return WindowContents(accumulator, tuple(merged.values), size, self._times(times))
 
     def _with_contents(self, table: pl.DataFrame, contents: list[WindowContents]) -> pl.DataFrame:
@@ -203,7 +208,7 @@ class ObjectContents:
         )
         sizes = [self._size(each) for each in contents] if self.stage.unmerges else []
         return table.with_columns(
-            pl.Series(CONTENTS, [pickle.dumps(each) for each in contents], pl.Binary()),
+            pl.Series(CONTENTS, list(map(self._pickle, contents)), pl.Binary()),
             pl.Series(HAS_VALUE, [self._has_value(each) for each in contents], pl.Boolean()),
             *times,
             *([pl.Series(SIZE, sizes, pl.Int64())] if self.stage.unmerges else []),
@@ -239,7 +244,9 @@ class ObjectContents:
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the table with pickled results in place of contents."""
-        results = [pickle.dumps(self._extract(_unpickle(packed))) for packed in table[CONTENTS].to_list()]
+        results = [
+            pickle.dumps(self._extract(self._unpickle(packed))) for packed in table[CONTENTS].to_list()
+        ]
         return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
 
     def _extract(self, contents: WindowContents) -> object:
@@ -260,20 +267,25 @@ class ObjectContents:
         That is what the combiner keeps, and unmatched retractions.
         """
         discarded = table.filter(pl.col(emitted))
-        contents = [self._after_discard(_unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
+        contents = [self._after_discard(self._unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
 
     def _after_discard(self, contents: WindowContents) -> WindowContents:
         values = tuple(kept for kept in contents.values if kept.weight < 0)
-        times = Counter[EventTime]()
+        times = Counter[Micros]()
         for kept in values:
             times[kept.event_time] -= 1
         accumulator = self.combiner.discard(self._combined(contents))
         return WindowContents(accumulator, values, -len(values), self._times(times))
 
+    def _pickle(self, contents: WindowContents) -> bytes:
+        packed = pickle.dumps(contents)
+        self.unpickled[packed] = contents
+        return packed
 
-def _unpickle(packed: bytes) -> WindowContents:
-    return cast("WindowContents", pickle.loads(packed))
+    def _unpickle(self, packed: bytes) -> WindowContents:
+        known = self.unpickled.get(packed)
+        return cast("WindowContents", pickle.loads(packed)) if known is None else known
 
 
 __all__ = ["KeptValue", "ObjectContents", "ValueList", "WindowContents"]
