@@ -34,6 +34,7 @@ PAGES: Final = (
     "joins",
     "side-inputs",
     "outputs",
+    "bad-records",
     "what",
     "where",
     "when",

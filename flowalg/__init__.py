@@ -45,6 +45,7 @@ from flowalg.notebook.html import PaneTable
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
 from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.interpreter import Interpreter
 from flowalg.runs.output import Output, OutputElement
@@ -143,6 +144,7 @@ __all__ = [
     "AtSignal",
     "AtValue",
     "AtWatermark",
+    "BadRecord",
     "BoundedOutOfOrderness",
     "CalendarDays",
     "CalendarMonths",

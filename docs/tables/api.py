@@ -45,7 +45,7 @@ FLOWALG: Final = {
     "SourceClock",
     "Timelines": "Timeline Instant",
     "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
-    "DropReason PaneTable",
+    "DropReason BadRecord PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run Output Outputs final_values WindowedValue",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",
@@ -62,7 +62,7 @@ REFERENCE: Final = (
 
 SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
-    "collect_elements collect_drops "
+    "collect_elements collect_drops collect_bad_records "
     "final_values output_of open_windows check_checkpoint metrics "
     "StageMetrics stage_metrics bad_records replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"

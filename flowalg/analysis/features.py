@@ -115,6 +115,7 @@ class Feature(Enum):
 
     ELEMENT_OUTPUTS = (Area.OUTPUTS, "pipelines that group nothing")
     SEVERAL_OUTPUTS = (Area.OUTPUTS, "several outputs of one run")
+    DEAD_LETTERS = (Area.OUTPUTS, "bad records as data (`dead_letters=True`)")
 
     GLOBAL_WINDOWS = (Area.WINDOWS, "the global window")
     FIXED_WINDOWS = (Area.WINDOWS, "fixed windows")

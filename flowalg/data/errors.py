@@ -123,6 +123,12 @@ class DocumentError(FlowalgError, ValueError):
     """A JSON document is not a valid pipeline. The message names the path in the document."""
 
 
+def require_flag(argument: str, value: object) -> None:
+    """Raises ``ArgumentError`` unless a value is a bool."""
+    if not isinstance(value, bool):
+        raise ArgumentError(argument, value, "a bool")
+
+
 @contextmanager
 def errors_of(label: str) -> Iterator[None]:
     """Prefixes the errors of elements, numbers and user-defined functions with the label of the step that raised."""
@@ -152,4 +158,5 @@ __all__ = [
     "describe_function",
     "errors_of",
     "format_value",
+    "require_flag",
 ]

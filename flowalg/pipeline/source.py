@@ -68,10 +68,15 @@ def sources(pipeline: PCollection[object]) -> tuple[Source[object], ...]:
     return tuple(map(_of_node, sources_of(pipeline.node)))
 
 
+def source_node(source: Source[object]) -> SourceNode:
+    """Returns the node of a source."""
+    return source._source
+
+
 def _of_node(node: SourceNode) -> Source[object]:
     source: Source[object] = object.__new__(Source)
     PCollection.__init__(source, node)
     return source
 
 
-__all__ = ["Source", "sources"]
+__all__ = ["Source", "source_node", "sources"]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from attrs import evolve, frozen
 
-from flowalg.data.errors import ElementError, format_value
+from flowalg.data.errors import FlowalgError
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
-from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
-from flowalg.data.values import canonicalize, conform
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.values import canonicalize
 from flowalg.elementwise.functions import apply
 from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.pipeline.co_group import tagged
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import (
+    BadRecord,
+    bad_element,
+    bad_row,
+    event_time_step,
+    require_record,
+    require_time,
+)
 from flowalg.runs.output import Output, OutputElement, sort_elements
 from flowalg.runs.panes import Pane, PaneInfo
 from flowalg.windows.window import GLOBAL_WINDOW, Window
@@ -38,39 +45,64 @@ class Element:
 
 def read_records(source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
     """The records of a source as elements in the global window, checked against the source's record class."""
-    where = f"source {source.name!r}: element"
-    label = f"Source({source.name!r}).event_time"
-    elements = []
+    step = event_time_step(source)
+    values = (require_record(source, record) for record in records)
+    return tuple(
+        Element(value, require_time(source, step, apply(step.function, value, step.label)))
+        for value in values
+    )
+
+
+def read_or_reject(source: SourceNode, record: object) -> Element | BadRecord:
+    """A record of a source as an element, or as a bad record if it cannot be one."""
+    step = event_time_step(source)
+    try:
+        value = require_record(source, record)
+    except FlowalgError as error:
+        return bad_row(source, record, error)
+    try:
+        point = apply(step.function, value, step.label)
+        return Element(value, require_time(source, step, point))
+    except Exception as error:
+        # The errors of the function name it; an event time that no window contains is a fault of the record.
+        of_record = str(error).startswith("source ")
+        return bad_row(source, value, error) if of_record else bad_element(step, value, error)
+
+
+def good_records(
+    source: SourceNode, records: Sequence[object], bad: list[BadRecord] | None
+) -> Sequence[object]:
+    """The records of a source that can be elements; the others are added to ``bad``. Without it, all of them."""
+    if bad is None:
+        return records
+    good: list[object] = []
     for record in records:
-        value = conform(record, source.shape, where)
-        point = apply(source.event_time, value, label)
-        if not isinstance(point, datetime):
-            raise ElementError(
-                f"the event time of {where} must be a datetime, on {value!r}; got {format_value(point)}"
-            )
-        when = event_time(point, argument=f"the event time of {where}")
-        if when >= MAX_TIME:
-            raise ElementError(
-                f"the event time of {where} is the end of time; it must be before, on {value!r}"
-            )
-        elements.append(Element(value, when))
-    return tuple(elements)
+        read = read_or_reject(source, record)
+        if isinstance(read, BadRecord):
+            bad.append(read)
+        else:
+            good.append(record)
+    return good
 
 
 def apply_steps(steps: Iterable[Step], elements: Iterable[Element]) -> tuple[Element, ...]:
     """Elements after element-wise steps, which keep event time, window, weight and pane (SEMANTICS section 2)."""
     for step in steps:
-        elements = [after for element in elements for after in _apply(step, element)]
+        elements = [after for element in elements for after in after_step(step, element)]
     return tuple(elements)
 
 
-def _apply(step: Step, element: Element) -> Iterator[Element]:
+def after_step(step: Step, element: Element, *, canonical: bool = True) -> Iterator[Element]:
+    """Yields what an element-wise step emits for an element, in normal form if ``canonical``.
+
+    Raises what its function raises, and ``ElementError`` for a value that has no normal form.
+    """
     if isinstance(step, WithTimestamps):
         yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
     where = f"the result of {step.label}"
     for value in apply_step(step, element.value):
-        yield evolve(element, value=canonicalize(value, where))
+        yield evolve(element, value=canonicalize(value, where) if canonical else value)
 
 
 def pair_with_metadata(metadata: Metadata, elements: Iterable[Element]) -> tuple[Element, ...]:
@@ -116,10 +148,13 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
 
 __all__ = [
     "Element",
+    "after_step",
     "apply_steps",
+    "good_records",
     "output_of",
     "pair_with_metadata",
     "pane_of",
+    "read_or_reject",
     "read_records",
     "tag_elements",
 ]

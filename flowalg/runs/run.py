@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar, overload
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.data.views import HasView
 from flowalg.pipeline.outputs import output_name
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.output import Output
 from flowalg.runs.panes import Drop, Pane
 
@@ -22,11 +23,13 @@ class Run(Output[A_co]):
     """What a pipeline emitted and dropped: ``panes``, or ``elements`` if it groups nothing, and ``dropped``.
 
     ``dropped`` says how many elements were dropped where, when, and why: one drop for each key, window and instant, or
-    one for each element, as the interpreter knows them.
+    one for each element, as the interpreter knows them. ``bad_records`` are the records and elements that a run with
+    ``dead_letters=True`` has kept apart, sorted; without it, they fail the run.
     """
 
     panes: tuple[Pane[A_co], ...]
     dropped: tuple[Drop, ...]
+    bad_records: tuple[BadRecord, ...] = field(default=(), kw_only=True)
 
 
 @frozen
@@ -34,12 +37,14 @@ class Outputs(HasView):
     """What several outputs of one run emitted, and what the run dropped.
 
     ``outputs[name]`` is an output by its name, and ``outputs[collection]`` the same by its collection, with its type.
-    ``dropped`` are the drops of all groupings and side inputs, each once, however many outputs read them.
+    ``dropped`` are the drops of all groupings and side inputs, and ``bad_records`` those of all steps, each once,
+    however many outputs read them.
     """
 
     by_name: Mapping[str, Output[object]]
     dropped: tuple[Drop, ...]
     collections: Mapping[str, PCollection[object]] = field(repr=False, eq=False)
+    bad_records: tuple[BadRecord, ...] = field(default=(), kw_only=True)
 
     @overload
     def __getitem__(self, which: str) -> Output[object]: ...
@@ -55,4 +60,12 @@ class Outputs(HasView):
         return len(self.by_name)
 
 
-__all__ = ["Outputs", "Run"]
+R = TypeVar("R", bound=Run[object] | Outputs)
+
+
+def with_bad_records(run: R, more: Iterable[BadRecord]) -> R:
+    """Returns a run with more bad records."""
+    return evolve(run, bad_records=tuple(sorted([*run.bad_records, *more])))
+
+
+__all__ = ["Outputs", "Run", "with_bad_records"]

@@ -22,6 +22,7 @@ _EXCLUDED: Final = (
     "flowalg.analysis",
     "flowalg.lifting",
     "flowalg.notebook",
+    "flowalg.pipeline.admission",
     "flowalg.pipeline.co_group",
     "flowalg.pipeline.graph",
     "flowalg.serialization",

@@ -8,14 +8,14 @@ infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinit
 from __future__ import annotations
 
 import json
-import math
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias, assert_never, cast
+from typing import Final, assert_never, cast
 
+from flowalg.data.json_text import Json, dump_json, encode_scalar
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
     BINARY,
@@ -37,20 +37,12 @@ from flowalg.data.shapes import (
 from flowalg_columns.records import build_records
 from flowalg_columns.values import sort_values
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-"""A parsed JSON document."""
-
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def encode_json(value: object, shape: Shape) -> str:
     """Encodes a value as canonical JSON text: equal values have equal texts."""
     return dump_json(json_value(value, shape))
-
-
-def dump_json(document: Json) -> str:
-    """Formats a JSON document as canonical text."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def decode_json(text: str, shape: Shape) -> object:
@@ -80,31 +72,6 @@ def json_value(value: object, shape: Shape) -> Json:
         case RecordOf(fields=fields):
             return {field.name: json_value(getattr(value, field.name), field.shape) for field in fields}
     assert_never(shape)
-
-
-def encode_scalar(value: object) -> Json:
-    """Converts a scalar value to a JSON document."""
-    match value:
-        case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        case bytes():
-            return b64encode(value).decode()
-        case datetime() | date():
-            return value.isoformat()
-        case timedelta():
-            return value // _MICROSECOND
-        case Decimal():
-            return format(strip_zeros(value), "f")
-        case bool() | int() | float() | str():
-            return value
-        case _:
-            raise AssertionError(f"{value!r} is not a scalar")
-
-
-def strip_zeros(value: Decimal) -> Decimal:
-    """Removes the trailing zeros of a decimal, so equal decimals have equal texts."""
-    text = format(value, "f")
-    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def _decode(document: Json, shape: Shape) -> object:
@@ -148,4 +115,4 @@ def _decode_scalar(document: Json, shape: Scalar) -> object:
     return Decimal(text) if shape == DECIMAL else document
 
 
-__all__ = ["Json", "decode_json", "dump_json", "encode_json", "encode_scalar", "json_value", "strip_zeros"]
+__all__ = ["decode_json", "encode_json", "json_value"]

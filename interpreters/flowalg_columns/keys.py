@@ -12,9 +12,10 @@ from attrs import frozen
 from flowalg_shard.clocks.signals import KeyText
 
 from flowalg.data.errors import ElementError, ValueRangeError
+from flowalg.data.json_text import Json, dump_json, encode_scalar
 from flowalg.data.shapes import Shape
 from flowalg.data.values import conform
-from flowalg_columns.json_text import Json, decode_json, dump_json, encode_scalar
+from flowalg_columns.json_text import decode_json
 from flowalg_columns.layout import layout_of
 from flowalg_columns.values import sort_values, write_arrays
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME
-from flowalg.pipeline.source import Source
+from flowalg.pipeline.source import Source, source_node
+from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.elements import good_records
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal, in_order
@@ -44,12 +46,19 @@ Row: TypeAlias = dict[str, object]
 
 
 def observed_batches(
-    source: Source[object], timeline: Timeline[object], instants: Iterable[PipelineInstant]
+    source: Source[object],
+    timeline: Timeline[object],
+    instants: Iterable[PipelineInstant],
+    bad: list[BadRecord] | None = None,
 ) -> Iterator[list[Row]]:
-    """Returns the micro-batches of a source with the observations of its timeline's policy."""
+    """Returns the micro-batches of a source with the observations of its timeline's policy.
+
+    Bad records are added to ``bad``; without it they fail the run.
+    """
     generated_by = require_policy(source.name, timeline)
     for now in instants:
-        records, instant = now.records(source.name), now.instants.get(source.name)
+        received, instant = now.records(source.name), now.instants.get(source.name)
+        records = good_records(source_node(source), received, bad)
         rows: list[Row] = []
         observations = map(generated_by.observe, records)
         for row, observation in zip(record_rows(source, records), observations, strict=True):
@@ -59,7 +68,7 @@ def observed_batches(
         tick: Row = {TICK: True, TIME: now.processing_time.datetime}
         rows.append(tick)
         if instant is not None:
-            ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
+            ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not received
             rows[-1] = tick | {ENDS: ends}
             rows += [tick | signal_row(signal) for signal in in_order(instant.signals)]
         yield rows

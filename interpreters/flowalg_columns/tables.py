@@ -10,18 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
+from flowalg.data.record_messages import member_message, null_message
 from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape
 from flowalg.data.values import conform
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.source import Source
+from flowalg.pipeline.source import Source, source_node
+from flowalg.runs.bad_records import BadRecord, require_record
+from flowalg.runs.elements import good_records
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
-from flowalg_columns.messages import member_message, null_message
 from flowalg_columns.output_elements import ELEMENT_COLUMNS
 from flowalg_columns.values import AnyColumn, decode, encode
 
@@ -76,31 +78,37 @@ def record_table(source: Source[A], records: Iterable[A]) -> pa.Table:
 
 def record_rows(source: Source[A], records: Iterable[A]) -> Iterator[dict[str, object]]:
     """Yields the rows of ``record_table``."""
-    shape, where = _shape_of(source), f"source {source.name!r}: element"
+    shape = _shape_of(source)
     for record in records:
-        yield _element_row(conform(record, shape, where), shape)
+        yield _element_row(require_record(source_node(source), record), shape)
 
 
 def bounded_frames(
     inputs: Mapping[AnySource, Timeline[object] | F],
     pipelines: Iterable[PCollection[object]],
     frame_of: Callable[[pa.Table], F],
-) -> tuple[dict[AnySource, F], datetime | None]:
+    *,
+    dead_letters: bool,
+) -> tuple[dict[AnySource, F], datetime | None, tuple[BadRecord, ...]]:
     """Returns the bounded frame of each source, and the last processing time of the timelines, if there are any.
 
-    ``frame_of`` makes a frame from the records of a timeline. Raises ``UnboundSourceError`` and what ``record_table``
-    raises.
+    ``frame_of`` makes a frame from the records of a timeline. With ``dead_letters`` the bad ones, which columns cannot
+    hold, are returned too. Raises ``UnboundSourceError`` and what ``record_table`` raises.
     """
     inputs_by_name(inputs, "timeline or frame", *(pipeline.node for pipeline in pipelines))
     batches = as_batch({source: data for source, data in inputs.items() if isinstance(data, Timeline)})
     times = [instant.processing_time for batch in batches.values() for instant in batch]
-    frames = {
-        source: frame_of(record_table(source, batches[source].elements))
-        if isinstance(data, Timeline)
-        else data
-        for source, data in inputs.items()
-    }
-    return frames, times[0].datetime if times else None
+    frames: dict[AnySource, F] = {}
+    bad: list[BadRecord] = []
+    for source, data in inputs.items():
+        if isinstance(data, Timeline):
+            records = good_records(
+                source_node(source), batches[source].elements, bad if dead_letters else None
+            )
+            frames[source] = frame_of(record_table(source, records))
+        else:
+            frames[source] = data
+    return frames, times[0].datetime if times else None, tuple(bad)
 
 
 def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -106,6 +105,29 @@ def decode(value: object, shape: Shape) -> object:
     assert_never(shape)
 
 
+def decode_leniently(value: object, shape: Shape) -> object:
+    """Decodes a stored value to the Python value of its shape as far as it has one: nulls and unknown names stay."""
+    match shape:
+        case OptionalOf(of=inner):
+            return decode_leniently(value, inner)
+        case EnumOf(cls=cls):
+            return cls.__members__.get(value, value) if isinstance(value, str) else value
+        case ListOf(of=inner) if isinstance(value, list):
+            return [decode_leniently(item, inner) for item in value]
+        case SetOf(of=inner) if isinstance(value, list):
+            return shape.make(decode_leniently(item, inner) for item in value)
+        case TupleOf() if isinstance(value, Mapping):
+            return tuple(decode_leniently(value[name], part) for name, part in parts_of(shape))
+        case RecordOf(cls=cls, fields=fields) if isinstance(value, Mapping):
+            # Not by its constructor, which may reject what is stored.
+            record: object = object.__new__(cls)
+            for field in fields:
+                object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
+            return record
+        case _:
+            return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
 def encode(value: object, shape: Shape) -> object:
     """Encodes a Python value of a shape for Arrow."""
     match shape:
@@ -132,11 +154,6 @@ def encode(value: object, shape: Shape) -> object:
         case RecordOf(fields=fields):
             return {field.name: encode(getattr(value, field.name), field.shape) for field in fields}
     assert_never(shape)
-
-
-def render_json(value: object, shape: Shape) -> str:
-    """Formats a value as JSON for a person; values that JSON lacks are formatted by ``str``."""
-    return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
 
 
 def sort_values(values: Iterable[object]) -> list[object]:
@@ -225,11 +242,11 @@ __all__ = [
     "AnyArray",
     "AnyColumn",
     "decode",
+    "decode_leniently",
     "encode",
     "read_arrays",
     "read_elements",
     "read_integers",
-    "render_json",
     "sort_values",
     "write_arrays",
     "write_nested",

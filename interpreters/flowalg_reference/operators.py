@@ -10,6 +10,7 @@ from attrs import define, field
 from flowalg.data.metadata import Metadata
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.graph import Fold, fold_all
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -23,8 +24,10 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import Element, apply_steps, pair_with_metadata, read_records, tag_elements
 from flowalg.runs.instants import PipelineInstant, once_per_instant
+from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.outputs import NodeOutput
@@ -39,11 +42,12 @@ class Operators:
     """The operators of the nodes of a pipeline, and the state of those that have one, by the identity of the node.
 
     ``record``, if given, receives each evaluation of a window. With ``selects`` the groupings receive only the elements
-    for which it is true; debugging uses both.
+    for which it is true; debugging uses both. Bad records are added to ``bad``; without it they fail the run.
     """
 
     record: Callable[[Evaluation], None] | None = None
     selects: Callable[[Element], bool] | None = None
+    bad: BadRecords | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
     sides: dict[int, SideReader] = field(factory=dict)
 
@@ -61,14 +65,17 @@ class Operators:
             case Hole():
                 raise node.refused()
             case SourceNode(name=name):
+                read = read_records if self.bad is None else self.bad.read_records
                 return lambda instant: NodeOutput(
-                    read_records(node, instant.records(name)), {id(node): instant.clocks[name]}
+                    read(node, instant.records(name)), {id(node): instant.clocks[name]}
                 )
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
-                upstream = of(inner)
-                return lambda instant: _apply_steps(steps, upstream(instant))
+                upstream, bad = of(inner), self.bad
+                if bad is None:
+                    return lambda instant: _apply_steps(steps, upstream(instant))
+                return lambda instant: _sift(bad, node.analyses, upstream(instant))
             case WithMetadata(input=inner, metadata=metadata):
                 upstream = of(inner)
                 return lambda instant: _pair(metadata, upstream(instant))
@@ -113,9 +120,18 @@ class Operators:
         keepers: list[Grouping | SideReader] = [*self.groupings.values(), *self.sides.values()]
         return tuple(drop for one in keepers for drop in one.drops)
 
+    @property
+    def bad_records(self) -> tuple[BadRecord, ...]:
+        """All bad records, sorted."""
+        return tuple(sorted(self.bad.found)) if self.bad is not None else ()
+
 
 def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
     return NodeOutput(apply_steps(steps, received.elements), received.upstreams)
+
+
+def _sift(bad: BadRecords, steps: tuple[StepAnalysis, ...], received: NodeOutput) -> NodeOutput:
+    return NodeOutput(bad.apply_steps(steps, received.elements), received.upstreams)
 
 
 def _pair(metadata: Metadata, received: NodeOutput) -> NodeOutput:

@@ -10,9 +10,10 @@ from typing import TypeVar, cast
 from attrs import evolve, field, frozen
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
@@ -25,6 +26,7 @@ from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
+from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.operators import Operators
@@ -45,11 +47,15 @@ class WatermarkReading:
 
 @frozen(eq=False)
 class RunSpec:
-    """What a run was made from: a pipeline, the timeline of each source by the source's name, and the mode."""
+    """What a run was made from: a pipeline, the timeline of each source by the source's name, and the mode.
+
+    With ``dead_letters`` the pipeline has admissions, and bad records are kept apart.
+    """
 
     pipeline: PCollection[object]
     timelines: Mapping[str, Timeline[object]]
     mode: Mode
+    dead_letters: bool = False
 
 
 @frozen
@@ -68,12 +74,18 @@ class ReferenceRun(Run[A_co]):
 
 @frozen
 class Reference:
-    """The reference interpreter. ``mode`` says when it evaluates triggers of processing time."""
+    """The reference interpreter. ``mode`` says when it evaluates triggers of processing time.
+
+    A bad record fails the run: one that does not match its source, or on which a user-defined function of one element
+    raises. With ``dead_letters`` it is in ``bad_records`` of the run instead, with the error.
+    """
 
     mode: Mode = field(default=Mode.CONTINUOUS)
+    dead_letters: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_mode("Reference.mode", self.mode)
+        require_flag("Reference.dead_letters", self.dead_letters)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -86,7 +98,8 @@ class Reference:
         Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, and ``UserFunctionError``
         when a user-defined function raises.
         """
-        return cast("ReferenceRun[A]", execute(spec_for(pipeline, inputs, self.mode), Operators()))
+        spec = spec_for(pipeline, inputs, self.mode, dead_letters=self.dead_letters)
+        return cast("ReferenceRun[A]", execute(spec, fresh_operators(spec)))
 
     def run_all(
         self,
@@ -96,12 +109,22 @@ class Reference:
         """The outputs of one run, and its drops; raises what ``run`` raises."""
         known = require_outputs(outputs)
         timelines = timelines_by_name(inputs, *(each.node for each in known.values()))
-        return execute_all(known, resolve_outputs(known), timelines, self.mode)
+        return execute_all(
+            known, resolve_outputs(known), timelines, self.mode, dead_letters=self.dead_letters
+        )
 
 
 @frozen
 class ReferenceBatch:
-    """The reference interpreter as a batch engine: each window emits one pane, on time (SEMANTICS section 11)."""
+    """The reference interpreter as a batch engine: each window emits one pane, on time (SEMANTICS section 11).
+
+    ``dead_letters`` is that of ``Reference``.
+    """
+
+    dead_letters: bool = field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_flag("ReferenceBatch.dead_letters", self.dead_letters)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -115,8 +138,8 @@ class ReferenceBatch:
         """
         timelines = as_batch(timelines_by_name(inputs, pipeline.node))
         (root,) = rebuild_all([pipeline.node], _without_lateness)
-        spec = RunSpec(PCollection(root), timelines, Mode.CONTINUOUS)
-        return cast("ReferenceRun[A]", execute(spec, Operators()))
+        spec = _spec(PCollection(root), timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
+        return cast("ReferenceRun[A]", execute(spec, fresh_operators(spec)))
 
     def run_all(
         self,
@@ -128,7 +151,13 @@ class ReferenceBatch:
         roots = [each.node for each in known.values()]
         timelines = as_batch(timelines_by_name(inputs, *roots))
         rebuilt = map(PCollection[object], rebuild_all(roots, _without_lateness))
-        return execute_all(known, dict(zip(known, rebuilt, strict=True)), timelines, Mode.CONTINUOUS)
+        return execute_all(
+            known,
+            dict(zip(known, rebuilt, strict=True)),
+            timelines,
+            Mode.CONTINUOUS,
+            dead_letters=self.dead_letters,
+        )
 
 
 def run(
@@ -136,8 +165,9 @@ def run(
     inputs: Mapping[AnySource, Timeline[object]],
     *,
     mode: Mode = Mode.CONTINUOUS,
+    dead_letters: bool = False,
 ) -> ReferenceRun[A]:
-    """The short form of ``Reference(mode).run(pipeline, inputs)``.
+    """The short form of ``Reference(mode, dead_letters=dead_letters).run(pipeline, inputs)``.
 
     Example:
 
@@ -149,11 +179,15 @@ def run(
     2024-01-01T12:01:00Z red 5 on_time
     2024-01-01T12:09:00Z red 3 on_time
     """
-    return Reference(mode).run(pipeline, inputs)
+    return Reference(mode, dead_letters=dead_letters).run(pipeline, inputs)
 
 
 def run_batch(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, Iterable[object]], *, time: datetime = EPOCH
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, Iterable[object]],
+    *,
+    time: datetime = EPOCH,
+    dead_letters: bool = False,
 ) -> ReferenceRun[A]:
     """The panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain elements.
 
@@ -164,7 +198,7 @@ def run_batch(
     [('blue', 7), ('red', 8)]
     """
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
-    return ReferenceBatch().run(pipeline, timelines)
+    return ReferenceBatch(dead_letters=dead_letters).run(pipeline, timelines)
 
 
 def _without_lateness(node: Node, original: Node) -> Node:
@@ -179,11 +213,32 @@ def _without_lateness(node: Node, original: Node) -> Node:
 
 
 def spec_for(
-    pipeline: PCollection[object], inputs: Mapping[AnySource, Timeline[object]], mode: Mode
+    pipeline: PCollection[object],
+    inputs: Mapping[AnySource, Timeline[object]],
+    mode: Mode,
+    *,
+    dead_letters: bool = False,
 ) -> RunSpec:
     """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
     timelines = timelines_by_name(inputs, pipeline.node)
-    return RunSpec(PCollection(resolve_accumulation(pipeline.node)), timelines, mode)
+    resolved = PCollection[object](resolve_accumulation(pipeline.node))
+    return _spec(resolved, timelines, mode, dead_letters=dead_letters)
+
+
+def fresh_operators(spec: RunSpec) -> Operators:
+    """Operators before the first instant of a run."""
+    return Operators(bad=BadRecords.of(dead_letters=spec.dead_letters))
+
+
+def _spec(
+    pipeline: PCollection[object],
+    timelines: Mapping[str, Timeline[object]],
+    mode: Mode,
+    *,
+    dead_letters: bool,
+) -> RunSpec:
+    (admitted,) = admit({"": pipeline}).values() if dead_letters else (pipeline,)
+    return RunSpec(admitted, timelines, mode, dead_letters)
 
 
 def spec_of(run: ReferenceRun[object]) -> RunSpec:
@@ -207,7 +262,14 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
             WatermarkReading(now.processing_time, input_clocks.watermark, output_clocks.watermark)
         )
     output = _output(root, received)
-    return ReferenceRun(output.panes, operators.dropped, tuple(readings), spec, elements=output.elements)
+    return ReferenceRun(
+        output.panes,
+        operators.dropped,
+        tuple(readings),
+        spec,
+        elements=output.elements,
+        bad_records=operators.bad_records,
+    )
 
 
 def execute_all(
@@ -215,16 +277,19 @@ def execute_all(
     resolved: Mapping[str, PCollection[object]],
     timelines: Mapping[str, Timeline[object]],
     mode: Mode,
+    *,
+    dead_letters: bool,
 ) -> Outputs:
     """Runs several outputs through fresh operators; ``resolved`` are the pipelines that run."""
-    operators = Operators()
-    roots = [collection.node for collection in resolved.values()]
+    operators = Operators(bad=BadRecords.of(dead_letters=dead_letters))
+    admitted = admit(resolved) if dead_letters else resolved
+    roots = [collection.node for collection in admitted.values()]
     instants = list(_advance(roots, operators, timelines, mode))
     found = {
         name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
         for number, (name, root) in enumerate(zip(resolved, roots, strict=True))
     }
-    return Outputs(found, operators.dropped, outputs)
+    return Outputs(found, operators.dropped, outputs, bad_records=operators.bad_records)
 
 
 def _advance(

@@ -11,10 +11,11 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, assert_never, cast
 
-from flowalg_columns.json_text import decode_json, encode_json, strip_zeros
+from flowalg_columns.json_text import decode_json, encode_json
 from flowalg_columns.layout import PATH_SEPARATOR, Branch, Layout, fields_in, layout_of, leaves
 from flowalg_columns.records import build_records
 
+from flowalg.data.json_text import strip_zeros
 from flowalg.data.shapes import (
     BINARY,
     BOOLEAN,

@@ -1,12 +1,13 @@
 """The Spark interpreters: ``SparkBatch`` for bounded data, ``SparkStreaming`` for Structured Streaming.
 
 Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` return a DataFrame of panes instead of a
-run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, and ``final_values`` reduces panes to
-the current value of each key and window. ``output_of`` selects one of several outputs of a stream. ``schema_of``,
-``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks`` has tables that a stream writes to,
-and ``configure`` prepares a session. For a run of a stream, ``check_checkpoint`` validates its checkpoint,
-``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``records_in`` and
-``pane_table`` convert between Arrow tables and the records and panes of the reference interpreter.
+run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, ``collect_bad_records`` bad records,
+and ``final_values`` reduces panes to the current value of each key and window. ``output_of`` selects one of several
+outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
+has tables that a stream writes to, and ``configure`` prepares a session. For a run of a stream, ``check_checkpoint``
+validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored
+metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the records and panes of the reference
+interpreter.
 """
 
 from flowalg_columns.notes import LiftingNote
@@ -15,7 +16,7 @@ from flowalg_shard.replay import ReplayLog
 
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
-from flowalg_spark.frames.drops import collect_drops
+from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
@@ -41,6 +42,7 @@ __all__ = [
     "batch",
     "check_checkpoint",
     "collect",
+    "collect_bad_records",
     "collect_drops",
     "collect_elements",
     "configure",

@@ -39,8 +39,8 @@ def null(path: str, kind: str) -> str:
     """Returns the message for a null that is not allowed."""
     optional = "if it is not the event time, " if kind == "datetime" else ""
     return (
-        f"source 'rows': {path} must be of type {kind}; got null; remove such rows (a stream can, with "
-        f"dead_letters=True), or {optional}declare it as {kind} | None"
+        f"source 'rows': {path} must be of type {kind}; got null; remove such rows, keep them apart "
+        f"with dead_letters=True, or {optional}declare it as {kind} | None"
     )
 
 

@@ -8,12 +8,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import flowalg_reference as reference
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
-from flowalg_spark import StreamInput, collect, metrics, streaming
+from flowalg_spark import (
+    SparkStreaming,
+    StreamInput,
+    batch,
+    collect,
+    collect_bad_records,
+    metrics,
+    schema_of,
+    streaming,
+)
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,15 +33,18 @@ from pyspark.sql import functions as F
 from flowalg import (
     FOREVER,
     KV,
+    ArgumentError,
     AtCount,
     BoundedOutOfOrderness,
     Count,
+    ElementError,
     PCollection,
     Repeat,
     Source,
     Sum,
 )
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
+from tests.support import dirty
 from tests.support.scores import NOON
 
 POLICY = BoundedOutOfOrderness(MINUTE)
@@ -181,7 +195,7 @@ def test_an_element_on_which_a_function_fails_is_a_dead_letter(spark: SparkSessi
     assert {drop["reason"] for drop in drops} == {"bad_record"}
     assert len(drops) == 9, errors
     stages = Counter(str(drop["stage"]).partition("(")[0] for drop in drops)
-    assert stages == {"filter": 4, "with_timestamps": 1, "map": 1, "flat_map": 1, "Sum.of": 2}
+    assert stages == {"filter": 4, "with_timestamps": 1, "map": 1, "flat_map": 1, "combine_per_key": 2}
 
 
 def test_a_pane_on_which_a_step_fails_is_one_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
@@ -251,11 +265,91 @@ def test_a_line_that_does_not_parse_is_a_dead_letter_or_an_error(spark: SparkSes
     found = spark.read.parquet(str(tmp_path / "out"))
     assert [pane.element.value for pane in collect(sums, found)] == [3]
     (drop,) = found.filter("drop is not null").select("drop.*").collect()
-    assert drop["value"] == lines[1]
+    assert json.loads(drop["value"]) == {"text": lines[1]}
     assert "must parse" in drop["error"]
+    lines_of_file = {numbers: spark.read.schema(frame.schema).json(str(tmp_path / "in"))}
+    in_batch = batch.compile(sums, lines_of_file, dead_letters=True, corrupt_record="_corrupt_record")
+    assert collect_bad_records(in_batch.with_drops()) == collect_bad_records(found)
+    assert [pane.element.value for pane in collect(sums, in_batch)] == [3]
+    with pytest.raises(ElementError, match="source 'numbers': a record must parse"):
+        collect(sums, batch.compile(sums, lines_of_file, corrupt_record="_corrupt_record"))
+    with pytest.raises(ArgumentError, match="corrupt_record must be the name of a column of an input"):
+        batch.compile(sums, lines_of_file, corrupt_record="other")
     failing = streaming.compile(sums, {numbers: source})
     with pytest.raises(StreamingQueryException, match="source 'numbers': a record must parse"):
         run_to_end(failing.with_drops(), tmp_path / "out-2", tmp_path / "checkpoint-2")
+
+
+def table_of(spark: SparkSession, folder: Path, rows: list[dict[str, object]]) -> str:
+    """Returns the folder of a Parquet file with rows."""
+    (folder / "table").mkdir()
+    pq.write_table(dirty.table(rows), folder / "table" / "0.parquet")
+    return str(folder / "table")
+
+
+def test_all_engines_reject_the_same_rows_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark batch and stream give the panes of the good rows, and the bad records of the reference with its reasons."""
+    wanted = reference.run_batch(
+        dirty.TOTALS, {dirty.SALES: map(dirty.record_of, dirty.DIRTY)}, dead_letters=True
+    )
+    path = table_of(spark, tmp_path, dirty.DIRTY)
+    run = batch.run(dirty.TOTALS, {dirty.SALES: spark.read.parquet(path)}, dead_letters=True)
+    assert [(pane.element, pane.window) for pane in run.panes] == [
+        (pane.element, pane.window) for pane in wanted.panes
+    ]
+    assert run.bad_records == wanted.bad_records
+    assert dirty.counted(run.bad_records) == dirty.EXPECTED
+    frame = spark.readStream.schema(schema_of(dirty.SALES)).parquet(path)
+    inputs = {dirty.SALES: StreamInput(frame, BoundedOutOfOrderness(timedelta(0)))}
+    streamed = SparkStreaming(spark, shards=2, dead_letters=True).run(dirty.TOTALS, inputs)
+    assert streamed.bad_records == wanted.bad_records
+    closed = [(pane.element, pane.window) for pane in streamed.panes]
+    assert closed == [(pane.element, pane.window) for pane in wanted.panes][: len(closed)]
+    assert len(closed) == 2
+
+
+def test_the_frames_of_a_batch_with_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
+    """Bad records are a frame with the columns of drops, whose query groups nothing, and rows of ``with_drops``."""
+    path = table_of(spark, tmp_path, dirty.DIRTY)
+    panes = batch.compile(dirty.TOTALS, {dirty.SALES: spark.read.parquet(path)}, dead_letters=True)
+    letters = panes.dead_letters()
+    together = panes.with_drops().persist()
+    assert letters.columns == [field.name for field in together.schema["drop"].dataType.fields]  # type: ignore[attr-defined]  # a struct
+    assert letters.count() == sum(dirty.EXPECTED.values())
+    assert collect(dirty.TOTALS, together) == collect(dirty.TOTALS, panes)
+    assert dirty.counted(collect_bad_records(together)) == dirty.EXPECTED
+    together.unpersist()
+    plan = letters._jdf.queryExecution().executedPlan().toString()
+    assert "Exchange" not in plan
+    with pytest.raises(ArgumentError, match="dead_letters must be True in batch.compile"):
+        batch.compile(dirty.TOTALS, {dirty.SALES: spark.read.parquet(path)}).dead_letters()
+
+
+def test_a_batch_of_good_rows_has_no_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
+    """Over good rows, a batch with dead letters is the batch without."""
+    path = table_of(spark, tmp_path, dirty.GOOD)
+    inputs = {dirty.SALES: spark.read.parquet(path)}
+    run = batch.run(dirty.TOTALS, inputs, dead_letters=True)
+    assert not run.bad_records
+    assert [pane.element for pane in run.panes] == [
+        pane.element for pane in batch.run(dirty.TOTALS, inputs).panes
+    ]
+
+
+def test_a_shared_step_of_two_outputs_has_one_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
+    """A step that two outputs share fails once for an element; each output has its other elements."""
+    cleaned = dirty.SALES.filter(lambda sale: sale.cents // sale.parts < 1_000).map(dirty.checked)
+    outputs: dict[str, PCollection[object]] = {
+        "by shop": cleaned.key_by(lambda sale: sale.shop).combine_per_key(Count()),
+        "sales": cleaned.map(lambda sale: sale.cents),
+    }
+    inputs = {dirty.SALES: spark.read.parquet(table_of(spark, tmp_path, dirty.DIRTY))}
+    run = batch.run_all(outputs, inputs, dead_letters=True)
+    assert dirty.counted(run.bad_records) == {"Source": 6, "filter": 1, "map": 1}
+    good = [cells for cells in dirty.DIRTY if cells in dirty.GOOD or cells["cents"] in (666, 777)]
+    assert Counter(each.element for each in run["sales"].elements) == Counter(
+        cells["cents"] for cells in good
+    )
 
 
 def test_a_bad_record_fails_the_query_by_default(spark: SparkSession, tmp_path: Path) -> None:

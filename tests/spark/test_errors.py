@@ -95,8 +95,8 @@ def test_a_null_event_time_fails_the_query(spark: SparkSession) -> None:
 def test_a_null_in_a_field_that_is_used_fails_the_query(spark: SparkSession) -> None:
     """A null in a field that is not optional is an error, although Spark's sum and filter would ignore it."""
     message = (
-        "points must be of type int; got null; remove such rows (a stream can, with dead_letters=True), or declare it "
-        "as int | None"
+        "points must be of type int; got null; remove such rows, keep them apart with dead_letters=True, or declare "
+        "it as int | None"
     )
     frame = scores(spark, ("a", 3, NOON), ("a", None, NOON))
     assert message in failure(SUMS, frame)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, assert_never, cast
 
 import pyarrow as pa
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from flowalg.data.errors import FlowalgError
 from flowalg.elementwise.functions import apply_all
@@ -24,6 +24,7 @@ from flowalg.elementwise.steps import (
     require_event_time,
     require_iterable,
 )
+from flowalg.runs.bad_records import BadRecord, bad_element
 from flowalg_columns.layout import Layout
 from flowalg_columns.names import (
     BAD_RECORD,
@@ -38,18 +39,17 @@ from flowalg_columns.names import (
     PROCESSING_TIME,
     STAGE,
 )
-from flowalg_columns.values import AnyArray, read_elements, render_json, write_arrays
+from flowalg_columns.values import AnyArray, read_elements, write_arrays
 
 A = TypeVar("A")
 
 
 @frozen
 class BadElement:
-    """An element on which a step raised: its row, the label of the step, and the error."""
+    """An element on which a step raised, with the row that it originates from."""
 
     origin: int
-    step: str
-    error: str
+    record: BadRecord
 
 
 @define
@@ -57,17 +57,21 @@ class Rows:
     """Elements between steps, each with its event time and the row that it originates from.
 
     An element on which a step raises is moved to ``bad_elements``; if that is ``None``, the error is raised.
+    ``inputs`` are then the elements that the last step has received for these.
     """
 
     elements: list[object]
     times: list[int | None]
     origins: list[int]
     bad_elements: list[BadElement] | None = None
+    inputs: list[object] = field(factory=list)
 
     def apply_step(self, step: Step) -> None:
         """Applies one step to all elements."""
+        if self.bad_elements is not None:
+            self.inputs = self.elements
         results = self.apply(
-            step.label, lambda elements: check_results(step, apply_all(step.function, elements, step.label))
+            step, lambda elements: check_results(step, apply_all(step.function, elements, step.label))
         )
         match step:
             case Map() | Split():
@@ -83,8 +87,8 @@ class Rows:
             case _:
                 assert_never(step)
 
-    def apply(self, step: str, function: Callable[[list[object]], list[A]]) -> list[A]:
-        """Returns the results of a function of elements. Elements on which it raises are moved to ``bad_elements``."""
+    def apply(self, step: Step, function: Callable[[list[object]], list[A]]) -> list[A]:
+        """Returns the results of a step for elements. Elements on which it raises are moved to ``bad_elements``."""
         try:
             return function(self.elements)
         except Exception:
@@ -96,7 +100,8 @@ class Rows:
             try:
                 results += function([element])
             except Exception as error:
-                self.bad_elements.append(BadElement(self.origins[position], step, str(error)))
+                bad = bad_element(step, self.inputs[position], error)
+                self.bad_elements.append(BadElement(self.origins[position], bad))
             else:
                 good.append(position)
         self._keep(good)
@@ -107,6 +112,8 @@ class Rows:
         self.elements = [self.elements[position] for position in kept]
         self.times = [self.times[position] for position in kept]
         self.origins = [self.origins[position] for position in kept]
+        if self.bad_elements is not None:
+            self.inputs = [self.inputs[position] for position in kept]
 
 
 def check_results(step: Step, results: list[object]) -> list[object]:
@@ -146,18 +153,21 @@ class PythonSteps:
 
     def write(self, rows: Rows, chain: tuple[Step, ...]) -> list[AnyArray]:
         """Writes the output of a chain to arrays. With ``dead_letters``, an element of another shape is bad too."""
-        step = chain[-1].label if chain else "flatten"
-        where = f"the result of {step}"
+        where = f"the result of {chain[-1].label if chain else 'flatten'}"
         try:
             return write_arrays(self.after, rows.elements, where)
         except FlowalgError:
-            if not self.dead_letters:
+            if not self.dead_letters or not chain:
                 raise
-        rows.apply(step, lambda elements: [write_arrays(self.after, elements, where)])
+        rows.apply(chain[-1], lambda elements: [write_arrays(self.after, elements, where)])
         return write_arrays(self.after, rows.elements, where)
 
     def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns one batch after the steps."""
+        return self.sift(batch)[0]
+
+    def sift(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[BadRecord]]:
+        """Returns one batch after the steps, and with ``dead_letters`` the bad records."""
         positions, present = select_kept(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
         inputs = read_elements(self.before, present)
@@ -186,24 +196,23 @@ class PythonSteps:
         others = batch.take(pa.array(origins, pa.int64()))
         if OBSERVED_TIME in self.schema.names:
             own[OBSERVED_TIME] = mask_column(others.column(OBSERVED_TIME), mark_firsts(origins))
-        if bad:
-            elements = dict(zip(positions, inputs, strict=True))
-            records = [render_json(elements[failure.origin], self.before.shape) for failure in bad]
-            own |= _drop_columns(bad, records, others)
+        if bad and self.guarded:
+            own |= _drop_columns([element.record for element in bad], others)
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        found = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return found, [element.record for element in bad]
 
 
-def _drop_columns(bad: list[BadElement], records: list[str], others: pa.RecordBatch) -> dict[str, AnyArray]:
+def _drop_columns(bad: list[BadRecord], others: pa.RecordBatch) -> dict[str, AnyArray]:
     """Returns the columns of drops; the last rows are those of the bad elements."""
     count = len(bad)
     drops: dict[str, list[object]] = {
         DROP_REASON: [BAD_RECORD] * count,
         DROP_COUNT: [1] * count,
-        STAGE: [element.step for element in bad],
-        ERROR: [element.error for element in bad],
-        DROPPED_VALUE: list(records),
+        STAGE: [record.stage for record in bad],
+        ERROR: [record.error for record in bad],
+        DROPPED_VALUE: [record.record for record in bad],
     }
     if PROCESSING_TIME in others.schema.names:
         times = others.column(PROCESSING_TIME).slice(others.num_rows - count)

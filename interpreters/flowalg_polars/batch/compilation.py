@@ -15,8 +15,10 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.names import PROCESSING_TIME
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import processing_time
+from flowalg.elementwise.steps import Step
+from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import (
@@ -36,6 +38,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run
+from flowalg_polars.batch.dead_letters import DeadLetters, bad_records_in, dead_letter_frame
 from flowalg_polars.batch.fan_out import fan_out
 from flowalg_polars.batch.flow import Flow, union
 from flowalg_polars.batch.groups import lower_grouping
@@ -58,19 +61,27 @@ CAPABILITIES: Final = BATCH
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, BatchInput], *, time: datetime | None = None
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, BatchInput],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> PaneFrame[A]:
     """Returns the output of a pipeline over bounded frames, as a lazy frame: panes, or elements if it groups nothing.
 
     ``time`` is the processing time of the output; it defaults to the time of the call. Raises ``UnboundSourceError``,
     ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
+    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
+    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead. ``pl.collect_all`` of both frames computes
+    the elements once.
+
     Example::
 
         panes = batch.compile(totals, {scores: "scores.parquet"})
         panes.final_values().sink_parquet("totals.parquet")
     """
-    (frame,) = compile_all({"output": pipeline}, inputs, time=time).values()
+    (frame,) = compile_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters).values()
     return frame
 
 
@@ -79,31 +90,41 @@ def compile_all(
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> dict[str, PaneFrame[A]]:
     """Returns several named outputs over the same inputs, as one lazy frame for each.
 
     ``inputs`` has the data of each source of any of the outputs. ``pl.collect_all`` of the frames computes a collection
-    that they share once.
+    that they share once. With ``dead_letters``, ``dead_letters()`` of each frame has the bad records of all outputs.
 
     Example::
 
         frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
         by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
+    require_flag("dead_letters", dead_letters)
     known = require_outputs(outputs)
     data = inputs_by_name(inputs, "frame", *(each.node for each in known.values()))
     frames = {name: lazy_frame(name, value) for name, value in data.items()}
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
-    flow = Fold(_Lowering(frames, now))
+    letters = DeadLetters() if dead_letters else None
+    pipelines = admit(known) if dead_letters else known
+    flow = Fold(_Lowering(frames, now, letters))
+    flows = {name: flow(pipeline.node) for name, pipeline in pipelines.items()}
+    kept_apart = None if letters is None else dead_letter_frame(letters.frames, now)
     return {
-        name: cast("PaneFrame[A]", _output_frame(flow(pipeline.node), now, panes=emits_panes(pipeline.node)))
+        name: cast(
+            "PaneFrame[A]", _output_frame(flows[name], now, kept_apart, panes=emits_panes(pipeline.node))
+        )
         for name, pipeline in known.items()
     }
 
 
-def _output_frame(flow: Flow, now: pl.Expr, *, panes: bool) -> PaneFrame[object]:
+def _output_frame(
+    flow: Flow, now: pl.Expr, dead_letters: pl.LazyFrame | None, *, panes: bool
+) -> PaneFrame[object]:
     frame = flow.frame if panes else flow.frame.with_columns(now.alias(PROCESSING_TIME))
-    return pane_frame(frame, flow.shape, flow.notes, panes=panes)
+    return pane_frame(frame, flow.shape, flow.notes, dead_letters, panes=panes)
 
 
 def lazy_frame(source: str, data: object) -> pl.LazyFrame:
@@ -125,11 +146,19 @@ def lazy_frame(source: str, data: object) -> pl.LazyFrame:
 
 
 def run(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, BatchInput], *, time: datetime | None = None
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, BatchInput],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> Run[A]:
-    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory."""
-    output = run_all({"output": pipeline}, inputs, time=time)[pipeline]
-    return Run(output.panes, (), elements=output.elements)
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory.
+
+    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
+    """
+    outputs = run_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters)
+    output = outputs[pipeline]
+    return Run(output.panes, (), elements=output.elements, bad_records=outputs.bad_records)
 
 
 def run_all(
@@ -137,15 +166,18 @@ def run_all(
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> Outputs:
     """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
-    frames = compile_all(outputs, inputs, time=time)
+    frames = compile_all(outputs, inputs, time=time, dead_letters=dead_letters)
+    queries = [flat_rows(outputs[name], frame) for name, frame in frames.items()]
+    if dead_letters:
+        queries.append(next(iter(frames.values())).dead_letters())
     with raise_causes():
-        tables = pl.collect_all(
-            [flat_rows(outputs[name], frame) for name, frame in frames.items()], engine="streaming"
-        )
+        tables = pl.collect_all(queries, engine="streaming")
+    bad = bad_records_in(tables.pop()) if dead_letters else ()
     found = {name: output_in(outputs[name], table) for name, table in zip(frames, tables, strict=True)}
-    return Outputs(found, (), outputs)
+    return Outputs(found, (), outputs, bad_records=bad)
 
 
 _MOST_PATHS: Final = 16
@@ -163,10 +195,14 @@ def count_paths(root: Node) -> int:
 
 @frozen
 class _Lowering:
-    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once."""
+    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once.
+
+    Bad records are added to ``letters``; without it they fail the query.
+    """
 
     frames: Mapping[str, pl.LazyFrame]
     time: pl.Expr
+    letters: DeadLetters | None = None
 
     def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow of a node, from those of its inputs."""
@@ -174,6 +210,8 @@ class _Lowering:
             case SourceNode(name=name):
                 frame = self.frames[name]
                 program = bind_source(node, dict(frame.collect_schema()))
+                if self.letters is not None:
+                    return self.letters.bind_source(node, program, frame)
                 return Flow(program.apply(frame), program.shape, program.meta, program.notes)
             case Hole():
                 raise node.refused()
@@ -189,7 +227,7 @@ class _Lowering:
             case CoGroupByKey(inputs=inputs):
                 return lower_co_group(node, tuple(map(flow, inputs)), self.time)
             case Flatten(inputs=inputs):
-                branches = branches_of(node)
+                branches = branches_of(node) if self.letters is None else None
                 if branches is not None and count_paths(node) > _MOST_PATHS:
                     return fan_out(flow(branches[0]), branches[1])
                 return union(tuple(map(flow, inputs)))
@@ -205,12 +243,18 @@ class _Lowering:
             ):
                 # The first step emits the pairs one by one, which a join does by itself.
                 pairs = lower_join(grouping, kind, tuple(map(flow, inputs)), self.time)
-                return pairs.after(compile_steps(after, pairs.shape, pairs.meta))
-            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
+                return self.after(pairs, tuple(after))
+            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps) if (
+                self.letters is None
+            ):
                 return lower_side_input(reading, flow(inner), flow(side), steps)
             case ElementWise(input=inner, steps=steps):
-                before = flow(inner)
-                return before.after(compile_steps(steps, before.shape, before.meta))
+                return self.after(flow(inner), steps)
+
+    def after(self, flow: Flow, steps: tuple[Step, ...]) -> Flow:
+        """Returns a flow after steps; with dead letters, without the elements on which one of them fails."""
+        program = compile_steps(steps, flow.shape, flow.meta)
+        return flow.after(program) if self.letters is None else self.letters.apply(flow, program)
 
 
 __all__ = ["CAPABILITIES", "BatchInput", "compile", "compile_all", "lazy_frame", "run", "run_all"]

@@ -12,10 +12,12 @@ from attrs import field, frozen
 from flowalg_columns.tables import bounded_frames
 
 from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.errors import require_flag
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, with_bad_records
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.batch import compilation
 from flowalg_polars.batch.compilation import BatchInput
@@ -28,10 +30,15 @@ A = TypeVar("A")
 class PolarsBatch:
     """Polars batch as an interpreter: every window emits one pane, on time (SEMANTICS section 11).
 
-    ``time`` is the processing time of a run without timelines; it defaults to the time of the call.
+    ``time`` is the processing time of a run without timelines; it defaults to the time of the call. With
+    ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
     """
 
     time: datetime | None = field(default=None, kw_only=True)
+    dead_letters: bool = field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_flag("PolarsBatch.dead_letters", self.dead_letters)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -47,8 +54,9 @@ class PolarsBatch:
         ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
         source's record class, and ``UnsupportedError`` for features that batch lacks.
         """
-        frames, time = self._frames(inputs, pipeline)
-        return compilation.run(pipeline, frames, time=time)
+        frames, time, rejected = self._frames(inputs, pipeline)
+        run = compilation.run(pipeline, frames, time=time, dead_letters=self.dead_letters)
+        return with_bad_records(run, rejected)
 
     def run_all(
         self,
@@ -56,16 +64,17 @@ class PolarsBatch:
         inputs: Mapping[AnySource, Timeline[object] | BatchInput],
     ) -> Outputs:
         """Returns several named outputs of one query, over inputs as in ``run``."""
-        frames, time = self._frames(inputs, *require_outputs(outputs).values())
-        return compilation.run_all(outputs, frames, time=time)
+        frames, time, rejected = self._frames(inputs, *require_outputs(outputs).values())
+        found = compilation.run_all(outputs, frames, time=time, dead_letters=self.dead_letters)
+        return with_bad_records(found, rejected)
 
     def _frames(
         self, inputs: Mapping[AnySource, Timeline[object] | BatchInput], *pipelines: PCollection[object]
-    ) -> tuple[dict[AnySource, BatchInput], datetime | None]:
-        """Returns the frame of each source, and the processing time of the run."""
+    ) -> tuple[dict[AnySource, BatchInput], datetime | None, tuple[BadRecord, ...]]:
+        """Returns the frame of each source, the processing time of the run, and the bad records of timelines."""
         frames: dict[AnySource, BatchInput]
-        frames, time = bounded_frames(inputs, pipelines, _frame_of)
-        return frames, time or self.time
+        frames, time, rejected = bounded_frames(inputs, pipelines, _frame_of, dead_letters=self.dead_letters)
+        return frames, time or self.time, rejected
 
 
 def _frame_of(table: pa.Table) -> BatchInput:

@@ -36,6 +36,7 @@ from flowalg_columns.output_elements import (
 )
 from flowalg_columns.panes import element_shape, panes_in, read_panes
 
+from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
@@ -180,6 +181,7 @@ class PaneFrame(pl.LazyFrame, Generic[A_co]):
     """
 
     _notes: tuple[LiftingNote, ...] = ()
+    _dead_letters: pl.LazyFrame | None = None
 
     @property
     def lifting(self) -> tuple[LiftingNote, ...]:
@@ -195,15 +197,32 @@ class PaneFrame(pl.LazyFrame, Generic[A_co]):
         """Returns the latest value of each key and window that is not retracted: ``flowalg_polars.final_values``."""
         return final_values(self, by=by)
 
+    def dead_letters(self) -> pl.LazyFrame:
+        """Returns the bad records of the query that gives this frame, as rows with the columns of drops.
+
+        ``stage`` is the source, or the transform whose function raised; ``error`` is the error, and ``value`` the row
+        of the source, or the input of the transform, as JSON. ``reason`` is ``bad_record``, ``count`` is 1, and ``key``
+        and ``watermark`` are null. Raises ``ArgumentError`` for a frame that was compiled without ``dead_letters``.
+        """
+        if self._dead_letters is None:
+            raise ArgumentError("dead_letters", False, "True in batch.compile for dead_letters()")
+        return self._dead_letters
+
 
 def pane_frame(
-    frame: pl.LazyFrame, shape: Shape, notes: tuple[LiftingNote, ...], *, panes: bool
+    frame: pl.LazyFrame,
+    shape: Shape,
+    notes: tuple[LiftingNote, ...],
+    dead_letters: pl.LazyFrame | None = None,
+    *,
+    panes: bool,
 ) -> PaneFrame[object]:
     """Returns the frame of rows with the leaves of elements and the metadata of panes or elements."""
     selected = frame.select(user_columns(shape, panes=panes))
     found: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
     found._ldf = selected._ldf
     found._notes = notes
+    found._dead_letters = dead_letters
     return found
 
 

@@ -7,18 +7,17 @@ pipeline uses are checked, so Polars need not read the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Final, assert_never
 
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
-from flowalg_columns.messages import member_message, null_message
 from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.data.errors import ElementError, SchemaMismatchError
+from flowalg.data.record_messages import member_message, null_message, range_message
 from flowalg.data.shapes import (
     DURATION,
     FLOAT,
@@ -35,7 +34,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
+from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.elementwise.steps import WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
@@ -178,18 +177,6 @@ def require_in_range(source: str, times: pl.Series) -> pl.Series:
     return times
 
 
-def range_message(source: str, micros: int) -> str:
-    """Returns the message for an event time out of range."""
-    low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
-    try:
-        got = (
-            (EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        )
-    except OverflowError:
-        got = f"{micros} microseconds since the epoch"
-    return f"source {source!r}: the event time must be in [{low}, {high}); got {got}"
-
-
 def _record(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Columns:
     """Returns the columns of records, which fail the query for invalid values."""
     fields = [
@@ -264,7 +251,6 @@ __all__ = [
     "FieldPath",
     "bind_source",
     "can_read",
-    "range_message",
     "require_in_range",
     "require_schema",
     "require_valid",

@@ -33,7 +33,8 @@ class Program:
     """Operations on frames of elements: from elements of one shape to elements of another, ``shape``.
 
     ``meta`` are the metadata columns, which stay with their elements. It is ``fallible`` if an operation since the last
-    barrier may fail: no filter may move below it, which would hide the failure.
+    barrier may fail: no filter may move below it, which would hide the failure. ``passes`` are the same steps in
+    Python, if one of them can fail.
     """
 
     shape: Shape
@@ -41,6 +42,7 @@ class Program:
     operations: tuple[Operation, ...] = ()
     notes: tuple[LiftingNote, ...] = ()
     fallible: bool = field(default=False, kw_only=True)
+    passes: tuple[PythonPass, ...] = field(default=(), kw_only=True)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns a frame after all operations."""
@@ -76,15 +78,18 @@ def compile_steps(steps: Sequence[Step], before: Shape, meta: tuple[str, ...]) -
     """
     program = Program(before, meta)
     analyses = list(analyse(tuple(steps), before))
+    can_fail = any(each.opaque is not None or can_raise_in_engine(each.expression) for each in analyses)
+    passes: list[PythonPass] = []
     while analyses:
-        if analyses[0].opaque is None:
-            program = _lifted(program, analyses.pop(0))
-            continue
         run = [analyses.pop(0)]
-        while analyses and run[-1].after is None:
+        lifted = run[0].opaque is None
+        while analyses and not lifted and run[-1].after is None:
             run.append(analyses.pop(0))
-        program = _in_python(program, run)
-    return program
+        after = _lifted(program, run[0]) if lifted else _in_python(program, run)
+        chain = tuple(analysis.step for analysis in run)
+        passes.append(PythonPass(program.shape, after.shape, (chain,), meta))
+        program = after
+    return evolve(program, passes=tuple(passes) if can_fail else ())
 
 
 def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:

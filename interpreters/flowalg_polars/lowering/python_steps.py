@@ -18,6 +18,7 @@ from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.runs.bad_records import BadRecord
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate
@@ -100,17 +101,26 @@ class PythonPass:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns the frame after the steps."""
+        return self._apply(frame, dead_letters=False)[0]
+
+    def sift(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[BadRecord]]:
+        """Returns the frame after the steps, without the elements on which a step fails, and these."""
+        return self._apply(frame, dead_letters=True)
+
+    def _apply(self, frame: pl.DataFrame, *, dead_letters: bool) -> tuple[pl.DataFrame, list[BadRecord]]:
         steps = PythonSteps(
             layout_of(self.before),
             layout_of(self.after),
             self.chains,
             False,
             arrow_schema(self.after, self.meta),
+            dead_letters,
         )
         schema = frame_schema(self.after, self.meta)
-        batches = to_arrow(frame, self.before, self.meta).to_batches()
-        frames = [from_arrow(steps.transform(batch), schema) for batch in batches]
-        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+        sifted = [steps.sift(batch) for batch in to_arrow(frame, self.before, self.meta).to_batches()]
+        bad = [record for _, found in sifted for record in found]
+        frames = [from_arrow(batch, schema) for batch, _ in sifted]
+        return (pl.concat(frames) if frames else pl.DataFrame(schema=schema)), bad
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the lazy frame after the steps."""

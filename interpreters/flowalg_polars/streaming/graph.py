@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TypeAlias, assert_never
 
 import polars as pl
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
@@ -40,6 +39,7 @@ from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
+from flowalg_polars.lowering.sifting import sift_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.checkpoint import Checkpoint
@@ -47,8 +47,8 @@ from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.placement import placement_fingerprint
-from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
-from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
+from flowalg_polars.streaming.reading.bad_records import BadRecords
+from flowalg_polars.streaming.rows import Elements, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
@@ -150,7 +150,7 @@ class Graph:
             case WithMetadata(input=inner, metadata=metadata):
                 elements = of(inner).elements
                 program = compile_metadata(metadata, elements.shape, elements.meta)
-                return self._program(of(inner), program, node.label)
+                return self._program(of(inner), program)
             case CombinePerKey(input=inner):
                 return self._grouping(node, [of(inner)])
             case CoGroupByKey(inputs=inputs):
@@ -164,38 +164,30 @@ class Graph:
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
         program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
         self.notes += program.notes
-        return self._program(operator, program, steps[0].label if steps else "a step")
+        return self._program(operator, program)
 
-    def _program(self, operator: Operator, program: Program, label: str) -> Operator:
-        """Returns the operator followed by a program; ``label`` names it in messages."""
+    def _program(self, operator: Operator, program: Program) -> Operator:
+        """Returns the operator followed by a program."""
 
         def run(arrivals: Arrivals) -> Arrival:
             received = operator.run(arrivals)
-            return Arrival(self._applied(program, received.frame, label), received.reports)
+            return Arrival(self._applied(program, received.frame), received.reports)
 
         return Operator(Elements(program.shape, program.meta), operator.upstreams, run)
 
-    def _applied(self, program: Program, frame: pl.LazyFrame, label: str) -> pl.LazyFrame:
+    def _applied(self, program: Program, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns elements after a program; with dead letters, without those on which it fails."""
-        if self.bad_records is None:
+        if self.bad_records is None or not program.passes:
             return program.apply(frame)
-        return self._good(frame, program.apply, label).lazy()
-
-    def _good(
-        self, frame: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.LazyFrame], label: str
-    ) -> pl.DataFrame:
-        assert self.bad_records is not None, "there are dead letters"
-        return keep_good(frame.collect(), lambda part: work(part.lazy()).collect(), self.bad_records, label)
+        sifted = sift_steps(program, frame.collect())
+        self.bad_records.found += sifted.bad
+        return sifted.frame.lazy()
 
     def _grouping(self, node: GroupingNode, inputs: Sequence[Operator]) -> Operator:
         prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
         strategy = prepared.stage.strategy
         if not self.finite:
             require_lateness(prepared.stage.label, strategy.windows, strategy.allowed_lateness)
-        if self.bad_records is not None:
-            prepared = evolve(
-                prepared, inputs=tuple(map(partial(self._sifting, node.label), prepared.inputs))
-            )
         upstreams = _union(each.upstreams for each in inputs)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster)
         self.numbers[id(node)] = len(self.stages)
@@ -208,14 +200,11 @@ class Graph:
 
         return Operator(Elements(prepared.pair, PANE_META), {id(grouping): FromStage()}, run)
 
-    def _sifting(self, label: str, prepare: ElementsToRows) -> ElementsToRows:
-        """Returns a preparation of rows that leaves out the elements on which it fails."""
-        return lambda frame: self._good(frame, prepare, label).lazy()
-
     def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
         main, side = of(node.input), of(node.side)
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.view)
-        together = steps_on_mapping(analyse(steps, shape))
+        # With dead letters each element has the mapping that it reads, so that a step on it fails for this element.
+        together = () if self.bad_records is not None else steps_on_mapping(analyse(steps, shape))
         after: Shape | None = together[-1].after if together else shape
         assert after is not None, "the last step on a mapping has a result of a known shape"
         stage = ShardedSide.of(

@@ -9,11 +9,13 @@ from attrs import field, frozen
 from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
 from flowalg.runs.output import Output, joined
@@ -25,6 +27,7 @@ from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import output_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_observable
 
 A = TypeVar("A")
@@ -37,12 +40,14 @@ class PolarsStreaming:
     ``mode`` is when processing-time triggers are evaluated. With ``generate_watermarks``, the timeline's policy
     generates the watermarks again instead of reading them from its instants; not with ``Mode.CONTINUOUS``, which adds
     instants. ``cluster`` divides the run, as a test of
-    the engine; neither changes the result.
+    the engine; neither changes the result. With ``dead_letters``, bad records are in ``bad_records`` of the run instead
+    of failing it.
     """
 
     cluster: Cluster = field(factory=Cluster)
     mode: Mode = field(default=Mode.MICRO_BATCH, kw_only=True)
     generate_watermarks: bool = field(default=False, kw_only=True)
+    dead_letters: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.cluster, Cluster):
@@ -50,6 +55,7 @@ class PolarsStreaming:
                 "PolarsStreaming.cluster", self.cluster, "a Cluster, such as Cluster(shards=2)"
             )
         require_mode("PolarsStreaming.mode", self.mode)
+        require_flag("PolarsStreaming.dead_letters", self.dead_letters)
         if self.generate_watermarks and self.mode is Mode.CONTINUOUS:
             # Deadlines lie between the instants of a timeline, where a policy would observe more than it recorded.
             raise ArgumentError("PolarsStreaming.generate_watermarks", True, "False with Mode.CONTINUOUS")
@@ -68,7 +74,7 @@ class PolarsStreaming:
         """
         outputs = self.run_all({"output": pipeline}, inputs)
         output = outputs[pipeline]
-        return Run(output.panes, outputs.dropped, elements=output.elements)
+        return Run(output.panes, outputs.dropped, elements=output.elements, bad_records=outputs.bad_records)
 
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
@@ -77,10 +83,16 @@ class PolarsStreaming:
         known = require_outputs(outputs)
         timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in known.values()))
         resolved = resolve_outputs(known)
+        bad = BadRecords() if self.dead_letters else None
+        if bad is not None:
+            resolved = admit(resolved)
         nodes = sources_of(*(pipeline.node for pipeline in resolved.values()))
-        sources = {node.name: self._source(node, timelines[node.name]) for node in nodes}
+        sources = {
+            node.name: self._source(node, timelines[node.name], None if bad is None else bad.found)
+            for node in nodes
+        }
         upstreams = {name: source.upstream for name, source in sources.items()}
-        graph, operators = Graph.compile(resolved, upstreams, self.cluster, finite=True)
+        graph, operators = Graph.compile(resolved, upstreams, self.cluster, finite=True, bad_records=bad)
         found: dict[str, list[Output[object]]] = {name: [] for name in known}
         dropped: list[Drop] = []
 
@@ -100,14 +112,21 @@ class PolarsStreaming:
                     advance(empty)
             advance(now)
             before = now
-        return Outputs({name: joined(parts) for name, parts in found.items()}, tuple(dropped), outputs)
+        return Outputs(
+            {name: joined(parts) for name, parts in found.items()},
+            tuple(dropped),
+            outputs,
+            bad_records=() if bad is None else bad.take(),
+        )
 
-    def _source(self, node: SourceNode, timeline: Timeline[object]) -> PublishedClocks | ObservedClocks:
+    def _source(
+        self, node: SourceNode, timeline: Timeline[object], bad: list[BadRecord] | None
+    ) -> PublishedClocks | ObservedClocks:
         if not self.generate_watermarks:
-            return PublishedClocks(node)
+            return PublishedClocks(node, bad)
         generated_by = require_policy(node.name, timeline)
         require_observable(generated_by.policy, node.name, publishes=generated_by.publishes)
-        return ObservedClocks(node, timeline, generated_by)
+        return ObservedClocks(node, timeline, generated_by, bad=bad)
 
 
 __all__ = ["PolarsStreaming"]

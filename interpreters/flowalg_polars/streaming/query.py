@@ -25,9 +25,11 @@ from flowalg.data.time import (
     duration_of,
     processing_time,
 )
+from flowalg.pipeline.admission import admit
 from flowalg.pipeline.outputs import emits_panes, output_name, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.output import Output, OutputElement
@@ -38,7 +40,7 @@ from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
 from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
+from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
 from flowalg_polars.streaming.reading.inputs import StreamInput
 from flowalg_polars.streaming.reading.readers import START, Position, Reader, reader_of
 from flowalg_polars.streaming.sources import StreamSource
@@ -115,7 +117,7 @@ class MicroBatch(Generic[A_co]):
         """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
         now = self.processing_time.datetime
         bad: list[DropFields] = [
-            {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
+            {"drop": drop_fields(record, now), "start": None, "end": None} for record in self.bad_records
         ]
         output: SinkBatch[object] = SinkBatch(self.output, (*self.drop_fields, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
@@ -204,6 +206,8 @@ class Query:
         """Compiles named outputs over streams."""
         known = require_outputs(outputs)
         resolved = resolve_outputs(known)
+        if options.dead_letters:
+            resolved = admit(resolved)
         roots = [pipeline.node for pipeline in resolved.values()]
         streams = inputs_by_name(
             inputs, "StreamInput(data, watermark)", *(pipeline.node for pipeline in known.values())

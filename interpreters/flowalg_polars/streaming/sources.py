@@ -29,9 +29,10 @@ from flowalg.watermarks import ClockSummary
 from flowalg_polars.lowering.binding import bind_source
 from flowalg_polars.lowering.programs import Program
 from flowalg_polars.lowering.python_steps import frame_schema
+from flowalg_polars.lowering.sifting import sift_source
 from flowalg_polars.meta import ELEMENT_META
 from flowalg_polars.streaming.arrivals import Arrival, Observation
-from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
+from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamColumn, StreamInput
 
 
@@ -94,13 +95,9 @@ class StreamSource:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""
         if self.bad_records is None:
             return program.apply(rows.lazy()).collect()
-        return keep_good(
-            rows,
-            lambda part: program.apply(part.lazy()).collect(),
-            self.bad_records,
-            f"Source({self.node.name!r})",
-            rows.drop(*self._kept, KEEP, *SIGNAL_META, ENDED, strict=False),
-        )
+        sifted = sift_source(self.node, program, rows)
+        self.bad_records.found += sifted.bad
+        return sifted.frame
 
     @property
     def _has_control_rows(self) -> bool:

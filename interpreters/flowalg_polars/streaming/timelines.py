@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaves
@@ -13,7 +15,8 @@ from flowalg_shard.clocks.reports import source_report
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.runs.elements import read_records
+from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.elements import good_records, read_records
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal
@@ -29,6 +32,7 @@ class PublishedClocks:
     """A source of a timeline that reports the clocks of its instants."""
 
     node: SourceNode
+    bad: list[BadRecord] | None = None
 
     @property
     def upstream(self) -> Upstream:
@@ -38,7 +42,8 @@ class PublishedClocks:
     def arrival(self, now: PipelineInstant) -> Arrival:
         """Returns the elements and the clocks of an instant."""
         name = self.node.name
-        return Arrival(element_frame(self.node, now.records(name)).lazy(), {0: StageReport(now.clocks[name])})
+        records = good_records(self.node, now.records(name), self.bad)
+        return Arrival(element_frame(self.node, records).lazy(), {0: StageReport(now.clocks[name])})
 
 
 @frozen
@@ -49,6 +54,7 @@ class ObservedClocks:
     timeline: Timeline[object]
     generated_by: GeneratedBy
     partitions: int = 1
+    bad: list[BadRecord] | None = None
 
     @property
     def upstream(self) -> Upstream:
@@ -58,14 +64,17 @@ class ObservedClocks:
     def arrival(self, now: PipelineInstant) -> Arrival:
         """Returns the elements of an instant, and what the policy observes of it."""
         name = self.node.name
-        records, instant = now.records(name), now.instants.get(name)
+        records, instant = (
+            good_records(self.node, now.records(name), self.bad),
+            now.instants.get(name),
+        )
         elements = element_frame(self.node, records)
         observations = [self.generated_by.observe(record) for record in records]
         ends = (
             instant is not None
             and instant is self.timeline.instants[-1]
             and instant.watermark == MAX_TIME
-            and not records
+            and not now.records(name)
         )
         control = 1
         published = [observation.published for observation in observations]
@@ -93,7 +102,7 @@ class ObservedClocks:
         return Arrival(elements.lazy(), {0: evolve(report, signals=signals)})
 
 
-def element_frame(node: SourceNode, records: tuple[object, ...]) -> pl.DataFrame:
+def element_frame(node: SourceNode, records: Sequence[object]) -> pl.DataFrame:
     """Returns records as elements in columns, with their event times."""
     elements = read_records(node, records)
     layout = layout_of(node.shape)

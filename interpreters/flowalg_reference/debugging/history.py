@@ -17,6 +17,7 @@ from flowalg.runs.elements import Element
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.windows.window import Window
+from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.debugging.selection import Selection
 from flowalg_reference.operators import Operators
 
@@ -36,6 +37,11 @@ class History(Protocol):
     @property
     def watermarks(self) -> Sequence[int]:
         """The watermark of the union of all sources in each instant."""
+        ...
+
+    @property
+    def dead_letters(self) -> bool:
+        """Whether the run kept bad records apart."""
         ...
 
     def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
@@ -84,6 +90,7 @@ class TimelineHistory:
     """The history of timelines by the name of their source."""
 
     timelines: Mapping[str, Timeline[object]]
+    dead_letters: bool = False
 
     @cached_property
     def instants(self) -> tuple[PipelineInstant, ...]:
@@ -161,7 +168,8 @@ class TimelineHistory:
     def _received(self, grouping: GroupingNode) -> Sequence[tuple[Element, ...]]:
         """The elements that a grouping receives in each instant, all of its inputs together."""
         if id(grouping) not in self._cache:
-            operators = [Operators().of(node) for node in grouping.inputs]
+            bad = BadRecords.of(dead_letters=self.dead_letters)
+            operators = [Operators(bad=bad).of(node) for node in grouping.inputs]
             self._cache[id(grouping)] = [
                 tuple(element for operator in operators for element in operator(instant).elements)
                 if any(each.elements for each in instant.instants.values())

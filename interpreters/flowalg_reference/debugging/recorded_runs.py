@@ -15,7 +15,7 @@ _RECORDINGS: WeakKeyDictionary[RunSpec, Recording] = WeakKeyDictionary()
 def history_of(spec: RunSpec) -> TimelineHistory:
     """Returns the instants of a run."""
     if spec not in _HISTORIES:
-        _HISTORIES[spec] = TimelineHistory(spec.timelines)
+        _HISTORIES[spec] = TimelineHistory(spec.timelines, spec.dead_letters)
     return _HISTORIES[spec]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.capabilities import Mode
 from flowalg.data.time import MAX_TIME, MIN_TIME, Micros, ProcessingTime
@@ -18,6 +18,7 @@ from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.panes import Pane
 from flowalg.triggers.leaves import leaves
 from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, CustomTrigger, OnceTrigger, Trigger
+from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.debugging.history import History, SelectedInstants, TimelineHistory
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
 from flowalg_reference.grouping import Grouping, depends_on_every_instant
@@ -71,7 +72,7 @@ def record(
     root: Node, mode: Mode, history: TimelineHistory, until: ProcessingTime | None = None
 ) -> Recording:
     """Replays a whole run."""
-    return _Replay.of(root, mode, history, history.everything, Operators()).run(until)
+    return _Replay.of(root, mode, history, history.everything, _operators(history)).run(until)
 
 
 def record_selected(
@@ -90,9 +91,13 @@ def record_selected(
     Raises ``NotSeparableError`` if their windows depend on elements of other keys (see ``Selection``).
     """
     selected = history.select(grouping, selection)
-    operators = Operators(selects=selection.selects)
+    operators = evolve(_operators(history), selects=selection.selects)
     replay = _Replay.of(root, mode, history, selected, operators, separate=grouping)
     return replay.run(until, last_deadline)
+
+
+def _operators(history: History) -> Operators:
+    return Operators(bad=BadRecords.of(dead_letters=history.dead_letters))
 
 
 def longest_delay(trigger: Trigger) -> Micros | None:

@@ -5,20 +5,23 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar, assert_never, cast
 
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
-from flowalg.pipeline.graph import Fold
+from flowalg.elementwise.steps import Step
+from flowalg.pipeline.admission import admit
+from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -34,15 +37,19 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import branches_of, last_grouping
+from flowalg.pipeline.structure import branches_of, last_grouping, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run
+from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.groups import lower_grouping
 from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
 from flowalg_spark.capabilities import BATCH
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.frames.drop_columns import drop_columns
+from flowalg_spark.frames.drops import read_bad_records
 from flowalg_spark.frames.pane_frame import (
+    BAD_RECORD_TYPE,
     PaneFrame,
     collect_all,
     collect_output,
@@ -50,7 +57,7 @@ from flowalg_spark.frames.pane_frame import (
     pane_frame,
     user_frame,
 )
-from flowalg_spark.lowering.binding import bind_source, require_bounded
+from flowalg_spark.lowering.binding import bind_source, require_bounded, require_parsed
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.filter_pushdown import push_down_filters
@@ -65,20 +72,32 @@ CAPABILITIES: Final = BATCH
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+    corrupt_record: str | None = None,
 ) -> PaneFrame[A]:
     """Returns the output of a pipeline over bounded frames, as a DataFrame: panes, or elements if it groups nothing.
 
     ``time`` is the processing time of the output; it defaults to the time at which the query runs. Raises
     ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
+    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
+    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and a drop of ``with_drops()``. Functions
+    that can fail then run in Python. ``corrupt_record`` names the column in which Spark puts the texts that it cannot
+    parse; they are bad records too.
+
     Example::
 
         panes = batch.compile(totals, {scores: spark.read.parquet("scores")})
         panes.final_values().write.parquet("totals")
     """
-    (frame,) = compile_all({"output": pipeline}, inputs, time=time).values()
-    return frame
+    frames = compile_all(
+        {"output": pipeline}, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record
+    )
+    return frames["output"]
 
 
 def compile_all(
@@ -86,40 +105,74 @@ def compile_all(
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
+    dead_letters: bool = False,
+    corrupt_record: str | None = None,
 ) -> dict[str, PaneFrame[A]]:
     """Returns several named outputs over the same frames, as one DataFrame for each.
 
     ``inputs`` has the frame of each source of any of the outputs. A collection that outputs share is computed once in a
     query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
-    expensive input, ``cache`` that input.
+    expensive input, ``cache`` that input. With ``dead_letters``, ``dead_letters()`` of each frame has the bad records
+    of all outputs.
 
     Example::
 
         frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: spark.read.parquet("scores")})
         frames["clean"].write.parquet("clean")
     """
+    require_flag("dead_letters", dead_letters)
     known = require_outputs(outputs)
     frames = inputs_by_name(inputs, "frame", *(pipeline.node for pipeline in known.values()))
     clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
-    lowering = _Lowering({name: require_bounded(name, frame) for name, frame in frames.items()}, clock)
+    bounded = {name: require_bounded(name, frame) for name, frame in frames.items()}
+    if corrupt_record is not None and not any(corrupt_record in frame.columns for frame in bounded.values()):
+        raise ArgumentError("corrupt_record", corrupt_record, "the name of a column of an input, or None")
+    letters = DeadLetters(clock, corrupt_record) if dead_letters else None
+    pipelines = admit(known) if dead_letters else known
+    roots = [pipeline.node for pipeline in pipelines.values()]
+    readers = Counter(map(id, roots))
+    readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
+    if not dead_letters and corrupt_record is not None:
+        for source in sources_of(*roots):
+            bounded[source.name] = require_parsed(source, bounded[source.name], corrupt_record)
+    lowering = _Lowering(bounded, clock, readers, letters)
     flow = Fold(lowering)
     with reduce_calls():
+        flows = {name: lowering.elements(pipeline.node, flow) for name, pipeline in pipelines.items()}
+        kept_apart = None if letters is None else letters.frame
         return {
-            name: cast("PaneFrame[A]", _compile_flow(pipeline, flow(pipeline.node), clock))
+            name: cast("PaneFrame[A]", _compile_flow(pipeline, flows[name], clock, kept_apart))
             for name, pipeline in known.items()
         }
 
 
-def _compile_flow(pipeline: PCollection[object], flow: Flow, clock: Column) -> PaneFrame[object]:
+def _compile_flow(
+    pipeline: PCollection[object], flow: Flow, clock: Column, dead_letters: DataFrame | None
+) -> PaneFrame[object]:
     """Returns the output of a pipeline from its flow."""
     output = flow if emits_panes(pipeline.node) else flow.with_meta(**{PROCESSING_TIME: clock})
-    return pane_frame(pipeline, output, partial(_with_empty_drops, output, pipeline.node))
+    if dead_letters is None:
+        return pane_frame(pipeline, output, partial(_with_empty_drops, output, pipeline.node))
+    return pane_frame(
+        pipeline, output, partial(_with_dead_letters, output, pipeline.node, dead_letters), dead_letters
+    )
 
 
 def run(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> Run[A]:
-    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory."""
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory.
+
+    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
+    """
+    if dead_letters:
+        outputs = run_all({"output": pipeline}, inputs, time=time, dead_letters=True)
+        found = outputs[pipeline]
+        return Run(found.panes, (), elements=found.elements, bad_records=outputs.bad_records)
     output = collect_output(pipeline, compile(pipeline, inputs, time=time))
     return Run(output.panes, (), elements=output.elements)
 
@@ -129,11 +182,25 @@ def run_all(
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> Outputs:
     """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
-    frames = compile_all(outputs, inputs, time=time)
-    found = collect_all(list(outputs.values()), list(frames.values()))
-    return Outputs(dict(zip(outputs, found, strict=True)), (), outputs)
+    frames = compile_all(outputs, inputs, time=time, dead_letters=dead_letters)
+    others = [next(iter(frames.values())).dead_letters()] if dead_letters else []
+    found, tables = collect_all(list(outputs.values()), list(frames.values()), others)
+    bad = tuple(record for table in tables for record in read_bad_records(table))
+    return Outputs(dict(zip(outputs, found, strict=True)), (), outputs, bad_records=bad)
+
+
+def _with_dead_letters(flow: Flow, node: Node, letters: DataFrame, *, metrics: bool) -> DataFrame:
+    """Returns the output and, as additional rows, its bad records: the only drops of a batch."""
+    output = _with_empty_drops(flow, node, metrics=metrics)
+    fields = [each for each in output.schema if each.name != "drop"]
+    empty = [F.lit(None).cast(each.dataType).alias(each.name) for each in fields]
+    own = [col(each.name) for each in fields]
+    drop = F.struct(*map(col, BAD_RECORD_TYPE.names)).alias("drop")
+    unset = F.lit(None).cast(BAD_RECORD_TYPE).alias("drop")
+    return output.select(*own, unset).union(letters.select(*empty, drop)).select(*output.columns)
 
 
 def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
@@ -156,15 +223,36 @@ def _last_pair(node: Node) -> RecordOf:
 
 @frozen
 class _Lowering:
-    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once."""
+    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once.
+
+    With ``letters``, the flow of a node may have bad records, which its only reader passes on if it is element-wise;
+    any other reader reads ``elements``. ``readers`` has the number of readers of each node, by identity.
+    """
 
     frames: Mapping[str, DataFrame]
     time: Column
+    readers: Mapping[int, int]
+    letters: DeadLetters | None
+    separated: dict[int, Flow] = field(factory=dict)
+
+    def elements(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
+        """Returns the flow of a node without bad records, which become dead letters once."""
+        if self.letters is None:
+            return flow(node)
+        if id(node) not in self.separated:
+            self.separated[id(node)] = self.letters.separate(flow(node))
+        return self.separated[id(node)]
+
+    def rows(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
+        """Returns the flow that an element-wise reader of a node receives."""
+        return flow(node) if self.readers[id(node)] == 1 else self.elements(node, flow)
 
     def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow of a node, from those of its inputs."""
         match node:
             case SourceNode(name=name):
+                if self.letters is not None:
+                    return self.letters.bind_source(node, self.frames[name])
                 return bind_source(node, self.frames[name], None)
             case Hole():
                 raise node.refused()
@@ -173,38 +261,48 @@ class _Lowering:
             case ElementWise():
                 return self.chain(node.unsplit, flow)
             case WithMetadata(input=inner, metadata=metadata):
-                return pair_with_metadata(flow(inner), metadata)
+                return pair_with_metadata(self.rows(inner, flow), metadata)
             case CombinePerKey(input=inner):
-                return lower_grouping(node, flow(inner), self.time)
-            case CoGroupByKey(inputs=inputs):
-                return lower_co_group(node, tuple(map(flow, inputs)), self.time)
-            case Flatten(inputs=inputs):
-                return self.branches(node, flow) or union(tuple(map(flow, inputs)))
+                return lower_grouping(node, self.elements(inner, flow), self.time)
+            case CoGroupByKey():
+                return lower_co_group(node, self.inputs(node, flow), self.time)
+            case Flatten():
+                return self.branches(node, flow) or union(self.inputs(node, flow))
             case WithSide(input=inner, side=side):
-                return lower_side_input(node, flow(inner), flow(side), ())
+                return lower_side_input(node, self.elements(inner, flow), self.elements(side, flow), ())
         assert_never(node)
+
+    def inputs(self, node: Node, flow: Fold[Node, Flow]) -> tuple[Flow, ...]:
+        """Returns the elements that a node reads."""
+        return tuple(self.elements(inner, flow) for inner in node.inputs)
 
     def branches(self, node: Flatten, flow: Fold[Node, Flow]) -> Flow | None:
         """Returns the flow of a flatten whose inputs are branches of one collection, if one pass can compute them."""
-        found = branches_of(node)
+        # With dead letters, an element on which a shared step fails is one dead letter, of one node.
+        found = branches_of(node) if self.letters is None else None
         return fan_out(flow(found[0]), found[1]) if found else None
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
         match node:
-            case ElementWise(
-                input=CoGroupByKey(inputs=inputs, join=JoinKind() as kind) as grouping, steps=(_, *after)
-            ):
+            case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as grouping, steps=(_, *after)):
                 # The first step emits the pairs one by one, which a join does by itself.
-                pairs = lower_join(grouping, kind, tuple(map(flow, inputs)), self.time)
-                return apply_steps(pairs, tuple(after))
-            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
+                return self.after(
+                    lower_join(grouping, kind, self.inputs(grouping, flow), self.time), tuple(after)
+                )
+            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps) if (
+                self.letters is None
+            ):
                 return lower_side_input(reading, flow(inner), flow(side), steps)
-            case ElementWise(input=SourceNode(name=name) as source, steps=steps):
+            case ElementWise(input=SourceNode(name=name) as source, steps=steps) if self.letters is None:
                 frame = push_down_filters(source, self.frames[name], steps)
                 return apply_steps(bind_source(source, frame, None), steps)
             case ElementWise(input=inner, steps=steps):
-                return apply_steps(flow(inner), steps)
+                return self.after(self.rows(inner, flow), steps)
+
+    def after(self, flow: Flow, steps: tuple[Step, ...]) -> Flow:
+        """Returns a flow after steps; with dead letters, elements on which one of them fails are bad records in it."""
+        return apply_steps(flow if self.letters is None else self.letters.guard(flow), steps)
 
 
 __all__ = ["CAPABILITIES", "compile", "compile_all", "run", "run_all"]

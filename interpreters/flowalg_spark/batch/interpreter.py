@@ -11,10 +11,12 @@ from flowalg_columns.tables import bounded_frames
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.errors import require_flag
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, with_bad_records
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.batch import compilation
 from flowalg_spark.capabilities import BATCH
@@ -27,14 +29,17 @@ A = TypeVar("A")
 class SparkBatch:
     """Spark batch as an interpreter: every window emits one pane, on time (SEMANTICS section 11).
 
-    ``time`` is the processing time of a run without timelines; it defaults to the time at which the query runs.
+    ``time`` is the processing time of a run without timelines; it defaults to the time at which the query runs. With
+    ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
     """
 
     spark: SparkSession
     time: datetime | None = field(default=None, kw_only=True)
+    dead_letters: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_session("SparkBatch.spark", self.spark)
+        require_flag("SparkBatch.dead_letters", self.dead_letters)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -50,8 +55,9 @@ class SparkBatch:
         ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
         source's record class, and ``UnsupportedError`` for features that batch lacks.
         """
-        frames, time = self._frames(inputs, pipeline)
-        return compilation.run(pipeline, frames, time=time)
+        frames, time, rejected = self._frames(inputs, pipeline)
+        run = compilation.run(pipeline, frames, time=time, dead_letters=self.dead_letters)
+        return with_bad_records(run, rejected)
 
     def run_all(
         self,
@@ -59,15 +65,18 @@ class SparkBatch:
         inputs: Mapping[AnySource, Timeline[object] | DataFrame],
     ) -> Outputs:
         """Returns several named outputs of one query, over inputs as in ``run``."""
-        frames, time = self._frames(inputs, *require_outputs(outputs).values())
-        return compilation.run_all(outputs, frames, time=time)
+        frames, time, rejected = self._frames(inputs, *require_outputs(outputs).values())
+        found = compilation.run_all(outputs, frames, time=time, dead_letters=self.dead_letters)
+        return with_bad_records(found, rejected)
 
     def _frames(
         self, inputs: Mapping[AnySource, Timeline[object] | DataFrame], *pipelines: PCollection[object]
-    ) -> tuple[dict[AnySource, DataFrame], datetime | None]:
-        """Returns the frame of each source, and the processing time of the run."""
-        frames, time = bounded_frames(inputs, pipelines, self.spark.createDataFrame)
-        return frames, time or self.time
+    ) -> tuple[dict[AnySource, DataFrame], datetime | None, tuple[BadRecord, ...]]:
+        """Returns the frame of each source, the processing time of the run, and the bad records of timelines."""
+        frames, time, rejected = bounded_frames(
+            inputs, pipelines, self.spark.createDataFrame, dead_letters=self.dead_letters
+        )
+        return frames, time or self.time, rejected
 
 
 __all__ = ["SparkBatch"]

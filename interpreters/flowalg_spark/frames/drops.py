@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
+import pyarrow as pa
 from flowalg_columns.json_text import decode_json
+from flowalg_columns.names import BAD_RECORD
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.values import decode
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from flowalg.data.json_text import dump_json
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import event_time, processing_time
@@ -21,6 +25,7 @@ from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
 
@@ -38,6 +43,22 @@ def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop
 def collect_drops_of(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> tuple[Drop, ...]:
     """Collects the drops of several outputs of a stream, as ``collect_drops`` does."""
     return _collect([collection.node for collection in outputs.values()], frame, DROP_WINDOW)
+
+
+def collect_bad_records(frame: DataFrame) -> tuple[BadRecord, ...]:
+    """Collects the bad records of a frame from ``with_drops``, or of a table that a sink has stored, sorted.
+
+    The query was compiled with ``dead_letters``. The bad records must fit in memory.
+    """
+    bad = frame.filter(F.col("drop.reason") == BAD_RECORD).select("drop.*")
+    return read_bad_records(bad.select("stage", "error", "value").toArrow())
+
+
+def read_bad_records(table: pa.Table) -> tuple[BadRecord, ...]:
+    """Returns the bad records in a table with the columns of drops, sorted. Their JSON is written as Python does."""
+    rows = table.select(["stage", "error", "value"]).to_pylist()
+    records = (BadRecord(row["stage"], row["error"], dump_json(json.loads(row["value"]))) for row in rows)
+    return tuple(sorted(records))
 
 
 def _collect(roots: Sequence[Node], frame: DataFrame, window: str) -> tuple[Drop, ...]:
@@ -75,4 +96,4 @@ def _key_shape(node: GroupingNode | WithSide) -> Shape:
     return key
 
 
-__all__ = ["collect_drops", "collect_drops_of"]
+__all__ = ["collect_bad_records", "collect_drops", "collect_drops_of", "read_bad_records"]

@@ -42,6 +42,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
@@ -159,10 +160,19 @@ def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
 
 
 def collect_all(
-    pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame]
-) -> tuple[Output[object], ...]:
-    """Collects several outputs, as ``collect_output`` does, by one query, which computes shared parts once."""
+    pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame], others: Sequence[DataFrame] = ()
+) -> tuple[tuple[Output[object], ...], tuple[pa.Table, ...]]:
+    """Collects several outputs, as ``collect_output`` does, and other frames as tables, by one query.
+
+    It computes shared parts once.
+    """
     flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
+    tables = _collect_tables([*flats, *others])
+    outputs = tuple(read_output(table, pipeline) for table, pipeline in zip(tables, pipelines, strict=False))
+    return outputs, tables[len(outputs) :]
+
+
+def _collect_tables(flats: Sequence[DataFrame]) -> tuple[pa.Table, ...]:
     # Nullable, since the struct of a frame is null on the rows of the others, and Arrow checks nullability.
     types = [
         T.StructType([T.StructField(field.name, field.dataType) for field in flat.schema]) for flat in flats
@@ -173,7 +183,7 @@ def collect_all(
     ]
     with raise_causes():
         table = reduce(DataFrame.union, parts).toArrow()
-    return tuple(read_output(_unpack(table, number), pipeline) for number, pipeline in enumerate(pipelines))
+    return tuple(_unpack(table, number) for number in range(len(flats)))
 
 
 def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Column]:
@@ -240,6 +250,10 @@ DROP_TYPE: Final = T.StructType(
 """The type of ``drop`` in an output of elements, or where several stages can drop: the key and the value are JSON."""
 
 
+BAD_RECORD_TYPE: Final = T.StructType([*DROP_TYPE.fields, T.StructField("error", T.StringType())])
+"""The type of ``drop`` in a query with dead letters, and the columns of a frame of dead letters."""
+
+
 class WithDrops(Protocol):
     """A function that returns the panes with drops, and optionally metrics."""
 
@@ -264,6 +278,7 @@ class PaneFrame(_Frame, Generic[A_co]):
 
     _notes: tuple[LiftingNote, ...]
     _with_drops: WithDrops
+    _dead_letters: DataFrame | None
 
     @property
     def lifting(self) -> tuple[LiftingNote, ...]:
@@ -289,6 +304,20 @@ class PaneFrame(_Frame, Generic[A_co]):
         """
         return self._with_drops(metrics=False)
 
+    def dead_letters(self) -> DataFrame:
+        """Returns the bad records of a batch compiled with ``dead_letters``, as rows with the columns of drops.
+
+        ``stage`` is the source, or the transform whose function raised; ``error`` is the error, and ``value`` the row
+        of the source, or the input of the transform, as JSON. ``reason`` is ``bad_record``, ``count`` is 1, and ``key``
+        and ``watermark`` are null. The query reads the sources and runs the element-wise steps again, but not the
+        groupings. Raises ``ArgumentError`` for any other frame; those of a stream are in ``with_drops()``, since a
+        query has one output.
+        """
+        if self._dead_letters is None:
+            valid = "True in batch.compile for dead_letters(); a stream has its bad records in with_drops()"
+            raise ArgumentError("dead_letters", False, valid)
+        return self._dead_letters
+
     def with_metrics(self) -> DataFrame:
         """Returns the panes, the dropped elements and, as additional rows, the metrics of each stage and micro-batch.
 
@@ -308,23 +337,32 @@ def _pane_frame_class(base: type[DataFrame]) -> type[DataFrame]:
     return type("PaneFrame", (PaneFrame, base), {})
 
 
-def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> PaneFrame[A]:
+def pane_frame(
+    pipeline: PCollection[A], flow: Flow, with_drops: WithDrops, dead_letters: DataFrame | None = None
+) -> PaneFrame[A]:
     """Returns the frame of a compiled pipeline."""
     kept = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
     frame = user_frame(kept, panes=emits_panes(pipeline.node))
-    return cast("PaneFrame[A]", noted_frame(frame, flow.notes, with_drops))
+    return cast("PaneFrame[A]", noted_frame(frame, flow.notes, with_drops, dead_letters))
 
 
-def noted_frame(frame: DataFrame, notes: tuple[LiftingNote, ...], with_drops: WithDrops) -> PaneFrame[object]:
-    """Returns a frame with notes on how functions run, and with its drops."""
+def noted_frame(
+    frame: DataFrame,
+    notes: tuple[LiftingNote, ...],
+    with_drops: WithDrops,
+    dead_letters: DataFrame | None = None,
+) -> PaneFrame[object]:
+    """Returns a frame with notes on how functions run, with its drops and its dead letters."""
     found = cast("PaneFrame[object]", object.__new__(_pane_frame_class(type(frame))))
     vars(found).update(vars(frame))
     found._notes = notes
     found._with_drops = with_drops
+    found._dead_letters = dead_letters
     return found
 
 
 __all__ = [
+    "BAD_RECORD_TYPE",
     "DROP_TYPE",
     "PaneFrame",
     "WithDrops",

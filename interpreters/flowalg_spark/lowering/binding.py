@@ -56,12 +56,13 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.elementwise.steps import WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import event_time_step, source_stage
 from flowalg_spark.encoding.columns import Columns, col
+from flowalg_spark.encoding.json_columns import record_json, text_json
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_scalar
@@ -145,7 +146,7 @@ class StreamColumns:
 class BadRecords:
     """The bad records of a source: columns with the error, null for good records, and with the record as JSON."""
 
-    source: str
+    source: SourceNode
     error: Column
     record: Column
 
@@ -155,7 +156,7 @@ class BadRecords:
         drop = {
             DROP_REASON: F.lit(BAD_RECORD),
             DROP_COUNT: F.lit(1),
-            STAGE: F.lit(f"Source({self.source!r})"),
+            STAGE: F.lit(source_stage(self.source)),
             ERROR: self.error,
             DROPPED_VALUE: self.record,
             PANE_TIME: processing_time,
@@ -179,6 +180,14 @@ def require_bounded(name: str, frame: object) -> DataFrame:
             f"the input of source {name!r}", frame, "a bounded DataFrame; use streaming.compile for a stream"
         )
     return found
+
+
+def require_parsed(source: SourceNode, frame: DataFrame, corrupt_record: str) -> DataFrame:
+    """Returns the frame of a source, which fails the query for a text in the column of those that did not parse."""
+    if corrupt_record not in frame.columns:
+        return frame
+    unparsed = StreamColumns(F.lit(0), None, corrupt_record=F.col(corrupt_record))
+    return unparsed.elements(source, frame)
 
 
 def require_stream(name: str, frame: DataFrame) -> None:
@@ -211,7 +220,8 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
     guarded = KEEP in meta
     if stream is not None and not guarded:
         frame = stream.elements(source, frame)
-    label = f"Source({source.name!r}).event_time"
+    timed = event_time_step(source)
+    label = timed.name
     expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
     dead_letters = stream is not None and stream.dead_letters
     in_columns = first_opaque(expression) is None and not (dead_letters and can_raise_in_engine(expression))
@@ -239,9 +249,7 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
     flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=dead_letters)
     if in_columns:
         return flow.with_notes(LiftingNote(label, None, None))
-    return run_in_python(
-        flow, [StepAnalysis(WithTimestamps(source.event_time, label), shape, expression, shape)]
-    )
+    return run_in_python(flow, [StepAnalysis(timed, shape, expression, shape)])
 
 
 _SOURCE_ERROR: Final = "__source_error"
@@ -253,13 +261,13 @@ def _bad_records(
     """Finds the bad records of a source: corrupt records, invalid fields, and invalid event times."""
     shape = source.shape
     fields = fields_in(shape)
-    record = F.to_json(F.struct(*(col(name) for name, _ in fields)))
+    record = record_json(fields)
     errors: list[Column] = []
     if stream.corrupt_record is not None:
         errors.append(
             F.when(stream.corrupt_record.isNotNull(), _corrupt_message(source, stream.corrupt_record))
         )
-        record = F.coalesce(stream.corrupt_record, record)
+        record = F.when(stream.corrupt_record.isNull(), record).otherwise(text_json(stream.corrupt_record))
     for name, field in fields:
         error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
         if error is not None:
@@ -270,7 +278,7 @@ def _bad_records(
             _range_message(micros, source), F.lit(f"source {source.name!r}: the event time must not be null")
         )
         errors.append(F.when(~F.coalesce(_is_in_range(micros), F.lit(False)), message))
-    return BadRecords(source.name, F.coalesce(*errors, F.lit(None).cast("string")), record)
+    return BadRecords(source, F.coalesce(*errors, F.lit(None).cast("string")), record)
 
 
 def _corrupt_message(source: SourceNode, text: Column) -> Column:
@@ -365,4 +373,14 @@ def _validate(source: SourceNode, schema: T.StructType, keep: Column | None) -> 
     return validate(source_columns(source.shape, schema))
 
 
-__all__ = ["BadRecords", "StreamColumns", "bind_source", "can_read", "require_frame", "require_schema"]
+__all__ = [
+    "BadRecords",
+    "StreamColumns",
+    "bind_source",
+    "can_read",
+    "require_bounded",
+    "require_frame",
+    "require_parsed",
+    "require_schema",
+    "require_stream",
+]

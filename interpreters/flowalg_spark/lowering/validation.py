@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
-from flowalg_columns.messages import member_message, null_message
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.data.record_messages import member_message, null_message
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,

@@ -25,8 +25,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
@@ -179,8 +180,7 @@ def compile(
     A bad record fails the query: one that cannot be parsed, has a null or an impossible event time, or makes a user
     function raise. With ``dead_letters`` it becomes a row of ``with_drops`` instead, whose ``drop`` has the reason
     ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON. Functions that can fail then
-    run in Python. Errors of a combiner itself, a trigger, a window function or a step that reads a side input still
-    fail the query.
+    run in Python. An error that belongs to no element, as that of a merge or a trigger's predicate, fails the query.
 
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for features
     that streaming lacks.
@@ -278,8 +278,7 @@ def _sources(
         )
     if not isinstance(metrics, bool):
         raise ArgumentError("metrics", metrics, "a bool")
-    if not isinstance(dead_letters, bool):
-        raise ArgumentError("dead_letters", dead_letters, "a bool")
+    require_flag("dead_letters", dead_letters)
     streams = inputs_by_name(
         inputs, "StreamInput(frame, watermark)", *(pipeline.node for pipeline in pipelines)
     )
@@ -328,6 +327,8 @@ def compile_sources(
     if not panes and not dead_letters and not has_stages(pipeline.node):
         return _compile_stateless(pipeline, sources)
     root = resolve_accumulation(pipeline.node)
+    if dead_letters:
+        root = admit({"output": PCollection(root)})["output"].node
     lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)
     with reduce_calls():
         flow = lowering.output(root).flow
@@ -353,6 +354,8 @@ def compile_sources_all(
     """Returns several outputs over the streams of their sources, by name."""
     require_column_names(outputs)
     resolved = resolve_outputs(outputs)
+    if dead_letters:
+        resolved = admit(resolved)
     roots = [collection.node for collection in resolved.values()]
     lowering = _lowering(roots, sources, shards, state_cache_bytes, metrics=metrics)
     with reduce_calls():

@@ -14,17 +14,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.instants import pipeline_instants
 from flowalg.runs.output import Output
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, with_bad_records
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
-from flowalg_spark.frames.drops import collect_drops, collect_drops_of
+from flowalg_spark.frames.drops import collect_bad_records, collect_drops, collect_drops_of
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import collect_output
@@ -57,15 +58,19 @@ class SparkStreaming:
     ``shards`` is the number of parts of each stage's state; it defaults to the session's number of shuffle partitions.
     ``folder`` is for the temporary files of a run, and the driver and the workers must share it; it defaults to the
     system's folder for temporary files. Query and files are removed when a run returns or raises.
+
+    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
     """
 
     spark: SparkSession
     shards: int | None = field(default=None, kw_only=True)
     generate_watermarks: bool = field(default=False, kw_only=True)
     folder: Path | None = field(default=None, kw_only=True)
+    dead_letters: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_session("SparkStreaming.spark", self.spark)
+        require_flag("SparkStreaming.dead_letters", self.dead_letters)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -82,15 +87,20 @@ class SparkStreaming:
         cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
         """
         with self._opened(inputs, pipeline) as opened:
+            letters = self.dead_letters
             if opened.streams is None:
-                frame = compile_sources(pipeline, opened.sources, shards=self.shards)
+                frame = compile_sources(pipeline, opened.sources, shards=self.shards, dead_letters=letters)
             else:
-                frame = compile(pipeline, opened.streams, shards=self.shards)
+                frame = compile(pipeline, opened.streams, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
-            if stored is None:
-                return Run((), ())
-            output = collect_output(pipeline, stored)
-            return Run(output.panes, collect_drops(pipeline, stored), elements=output.elements)
+            run: Run[A] = Run((), ())
+            if stored is not None:
+                output = collect_output(pipeline, stored)
+                bad = collect_bad_records(stored) if letters else ()
+                run = Run(
+                    output.panes, collect_drops(pipeline, stored), elements=output.elements, bad_records=bad
+                )
+            return with_bad_records(run, opened.bad)
 
     def run_all(
         self,
@@ -100,15 +110,20 @@ class SparkStreaming:
         """Returns several named outputs of one query, over inputs as in ``run``."""
         known = require_outputs(outputs)
         with self._opened(inputs, *known.values()) as opened:
+            letters = self.dead_letters
             if opened.streams is None:
-                frame = compile_sources_all(known, opened.sources, shards=self.shards)
+                frame = compile_sources_all(known, opened.sources, shards=self.shards, dead_letters=letters)
             else:
-                frame = compile_all(known, opened.streams, shards=self.shards)
+                frame = compile_all(known, opened.streams, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
-            if stored is None:
-                return Outputs({name: Output(()) for name in known}, (), known)
-            by_name = {name: collect_output(each, output_of(stored, name)) for name, each in known.items()}
-            return Outputs(by_name, collect_drops_of(known, stored), known)
+            run = Outputs({name: Output(()) for name in known}, (), known)
+            if stored is not None:
+                by_name = {
+                    name: collect_output(each, output_of(stored, name)) for name, each in known.items()
+                }
+                bad = collect_bad_records(stored) if letters else ()
+                run = Outputs(by_name, collect_drops_of(known, stored), known, bad_records=bad)
+            return with_bad_records(run, opened.bad)
 
     @contextmanager
     def _opened(
@@ -129,28 +144,31 @@ class SparkStreaming:
             )
         with TemporaryDirectory(prefix="flowalg-", dir=self.folder, ignore_cleanup_errors=True) as name:
             folder = Path(name)
+            bad: list[BadRecord] | None = [] if self.dead_letters else None
             if streams:
                 yield _Opened(folder, streams)
             elif self.generate_watermarks:
-                yield _Opened(folder, self._with_generated_watermarks(timelines, folder))
+                generating = self._with_generated_watermarks(timelines, folder, bad)
+                yield _Opened(folder, generating, bad=bad or [])
             else:
-                yield _Opened(folder, None, self._with_timeline_watermarks(timelines, folder))
+                publishing = self._with_timeline_watermarks(timelines, folder, bad)
+                yield _Opened(folder, None, publishing, bad=bad or [])
 
     def _with_timeline_watermarks(
-        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path
+        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path, bad: list[BadRecord] | None
     ) -> dict[str, SourceStream]:
         sources: dict[str, Source[object]] = {source.name: source for source in timelines}
         by_name = {source.name: timeline for source, timeline in timelines.items()}
-        return publishing_streams(self.spark, folder / "in", sources, by_name)
+        return publishing_streams(self.spark, folder / "in", sources, by_name, bad)
 
     def _with_generated_watermarks(
-        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path
+        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path, bad: list[BadRecord] | None
     ) -> dict[Source[object], StreamInput]:
         instants = tuple(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
         streams: dict[Source[object], StreamInput] = {}
         for number, (source, timeline) in enumerate(timelines.items()):
             files = InstantFiles(folder / "in" / str(number), source)
-            files.write(observed_batches(source, timeline, instants))
+            files.write(observed_batches(source, timeline, instants, bad))
             streams[source] = generating_input(self.spark, files, timeline)
         return streams
 
@@ -167,11 +185,15 @@ class SparkStreaming:
 
 @frozen
 class _Opened:
-    """The prepared inputs of a run: streams that generate watermarks, or else sources that publish them."""
+    """The prepared inputs of a run: streams that generate watermarks, or else sources that publish them.
+
+    ``bad`` are the bad records of timelines.
+    """
 
     folder: Path
     streams: Mapping[Source[object], StreamInput] | None
     sources: Mapping[str, SourceStream] = field(factory=dict)
+    bad: list[BadRecord] = field(factory=list, kw_only=True)
 
 
 def start_to_files(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:

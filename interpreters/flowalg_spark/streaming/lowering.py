@@ -66,7 +66,6 @@ from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.lowering.stateless import has_stages
-from flowalg_spark.streaming.dry_run import dry_run_steps
 from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
 from flowalg_spark.streaming.exchange import (
     BUNDLE_SCHEMA,
@@ -133,6 +132,11 @@ class Lowering:
         waiting = _read_again(roots)
         return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
+    @property
+    def dead_letters(self) -> bool:
+        """Whether bad records are data."""
+        return any(source.columns.dead_letters for source in self.sources.values())
+
     def stream(self, node: Node) -> Stream:
         """Returns the stream of a node. Only its first reader receives the drops.
 
@@ -197,14 +201,14 @@ class Lowering:
                 stream = self.stream(inner)
                 return evolve(stream, flow=pair_with_metadata(stream.flow, metadata))
             case CombinePerKey(input=inner):
-                checked = self.with_dry_run(node, self.stream(inner))
-                return self.grouping(node, prepare_grouping(node, [checked], self.shards))
+                return self.grouping(node, prepare_grouping(node, [self.stream(inner)], self.shards))
             case CoGroupByKey(inputs=inputs):
                 return self.grouping(
                     node, prepare_grouping(node, [self.stream(inner) for inner in inputs], self.shards)
                 )
             case Flatten(inputs=inputs):
-                found = branches_of(node)
+                # With dead letters, an element on which a shared step fails is one dead letter, of one node.
+                found = None if self.dead_letters else branches_of(node)
                 return self.branches(*found) if found else self.unite(list(map(self.stream, inputs)))
             case WithSide():
                 return self.side_input(node, ())
@@ -213,10 +217,6 @@ class Lowering:
     def apply_steps(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
         """Returns a stream after a chain of element-wise steps."""
         return evolve(stream, flow=apply_steps(stream.flow, steps)) if steps else stream
-
-    def with_dry_run(self, node: CombinePerKey, stream: Stream) -> Stream:
-        """Returns the input of a grouping; with dead letters, without elements on which a combiner's function fails."""
-        return self.apply_steps(stream, dry_run_steps(node.combiner)) if stream.flow.dead_letters else stream
 
     def branches(self, base: Node, chains: tuple[tuple[Step, ...], ...]) -> Stream:
         """Returns the union of several branches of one collection, from one pass over its rows if possible."""
@@ -255,7 +255,8 @@ class Lowering:
         """Returns elements with the values that they read from a side input, after the given steps."""
         main, side = self.stream(node.input), self.stream(node.side)
         shape = shape_with_side(main.flow, side.flow, node.view)
-        together = steps_on_mapping(analyse(steps, shape))
+        # With dead letters each element has the mapping that it reads, so that a step on it fails for this element.
+        together = () if self.dead_letters else steps_on_mapping(analyse(steps, shape))
         after = together[-1].after if together else shape
         assert after is not None, "the last step on a mapping has a result of a known shape"
         stage = SideStage.of(node)

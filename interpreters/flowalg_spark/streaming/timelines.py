@@ -36,7 +36,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg.data.errors import ArgumentError
-from flowalg.pipeline.source import Source
+from flowalg.pipeline.source import Source, source_node
+from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.elements import good_records
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.lowering.binding import StreamColumns
@@ -84,11 +86,16 @@ class InstantFiles:
         return stream.parquet(str(self.folder))
 
 
-def published_batches(source: Source[object], instants: Iterable[PipelineInstant]) -> Iterator[list[Row]]:
-    """Returns the micro-batches of a source with the clocks of its timeline."""
+def published_batches(
+    source: Source[object], instants: Iterable[PipelineInstant], bad: list[BadRecord] | None = None
+) -> Iterator[list[Row]]:
+    """Returns the micro-batches of a source with the clocks of its timeline.
+
+    Bad records are added to ``bad``; without it they fail the run.
+    """
     for now in instants:
         clocks = pickle.dumps(StageReport(now.clocks[source.name]))
-        records = record_rows(source, now.records(source.name))
+        records = record_rows(source, good_records(source_node(source), now.records(source.name), bad))
         yield [{**record, TIME: now.processing_time.datetime} for record in records] + [
             {TICK: True, _CLOCKS: clocks}
         ]
@@ -99,14 +106,24 @@ def publishing_streams(
     folder: Path,
     sources: Mapping[str, Source[object]],
     timelines: Mapping[str, Timeline[object]],
+    bad: list[BadRecord] | None = None,
 ) -> dict[str, SourceStream]:
-    """Returns the streams of sources, by name, with the clocks of their timelines."""
+    """Returns the streams of sources, by name, with the clocks of their timelines.
+
+    With dead letters, bad records are added to ``bad``.
+    """
     instants = tuple(pipeline_instants(timelines))
     streams = {}
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)
-        files.write(published_batches(source, instants))
-        clocks = StreamColumns(F.unix_micros(TIME), None, F.col(TICK), report=F.col(_CLOCKS))
+        files.write(published_batches(source, instants, bad))
+        clocks = StreamColumns(
+            F.unix_micros(TIME),
+            None,
+            F.col(TICK),
+            report=F.col(_CLOCKS),
+            dead_letters=bad is not None,
+        )
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())
     return streams
 

@@ -15,6 +15,7 @@ from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.jobs import JOBS
 from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.judges import Engine, failures_of_job
+from flowalg_laws.kit.interpreters import with_dead_letters
 
 
 @frozen
@@ -109,7 +110,8 @@ def check_interpreter(
     A job that uses only supported features must emit the panes or elements, and the drops, of the reference
     interpreter over the same timelines, and those of its transcript. Its final result must be that of its oracle; if
     streaming is declared missing, the job runs as a batch. Any other job must raise ``UnsupportedError``: a stale
-    declaration fails, and so does one that no job uses.
+    declaration fails, and so does one that no job uses. For jobs with dead letters, the suite sets the interpreter's
+    field ``dead_letters``.
 
     With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
     With ``drops=False`` drops are not compared, for an interpreter that does not report them. ``generated`` is the
@@ -143,10 +145,11 @@ def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, s
     uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
     try:
         run: Run[object] | Outputs
+        running = with_dead_letters(interpreter) if job.dead_letters else interpreter
         if job.others:
-            run = interpreter.run_all(job.outputs, job.replay.timelines)
+            run = running.run_all(job.outputs, job.replay.timelines)
         else:
-            run = interpreter.run(job.pipeline, job.replay.timelines)
+            run = running.run(job.pipeline, job.replay.timelines)
     except UnsupportedError as rejection:
         return "" if lacking else f"was rejected, but all features that it uses are supported: {rejection}"
     except Exception as error:

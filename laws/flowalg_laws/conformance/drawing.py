@@ -5,9 +5,10 @@ Times are in minutes after the start of generated time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from flowalg import GLOBAL_WINDOW, KV, Change, EventTime, OutputElement, Pane, Window
+from flowalg import GLOBAL_WINDOW, KV, BadRecord, Change, EventTime, OutputElement, Pane, Window
 from flowalg_laws.conformance.drops import DropGroup
 from flowalg_laws.kit.drawing import format_time
 
@@ -74,6 +75,11 @@ def drop_lines(dropped: Mapping[DropGroup, int]) -> list[str]:
     )
 
 
+def bad_record_line(record: BadRecord) -> str:
+    """Formats a bad record: ``map(half) {"key":"a"}`` has the stage, without places of functions, and the record."""
+    return f"{re.sub(r' at [^)]*', '', record.stage)} {record.record}"
+
+
 def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
     """Returns the missing and unexpected lines, or the first line out of order; empty if the lines are equal."""
     lacks, extra = list(expected), []
@@ -93,6 +99,7 @@ def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
 
 
 __all__ = [
+    "bad_record_line",
     "difference_of",
     "drop_lines",
     "element_line",

@@ -10,6 +10,7 @@ from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     GLOBAL_WINDOW,
+    BadRecord,
     Capabilities,
     Drop,
     EventTime,
@@ -26,6 +27,7 @@ from flowalg import (
 from flowalg.data.errors import format_value
 from flowalg.pipeline.outputs import emits_panes
 from flowalg_laws.conformance.drawing import (
+    bad_record_line,
     difference_of,
     drop_lines,
     element_line,
@@ -54,19 +56,22 @@ class Engine:
 
 @frozen
 class Expected:
-    """The expected outcome of a run: the output and drops of the reference interpreter, and the batch result."""
+    """The expected outcome of a run: the output, drops and bad records of the reference, and the batch result."""
 
     output: Output[object]
     dropped: Mapping[DropGroup, int]
     batch: Bag
+    bad_records: tuple[BadRecord, ...] = ()
 
 
-def expected_outcome(pipeline: PCollection[object], replay: Replay, engine: Engine) -> Expected:
+def expected_outcome(
+    pipeline: PCollection[object], replay: Replay, engine: Engine, *, dead_letters: bool = False
+) -> Expected:
     """Returns the outcome of the reference interpreter."""
-    whole = ReferenceBatch().run(pipeline, replay.timelines)
+    whole = ReferenceBatch(dead_letters=dead_letters).run(pipeline, replay.timelines)
     streams, mode = engine.capabilities.streams, engine.capabilities.mode
-    run = Reference(mode).run(pipeline, replay.timelines) if streams else whole
-    return Expected(run, count_drops(run.dropped), _whole(whole))
+    run = Reference(mode, dead_letters=dead_letters).run(pipeline, replay.timelines) if streams else whole
+    return Expected(run, count_drops(run.dropped), _whole(whole), run.bad_records)
 
 
 def failures_of(
@@ -75,6 +80,7 @@ def failures_of(
     """Yields the differences between a run and the expected one as text."""
     yield from _output_failures(run, expected.output, engine)
     yield from _drop_failures(run.dropped, expected.dropped, engine)
+    yield from _bad_record_failures(run.bad_records, expected.bad_records)
     dropped = run.dropped if engine.drops else expected.dropped
     yield from _final_failures(pipeline, replay, run, expected.batch, engine, complete=not dropped)
 
@@ -82,14 +88,19 @@ def failures_of(
 def failures_of_job(job: Job, run: Run[object] | Outputs, engine: Engine) -> Iterator[str]:
     """Yields the failures of a job: against its oracle, its transcript, and the reference interpreter."""
     if isinstance(run, Run):
-        expected = evolve(expected_outcome(job.pipeline, job.replay, engine), batch=_answer(job.answer()))
+        outcome = expected_outcome(job.pipeline, job.replay, engine, dead_letters=job.dead_letters)
+        expected = evolve(outcome, batch=_answer(job.answer()))
         yield from failures_of(job.pipeline, job.replay, run, expected, engine)
         yield from _transcript_failures(job, run, run.dropped, engine)
+        yield from _bad_transcript_failures(job, run.bad_records)
         return
     streams, mode = engine.capabilities.streams, engine.capabilities.mode
-    reference = Reference(mode) if streams else ReferenceBatch()
+    letters = job.dead_letters
+    reference = Reference(mode, dead_letters=letters) if streams else ReferenceBatch(dead_letters=letters)
     wanted = reference.run_all(job.outputs, job.replay.timelines)
     yield from _drop_failures(run.dropped, count_drops(wanted.dropped), engine)
+    yield from _bad_record_failures(run.bad_records, wanted.bad_records)
+    yield from _bad_transcript_failures(job, run.bad_records)
     dropped = run.dropped if engine.drops else wanted.dropped
     for each in (job, *job.others):
         for failure in (
@@ -120,6 +131,22 @@ def _drop_failures(found: Iterable[Drop], wanted: Mapping[DropGroup, int], engin
     if engine.drops:
         difference = difference_of(drop_lines(wanted), drop_lines(count_drops(found)))
         yield from _failure("drops are not those of the reference", difference)
+
+
+def _bad_record_failures(found: Iterable[BadRecord], wanted: Iterable[BadRecord]) -> Iterator[str]:
+    yield from _failure(
+        "bad records are not those of the reference", difference_of(_full_lines(wanted), _full_lines(found))
+    )
+
+
+def _full_lines(records: Iterable[BadRecord]) -> list[str]:
+    return [f"{record.stage} {record.record}: {record.error}" for record in records]
+
+
+def _bad_transcript_failures(job: Job, found: Iterable[BadRecord]) -> Iterator[str]:
+    lines = sorted(map(bad_record_line, found))
+    difference = difference_of(sorted(job.bad_records), lines)
+    yield from _failure("bad records are not those of the transcript", difference)
 
 
 def _transcript_failures(

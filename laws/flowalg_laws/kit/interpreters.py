@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
+import attrs
 from attrs import evolve
 from flowalg_reference import Reference, ReferenceRun
 
-from flowalg import Instant, Mode, PCollection, Timeline, WindowingStrategy
+from flowalg import (
+    Instant,
+    Interpreter,
+    Mode,
+    PCollection,
+    Timeline,
+    UnsupportedError,
+    WindowingStrategy,
+)
 from flowalg_laws.kit.readings import Reading
 
 B = TypeVar("B")
@@ -45,4 +54,13 @@ def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[object]) -
     return Timeline(tuple(instants))
 
 
-__all__ = ["CONTINUOUS", "MICRO_BATCH", "add_timer_instants", "apply_windowing"]
+def with_dead_letters(interpreter: Interpreter) -> Interpreter:
+    """Returns an interpreter with its field ``dead_letters`` set; raises ``UnsupportedError`` if it has none."""
+    kind: type = type(interpreter)
+    if not attrs.has(kind) or "dead_letters" not in attrs.fields_dict(kind):
+        raise UnsupportedError(f"{kind.__name__} must be an attrs class with a field dead_letters")
+    changed: Interpreter = attrs.evolve(interpreter, dead_letters=True)  # type: ignore[misc]  # an attrs class
+    return changed
+
+
+__all__ = ["CONTINUOUS", "MICRO_BATCH", "add_timer_instants", "apply_windowing", "with_dead_letters"]

@@ -11,11 +11,19 @@ from typing import assert_type
 
 import pyarrow as pa
 from flowalg_reference import DroppedElement, Reference, ReferenceBatch, ReferenceRun
-from flowalg_spark import SparkBatch, SparkStreaming, StreamInput, collect_drops, record_table
+from flowalg_spark import (
+    SparkBatch,
+    SparkStreaming,
+    StreamInput,
+    collect_bad_records,
+    collect_drops,
+    record_table,
+)
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
     KV,
+    BadRecord,
     Capabilities,
     Change,
     Drop,
@@ -91,6 +99,8 @@ def references(
     assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(Reference().mode, Mode)
+    assert_type(Reference(dead_letters=True).dead_letters, bool)
+    assert_type(ReferenceBatch(dead_letters=True).dead_letters, bool)
     assert_type(Reference().capabilities, Capabilities)
     assert_type(ReferenceBatch().capabilities, Capabilities)
 
@@ -114,13 +124,16 @@ def on_spark(
     assert_type(SparkStreaming(spark).run_all({"totals": totals}, {flights: stream}), Outputs)
     assert_type(SparkBatch(spark).spark, SparkSession)
     assert_type(SparkBatch(spark).time, datetime | None)
+    assert_type(SparkBatch(spark, dead_letters=True).dead_letters, bool)
     assert_type(SparkBatch(spark).capabilities, Capabilities)
     assert_type(SparkStreaming(spark).spark, SparkSession)
     assert_type(SparkStreaming(spark).shards, int | None)
     assert_type(SparkStreaming(spark).generate_watermarks, bool)
     assert_type(SparkStreaming(spark).folder, Path | None)
+    assert_type(SparkStreaming(spark, dead_letters=True).dead_letters, bool)
     assert_type(SparkStreaming(spark).capabilities, Capabilities)
     assert_type(collect_drops(totals, frame), tuple[Drop, ...])
+    assert_type(collect_bad_records(frame), tuple[BadRecord, ...])
     assert_type(record_table(flights, timeline.elements), pa.Table)
 
 
@@ -128,6 +141,7 @@ def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> Non
     """The results that every run has."""
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run.dropped, tuple[Drop, ...])
+    assert_type(run.bad_records, tuple[BadRecord, ...])
     assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(unkeyed.final_values(by=lambda n: n % 2), tuple[WindowedValue[int], ...])
     assert_type(final_values(run.panes), tuple[WindowedValue[KV[str, int]], ...])
@@ -136,6 +150,13 @@ def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> Non
     assert_type(drop.event_time, EventTime)
     assert_type(drop.watermark, EventTime)
     assert_type(drop.change, Change)
+
+
+def bad_records(bad: BadRecord) -> None:
+    """A record that a run with dead letters has kept apart."""
+    assert_type(bad.stage, str)
+    assert_type(bad.error, str)
+    assert_type(bad.record, str)
 
 
 def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> None:
@@ -165,4 +186,5 @@ def several_outputs(outputs: Outputs, output: Output[str]) -> None:
     assert_type(outputs.by_name, Mapping[str, Output[object]])
     assert_type(outputs.collections, Mapping[str, PCollection[object]])
     assert_type(outputs.dropped, tuple[Drop, ...])
+    assert_type(outputs.bad_records, tuple[BadRecord, ...])
     assert_type(output.panes, tuple[Pane[str], ...])

@@ -33,7 +33,6 @@ from flowalg_polars.streaming import (
     Sink,
     StreamInput,
 )
-from flowalg_polars.streaming.reading.bad_records import BadRecord
 from flowalg_polars.streaming.reading.inputs import Format, StreamColumn
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_shard.replay import ReplayLog
@@ -56,6 +55,7 @@ from flowalg import (
 from flowalg.analysis.capabilities import Capabilities, Mode
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
+from flowalg.runs.bad_records import BadRecord
 from tests.packaging.typing.records import Flight
 
 
@@ -77,6 +77,8 @@ def batches(
     assert_type(batch.run_all(both, {flights: "flights.parquet"})[names], Output[str])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
     assert_type(panes.lifting, tuple[LiftingNote, ...])
+    assert_type(batch.compile(totals, {flights: frame}, dead_letters=True), PaneFrame[KV[str, int]])
+    assert_type(panes.dead_letters(), pl.LazyFrame)
     assert_type(panes.explain(), str)
     assert_type(panes.final_values(by=["key"]), pl.LazyFrame)
     assert_type(final_values(panes), pl.LazyFrame)
@@ -92,6 +94,7 @@ def interpreters(
 ) -> None:
     """The interpreters over timelines."""
     assert_type(PolarsBatch(time=datetime.now()), PolarsBatch)
+    assert_type(PolarsBatch(dead_letters=True).dead_letters, bool)
     assert_type(PolarsBatch().time, datetime | None)
     assert_type(PolarsBatch().capabilities, Capabilities)
     assert_type(PolarsBatch().run(totals, {flights: timeline}), Run[KV[str, int]])
@@ -99,6 +102,7 @@ def interpreters(
     assert_type(engine.cluster, Cluster)
     assert_type(engine.mode, Mode)
     assert_type(engine.generate_watermarks, bool)
+    assert_type(engine.dead_letters, bool)
     assert_type(engine.capabilities, Capabilities)
     assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
     assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)

@@ -140,3 +140,4 @@ def answers(
     assert_type(spec.pipeline, PCollection[object])
     assert_type(spec.timelines, Mapping[str, Timeline[object]])
     assert_type(spec.mode, Mode)
+    assert_type(spec.dead_letters, bool)

@@ -224,6 +224,7 @@ def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], no
     assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
     assert_type(panes.with_drops(), DataFrame)
     assert_type(panes.final_values(), DataFrame)
+    assert_type(panes.dead_letters(), DataFrame)
     assert_type(panes.final_values(by=["key"]), DataFrame)
     assert_type(final_values(panes.with_drops(), by=("key",)), DataFrame)
     assert_type(panes.select("key", "value"), DataFrame)

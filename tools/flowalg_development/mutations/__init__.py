@@ -7,6 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from flowalg_development.mutations.clocks import EXCHANGE_MUTANTS, HOLD_MUTANTS, WATERMARK_MUTANTS
+from flowalg_development.mutations.dead_letters import DEAD_LETTER_MUTANTS
 from flowalg_development.mutations.local import LOCAL_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
@@ -68,6 +69,11 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
         Area("outputs", ("outputs", "reference", "conformance"), OUTPUT_MUTANTS),
+        Area(
+            "dead letters",
+            ("bad_records", "conformance", "local_conformance", "streams"),
+            DEAD_LETTER_MUTANTS,
+        ),
         Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )

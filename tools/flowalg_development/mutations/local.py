@@ -50,12 +50,6 @@ LOCAL_MUTANTS: Final = (
         "row.get(_TOO_FAR) and False",
     ),
     Replacement(
-        "a bad record hides those beside it",
-        "keep_good",
-        "keep_good(rows[half:], work, bad, stage, record[half:])",
-        "work(rows[half:].clear())",
-    ),
-    Replacement(
         "the error of a function loses its cause",
         "keep_causes",
         "self.__cause__ = cause",

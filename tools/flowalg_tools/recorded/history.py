@@ -64,6 +64,11 @@ class ColumnHistory:
         """The watermark of each instant."""
         return self.watermark.data
 
+    @property
+    def dead_letters(self) -> bool:
+        """The records of a table are not bad."""
+        return False
+
     def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
         """Returns the last instant at or before a processing time, without its elements."""
         number = bisect_right(self.times, until) - 1

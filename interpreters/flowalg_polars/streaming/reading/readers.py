@@ -6,7 +6,6 @@ after a restart.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -26,10 +25,12 @@ from flowalg_columns.values import write_nested
 from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import bad_text
+from flowalg.runs.elements import good_records
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
-from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
+from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records
 
 Position: TypeAlias = tuple[object, ...]
@@ -152,11 +153,9 @@ def read_text(
             described = describe_bad_cell(data, kind, schema) or error
             raise ElementError(f"source {source.name!r}: {path}: {described}") from error
     else:
-        stage = f"Source({source.name!r})"
 
         def reject(error: str, text: str) -> None:
-            found = BadRecord(stage, f"source {source.name!r}: {path}: {error}", json.dumps({"text": text}))
-            bad.found.append(found)
+            bad.found.append(bad_text(source, f"source {source.name!r}: {path}: {error}", text))
 
         table = parse_records(data, kind, schema, reject)
     frame = pl.from_arrow(table)
@@ -268,8 +267,7 @@ class RecordReader:
         self._queue.put(_END)
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
-        """Returns the records between two positions."""
-        del bad
+        """Returns the records between two positions; those that do not match the source may be bad records."""
         wanted = _count(until) - _count(after)
         while len(self._waiting) < wanted and not self._ended:
             self._fill(after)
@@ -278,9 +276,8 @@ class RecordReader:
                 f"source {self.source.name!r}: the iterable of records has fewer records than were read before"
             )
         taken, self._waiting = self._waiting[:wanted], self._waiting[wanted:]
-        if not taken:
-            return None
-        return record_frame(self.source, taken).lazy()
+        good = good_records(self.source, taken, None if bad is None else bad.found)
+        return record_frame(self.source, list(good)).lazy() if good else None
 
     def has_ended(self, after: Position) -> bool:
         """Whether the iterable was exhausted."""

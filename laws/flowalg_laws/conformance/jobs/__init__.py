@@ -7,6 +7,7 @@ from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
     corrections,
+    dead_letters,
     joins,
     metadata,
     outputs,
@@ -31,6 +32,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *metadata.JOBS,
     *watermarks.JOBS,
     *outputs.JOBS,
+    *dead_letters.JOBS,
 )
 """All jobs."""
 
@@ -43,6 +45,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *joins.JOBS,
     *metadata.JOBS,
     *outputs.JOBS,
+    *dead_letters.JOBS,
 )
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 

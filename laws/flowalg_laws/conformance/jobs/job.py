@@ -31,7 +31,8 @@ class Job:
     ``oracle`` is plain Python without operators of the algebra: it takes the records of each source, as lists, and
     returns the result of a batch. For a job about panes, ``panes`` are all panes in order, formatted by ``pane_line``,
     and ``drops`` are all drops, formatted by ``drop_lines``. The pipelines of ``others``, jobs over the same input, are
-    further outputs of the same run.
+    further outputs of the same run. A job with ``bad_records`` runs with dead letters; these are all bad records,
+    formatted by ``bad_record_line``.
     """
 
     name: str
@@ -42,11 +43,19 @@ class Job:
     panes: tuple[str, ...] | None = field(default=None, repr=False)
     drops: tuple[str, ...] = field(default=(), repr=False)
     others: tuple[Job, ...] = field(default=(), repr=False)
+    bad_records: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def dead_letters(self) -> bool:
+        """Whether it runs with dead letters."""
+        return bool(self.bad_records)
 
     @property
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
         several = {Feature.SEVERAL_OUTPUTS} if self.others else set()
+        if self.dead_letters:
+            several.add(Feature.DEAD_LETTERS)
         own = features_of(self.pipeline) | self.replay.features | {Feature.STREAMING}
         return own.union(several, *(other.features for other in self.others))
 
@@ -69,11 +78,12 @@ def job(
     name: str = "",
     statement: str = "",
     others: tuple[Job, ...] = (),
+    bad_records: str = "",
 ) -> Callable[[Callable[..., Answer]], Job]:
     """Makes a job from its oracle: the name of the function is its name, the first line of the docstring its statement.
 
     Jobs that share an oracle pass ``name`` and ``statement``. ``others`` are further outputs. Transcripts have a line
-    for each pane or drop. Raises ``ArgumentError`` for a job without a statement.
+    for each pane, drop or bad record. Raises ``ArgumentError`` for a job without a statement.
     """
 
     def make(oracle: Callable[..., Answer]) -> Job:
@@ -84,7 +94,17 @@ def job(
                 f"the statement of job {title!r}", summary, "a sentence: the oracle's docstring"
             )
         lines = None if panes is None else _lines(panes)
-        return Job(title, summary, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops), others)
+        return Job(
+            title,
+            summary,
+            pipeline,
+            Replay(feeds, ends),
+            oracle,
+            lines,
+            _lines(drops),
+            others,
+            _lines(bad_records),
+        )
 
     return make
 

@@ -1,0 +1,91 @@
+"""Values as JSON text, for people and for tables of dropped records: equal values have equal texts.
+
+Records and pairs are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with
+``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN
+and the infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Final, TypeAlias
+
+import attrs
+
+from flowalg.data.errors import ElementError
+from flowalg.data.values import sort_key
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""A parsed JSON document."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def render_json(value: object) -> str:
+    """Formats a value as JSON, whatever its type; a value of a type that elements cannot have is its ``repr``.
+
+    A lone surrogate, which UTF-8 cannot encode, is escaped.
+    """
+    text = dump_json(_document(value))
+    return text.encode(errors="backslashreplace").decode()
+
+
+def dump_json(document: Json) -> str:
+    """Formats a JSON document as canonical text."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def encode_scalar(value: object) -> Json:
+    """Returns the JSON document of a scalar; ``repr`` of any other value."""
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case bytes():
+            return b64encode(value).decode()
+        case datetime() | date():
+            return value.isoformat()
+        case timedelta():
+            return value // _MICROSECOND
+        case Decimal() if value.is_finite():
+            return format(strip_zeros(value), "f")
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return repr(value)
+
+
+def strip_zeros(value: Decimal) -> Decimal:
+    """Removes the trailing zeros of a decimal, so equal decimals have equal texts."""
+    text = format(value, "f")
+    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def _document(value: object) -> Json:
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, tuple | list):
+        return [_document(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return [_document(item) for item in _sorted(value)]
+    if isinstance(value, Mapping):
+        return [{"key": _document(key), "value": _document(value[key])} for key in _sorted(value)]
+    kind: type = type(value)
+    if attrs.has(kind):
+        return {field.name: _document(getattr(value, field.name, None)) for field in attrs.fields(kind)}
+    return encode_scalar(value)
+
+
+def _sorted(values: Iterable[object]) -> list[object]:
+    try:
+        return sorted(values, key=sort_key)
+    except (ElementError, TypeError):  # values without an order, which no element of a known type has
+        return sorted(values, key=repr)
+
+
+__all__ = ["Json", "dump_json", "encode_scalar", "render_json", "strip_zeros"]

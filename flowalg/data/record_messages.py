@@ -1,0 +1,101 @@
+"""Messages about the records of a source, the same wherever the records are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import assert_never
+
+from flowalg.data.shapes import (
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
+
+
+def null_message(source: str, path: str, shape: Shape, row: int | None = None) -> str:
+    """Returns the message for a null that the shape of a field does not allow; ``row`` is its row, from 1."""
+    place = "" if row is None else f" in row {row}"
+    optional = f"declare it as {shape} | None"
+    if shape == TIMESTAMP:
+        optional = f"if it is not the event time, {optional}"
+    return (
+        f"source {source!r}: {path} must be of type {shape}; got null{place}; remove such rows, keep them apart with "
+        f"dead_letters=True, or {optional}"
+    )
+
+
+def member_message(source: str, path: str, shape: EnumOf) -> str:
+    """Returns the message for a name that an enum lacks, up to that name."""
+    names = ", ".join(shape.cls.__members__)
+    return f"source {source!r}: {path} must be a member of {shape} ({names}); got "
+
+
+def range_message(source: str, micros: int) -> str:
+    """Returns the message for an event time, in microseconds since the epoch, that no window contains."""
+    low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
+    try:
+        got = (
+            (EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        )
+    except OverflowError:
+        got = f"{micros} microseconds since the epoch"
+    return f"source {source!r}: the event time must be in [{low}, {high}); got {got}"
+
+
+def missing_or_unknown(source: str, record: object, shape: Shape) -> str | None:
+    """Returns the message for the first null or unknown name of an enum in a record; ``None`` without one.
+
+    These are the faults of records that columns can hold. A record that is no instance of its class has none of them.
+    """
+    if not isinstance(shape, RecordOf):
+        return next(_faults(source, "value", record, shape), None)
+    if not isinstance(record, shape.cls):
+        return None
+    return next(_faults_of_parts(source, "", record, shape), None)
+
+
+def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str]:
+    if isinstance(shape, OptionalOf):
+        if value is not None:
+            yield from _faults(source, path, value, shape.of)
+        return
+    if value is None:
+        yield null_message(source, path, shape)
+        return
+    match shape:
+        case EnumOf(cls=cls):
+            if isinstance(value, str) and not isinstance(value, cls):
+                yield f"{member_message(source, path, shape)}{value}"
+        case ListOf(of=inner) | SetOf(of=inner):
+            items = value if isinstance(value, Iterable) else ()
+            brackets = "[…]" if isinstance(shape, ListOf) else "{…}"
+            for item in items:
+                yield from _faults(source, f"{path}{brackets}", item, inner)
+        case RecordOf():
+            if isinstance(value, shape.cls):
+                yield from _faults_of_parts(source, f"{path}.", value, shape)
+        case TupleOf(items=shapes):
+            if isinstance(value, tuple) and len(value) == len(shapes):
+                for number, (item, inner) in enumerate(zip(value, shapes, strict=True), start=1):
+                    yield from _faults(source, f"{path}._{number}", item, inner)
+        case Scalar() | MapOf():
+            return
+        case _:
+            assert_never(shape)
+
+
+def _faults_of_parts(source: str, prefix: str, record: object, shape: RecordOf) -> Iterator[str]:
+    for field in shape.fields:
+        yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.name), field.shape)
+
+
+__all__ = ["member_message", "missing_or_unknown", "null_message", "range_message"]

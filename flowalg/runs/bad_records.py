@@ -1,0 +1,110 @@
+"""Bad records: elements that a run with dead letters keeps apart, each with the step that failed and the error."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from attrs import frozen
+
+from flowalg.data.errors import ElementError
+from flowalg.data.json_text import render_json
+from flowalg.data.record_messages import missing_or_unknown, range_message
+from flowalg.data.shapes import RecordOf
+from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime
+from flowalg.data.values import conform
+from flowalg.elementwise.steps import Step, WithTimestamps, require_event_time
+from flowalg.pipeline.admission import Admission
+from flowalg.pipeline.nodes import SourceNode
+
+
+@frozen(order=True)
+class BadRecord:
+    """A record that could not be read, or an element on which a function raised (SEMANTICS section 2).
+
+    ``stage`` is the source, or the label of the transform whose function raised; ``error`` is the error that the run
+    would have raised; ``record`` is the record, or the input of the transform, as JSON.
+    """
+
+    stage: str
+    error: str
+    record: str
+
+
+def bad_element(step: Step, element: object, error: BaseException) -> BadRecord:
+    """Returns the bad record of an element on which a step raised."""
+    shown = step.element_of(element) if isinstance(step, Admission) else element
+    return BadRecord(step.label, _text(str(error)), render_json(shown))
+
+
+def bad_row(source: SourceNode, record: object, error: BaseException) -> BadRecord:
+    """Returns the bad record of a record that could not be read."""
+    row = record if isinstance(source.shape, RecordOf) else _Row(record)
+    return BadRecord(source_stage(source), _text(str(error)), render_json(row))
+
+
+def bad_text(source: SourceNode, error: str, text: str) -> BadRecord:
+    """Returns the bad record of a text that could not be parsed."""
+    return BadRecord(source_stage(source), _text(error), render_json(_Text(text)))
+
+
+def source_stage(source: SourceNode) -> str:
+    """Returns the stage of the bad records of a source."""
+    return f"Source({source.name!r})"
+
+
+def event_time_step(source: SourceNode) -> WithTimestamps:
+    """Returns the event time function of a source as a step, whose label is the stage of records on which it raises."""
+    return WithTimestamps(source.event_time, f"{source_stage(source)}.event_time")
+
+
+def require_record(source: SourceNode, record: object) -> object:
+    """Returns the normal form of a record; raises ``ElementError`` or ``ValueRangeError`` for a bad one."""
+    try:
+        return conform(record, source.shape, f"source {source.name!r}: element")
+    except ElementError:
+        fault = missing_or_unknown(source.name, record, source.shape)
+        if fault is None:
+            raise
+        raise ElementError(fault) from None
+
+
+def require_time(source: SourceNode, step: WithTimestamps, point: object) -> EventTime:
+    """Returns the event time that the function of a source has returned.
+
+    Raises ``ElementError`` unless it is an aware datetime in the range that windows contain.
+    """
+    if isinstance(point, datetime) and point.utcoffset() is not None:
+        micros = (point - EPOCH) // datetime.resolution
+        if not MIN_TIME <= micros < MAX_TIME:
+            raise ElementError(range_message(source.name, micros))
+    return require_event_time(step, point)
+
+
+@frozen
+class _Row:
+    """The row of a source of scalars, whose only column is ``value``."""
+
+    value: object
+
+
+@frozen
+class _Text:
+    """A text that is no record."""
+
+    text: str
+
+
+def _text(error: str) -> str:
+    return error.encode(errors="backslashreplace").decode()
+
+
+__all__ = [
+    "BadRecord",
+    "bad_element",
+    "bad_row",
+    "bad_text",
+    "event_time_step",
+    "require_record",
+    "require_time",
+    "source_stage",
+]

@@ -1,0 +1,84 @@
+"""Dead letters of a batch: work whose bad records are rows of the same lazy frame, and the frame of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import polars as pl
+from attrs import define, field
+from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
+
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import BadRecord
+from flowalg_polars.batch.flow import Flow
+from flowalg_polars.lowering.programs import Program
+from flowalg_polars.lowering.python_steps import frame_schema
+from flowalg_polars.lowering.sifting import Sifted, sift_source, sift_steps
+
+_LETTER: Final = {name: pl.String() for name in (STAGE, ERROR, DROPPED_VALUE)}
+"""The columns of a bad record, which are null on the rows of elements."""
+
+
+@define
+class DeadLetters:
+    """The bad records of the nodes that have been lowered: a lazy frame for each."""
+
+    frames: list[pl.LazyFrame] = field(factory=list)
+
+    def bind_source(self, source: SourceNode, program: Program, frame: pl.LazyFrame) -> Flow:
+        """Returns the flow of a source's good records."""
+        return self._sifted(program, frame, lambda rows: sift_source(source, program, rows))
+
+    def apply(self, flow: Flow, program: Program) -> Flow:
+        """Returns the flow after a program, without the elements on which it fails."""
+        if not program.passes:
+            return flow.after(program)
+        after = self._sifted(program, flow.frame, lambda rows: sift_steps(program, rows))
+        return after.with_notes(*flow.notes)
+
+    def _sifted(self, program: Program, frame: pl.LazyFrame, sift: Callable[[pl.DataFrame], Sifted]) -> Flow:
+        schema = frame_schema(program.shape, program.meta)
+
+        def divide(rows: pl.DataFrame) -> pl.DataFrame:
+            sifted = sift(rows)
+            letters = letter_frame(sifted.bad)
+            return pl.concat([sifted.frame.select(list(schema)), letters], how="diagonal")
+
+        divided = frame.map_batches(divide, schema={**schema, **_LETTER}, streamable=True)
+        is_letter = pl.col(STAGE).is_not_null()
+        self.frames.append(divided.filter(is_letter).select(*_LETTER))
+        names = (*leaf_columns(layout_of(program.shape)), *program.meta)
+        return Flow(divided.filter(~is_letter).select(names), program.shape, program.meta, program.notes)
+
+
+def letter_frame(records: Iterable[BadRecord]) -> pl.DataFrame:
+    """Returns bad records as rows."""
+    rows = [(record.stage, record.error, record.record) for record in records]
+    return pl.DataFrame(rows, schema=_LETTER, orient="row")
+
+
+def dead_letter_frame(frames: Iterable[pl.LazyFrame], now: pl.Expr) -> pl.LazyFrame:
+    """Returns bad records with the columns of drops, at a processing time in microseconds."""
+    letters = pl.concat([pl.LazyFrame(schema=_LETTER), *frames])
+    time = pl.Datetime("us", "UTC")
+    return letters.select(
+        pl.col(STAGE).alias("stage"),
+        pl.lit(BAD_RECORD).alias("reason"),
+        pl.lit(1, pl.Int64()).alias("count"),
+        pl.lit(None, pl.String()).alias("key"),
+        pl.col(DROPPED_VALUE).alias("value"),
+        now.cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias("processing_time"),
+        pl.lit(None, time).alias("watermark"),
+        pl.col(ERROR).alias("error"),
+    )
+
+
+def bad_records_in(letters: pl.DataFrame) -> tuple[BadRecord, ...]:
+    """Returns the bad records in a frame of dead letters, sorted."""
+    rows = letters.select("stage", "error", "value").rows()
+    return tuple(sorted(BadRecord(*row) for row in rows))
+
+
+__all__ = ["DeadLetters", "bad_records_in", "dead_letter_frame"]

@@ -1,0 +1,92 @@
+"""Element-wise work that keeps bad records apart: as columns, and in Python for the few rows around a bad one.
+
+Element-wise work is deterministic and sees one element at a time, so the rows without the bad ones give what they would
+have given beside them. Rows on which the columns fail are divided until few are left; Python, which has the same
+meaning, then finds the bad ones, with the step and the error. Rows without a bad record are computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+from attrs import frozen
+from flowalg_columns.layout import fields_in
+from flowalg_columns.values import decode_leniently
+
+from flowalg.data.shapes import RecordOf
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.elements import read_or_reject
+from flowalg_polars.errors import raise_causes
+from flowalg_polars.lowering.programs import Program
+
+_FEW: Final = 4_096
+"""The number of rows that Python looks through one by one. Fewer would fail as columns too often where many are bad."""
+
+
+@frozen
+class Sifted:
+    """The elements that work gave for good rows, and the bad records."""
+
+    frame: pl.DataFrame
+    bad: tuple[BadRecord, ...] = ()
+
+
+def sift_steps(program: Program, rows: pl.DataFrame) -> Sifted:
+    """Returns elements after the steps of a program."""
+
+    def in_python(part: pl.DataFrame) -> Sifted:
+        bad: list[BadRecord] = []
+        for each in program.passes:
+            part, found = each.sift(part)
+            bad += found
+        return Sifted(part, tuple(bad))
+
+    return _by_halves(rows, lambda part: program.apply(part.lazy()).collect(), in_python)
+
+
+def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sifted:
+    """Returns the elements in the rows of a source, by the program that binds it."""
+
+    def bind(part: pl.DataFrame) -> pl.DataFrame:
+        return program.apply(part.lazy()).collect()
+
+    def in_python(part: pl.DataFrame) -> Sifted:
+        found = [read_or_reject(source, record) for record in stored_records(source, part)]
+        good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
+        return Sifted(bind(part.filter(good)), tuple(each for each in found if isinstance(each, BadRecord)))
+
+    return _by_halves(rows, bind, in_python)
+
+
+def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:
+    """Returns the records in rows as they are stored, valid or not."""
+    names = [name for name, _ in fields_in(source.shape)]
+    found = rows.select(names).to_dicts()
+    if isinstance(source.shape, RecordOf):
+        return [decode_leniently(row, source.shape) for row in found]
+    return [decode_leniently(row["value"], source.shape) for row in found]
+
+
+def _by_halves(
+    rows: pl.DataFrame,
+    work: Callable[[pl.DataFrame], pl.DataFrame],
+    in_python: Callable[[pl.DataFrame], Sifted],
+) -> Sifted:
+    try:
+        with raise_causes():
+            return Sifted(work(rows))
+    except Exception:  # whatever it is, Python raises it again unless it is due to a row
+        if rows.height <= _FEW:
+            with raise_causes():
+                return in_python(rows)
+    middle = rows.height // 2
+    halves = [_by_halves(part, work, in_python) for part in (rows[:middle], rows[middle:])]
+    return Sifted(
+        pl.concat([half.frame for half in halves]), tuple(bad for half in halves for bad in half.bad)
+    )
+
+
+__all__ = ["Sifted", "sift_source", "sift_steps", "stored_records"]

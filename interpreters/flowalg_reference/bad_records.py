@@ -1,0 +1,69 @@
+"""Element-wise work that keeps bad records apart, in a run with dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import define, evolve, field
+
+from flowalg.data.errors import FlowalgError
+from flowalg.data.values import canonicalize, conform
+from flowalg.elementwise.steps import Filter, WithTimestamps
+from flowalg.lifting.analysis import StepAnalysis
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import BadRecord, bad_element
+from flowalg.runs.elements import Element, after_step, read_or_reject
+
+
+@define
+class BadRecords:
+    """The bad records of a run."""
+
+    found: list[BadRecord] = field(factory=list)
+
+    @classmethod
+    def of(cls, *, dead_letters: bool) -> BadRecords | None:
+        """No bad records yet; ``None`` without dead letters, where a bad record fails the run."""
+        return cls() if dead_letters else None
+
+    def read_records(self, source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
+        """The records of a source as elements, without the bad ones."""
+        read = [read_or_reject(source, record) for record in records]
+        self.found += [record for record in read if isinstance(record, BadRecord)]
+        return tuple(element for element in read if isinstance(element, Element))
+
+    def apply_steps(self, steps: Iterable[StepAnalysis], elements: Iterable[Element]) -> tuple[Element, ...]:
+        """Elements after element-wise steps, without those on which a step raises.
+
+        A result has the type of the step, where that is known: a result of another type is an error of the step.
+        """
+        for analysis in steps:
+            elements = [after for element in elements for after in self._apply(analysis, element)]
+        return tuple(elements)
+
+    def _apply(self, analysis: StepAnalysis, element: Element) -> Iterator[Element]:
+        """What a step emits for an element; each result of the wrong type is a bad record by itself."""
+        step = analysis.step
+        try:
+            results = list(after_step(step, element, canonical=False))
+        except Exception as error:
+            self.found.append(bad_element(step, element.value, error))
+            return
+        for result in results:
+            try:
+                yield _conforming(analysis, result)
+            except FlowalgError as error:
+                self.found.append(bad_element(step, element.value, error))
+
+
+def _conforming(analysis: StepAnalysis, element: Element) -> Element:
+    """The result of a step in its normal form, which has the type of the step where that is known."""
+    if isinstance(analysis.step, Filter | WithTimestamps):
+        return element
+    where = f"the result of {analysis.step.label}"
+    if analysis.after is None:
+        return evolve(element, value=canonicalize(element.value, where))
+    return evolve(element, value=conform(element.value, analysis.after, where))
+
+
+__all__ = ["BadRecords"]

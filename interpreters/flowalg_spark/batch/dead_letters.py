@@ -1,0 +1,97 @@
+"""Dead letters of a batch: flows whose bad records are rows, and the frame of all of them.
+
+A chain of steps carries its bad records as rows that are not kept, as a stream does. Before a grouping they are
+separated from the elements, by two filters of the same frame: so the frame of the bad records reads the source and runs
+the steps, and never a grouping that follows, and the panes need none of the columns that only bad records have.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+from attrs import define, evolve, field
+from flowalg_columns.layout import leaf_columns
+from flowalg_columns.names import (
+    BAD_RECORD,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_VALUE,
+    ERROR,
+    EVENT_TIME,
+    KEEP,
+    STAGE,
+)
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.pipeline.nodes import SourceNode
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.frames.pane_frame import BAD_RECORD_TYPE
+from flowalg_spark.lowering.binding import StreamColumns, bind_source
+from flowalg_spark.lowering.flow import Flow
+
+_LETTER: Final = (STAGE, ERROR, DROPPED_VALUE)
+_GUARD: Final = (KEEP, DROP_REASON, DROP_COUNT, *_LETTER)
+"""The columns of rows that may be bad records."""
+
+
+@define
+class DeadLetters:
+    """The bad records of the flows that have been separated: a frame for each.
+
+    ``time`` is the processing time, and ``corrupt_record`` names the column of the texts that Spark could not parse.
+    """
+
+    time: Column
+    corrupt_record: str | None = None
+    frames: list[DataFrame] = field(factory=list)
+
+    def bind_source(self, source: SourceNode, frame: DataFrame) -> Flow:
+        """Returns the records of a source, with the bad ones."""
+        name = self.corrupt_record if self.corrupt_record in frame.columns else None
+        corrupt = None if name is None else F.col(name)
+        flow = bind_source(
+            source, frame, StreamColumns(self.time, None, corrupt_record=corrupt, dead_letters=True)
+        )
+        return _with_meta_only(flow, (EVENT_TIME, *_GUARD))
+
+    def guard(self, flow: Flow) -> Flow:
+        """Returns a flow whose rows may be bad records."""
+        if flow.guarded:
+            return flow
+        unset = {name: F.lit(None) for name in _GUARD if name != KEEP}
+        return evolve(flow.with_meta(**{KEEP: F.lit(True)}, **unset), dead_letters=True)
+
+    def separate(self, flow: Flow) -> Flow:
+        """Returns the elements of a flow; its bad records become a frame of their own."""
+        if not flow.guarded:
+            return flow
+        self.frames.append(flow.frame.filter(col(DROP_REASON).isNotNull()).select(*map(col, _LETTER)))
+        kept = evolve(flow, frame=flow.frame.filter(col(KEEP)), dead_letters=False)
+        return _with_meta_only(kept, tuple(name for name in flow.meta if name not in _GUARD))
+
+    @property
+    def frame(self) -> DataFrame:
+        """All bad records, with the columns of drops; the pipeline has been lowered."""
+        known = {
+            "stage": col(STAGE),
+            "reason": F.lit(BAD_RECORD),
+            "count": F.lit(1),
+            "value": col(DROPPED_VALUE),
+            "processing_time": F.timestamp_micros(self.time),
+            "error": col(ERROR),
+        }
+        columns = (
+            known.get(each.name, F.lit(None)).cast(each.dataType).alias(each.name) for each in BAD_RECORD_TYPE
+        )
+        return reduce(DataFrame.union, self.frames).select(*columns)
+
+
+def _with_meta_only(flow: Flow, names: tuple[str, ...]) -> Flow:
+    element = leaf_columns(flow.element)
+    frame = flow.frame.select(*element, *map(col, names))
+    return evolve(flow, frame=frame, meta={name: flow.meta[name] for name in names})
+
+
+__all__ = ["DeadLetters"]

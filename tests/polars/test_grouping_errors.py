@@ -1,0 +1,106 @@
+"""Errors in a grouping that belong to no element fail a run of every interpreter, with dead letters too.
+
+These tests catch an error that is lost, that is taken for a bad record, or whose message does not name the part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Never
+
+import pytest
+from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
+
+from flowalg import (
+    EVERY_INSTANT,
+    FOREVER,
+    KV,
+    AtValue,
+    CustomTrigger,
+    CustomWindows,
+    EventTime,
+    Interpreter,
+    OnceTrigger,
+    PCollection,
+    Repeat,
+    Sum,
+    Timeline,
+    UserFunctionError,
+    Window,
+    combiner,
+)
+from tests.support.scores import NOON, POINTS, SCORES, Score
+
+MINUTE = timedelta(minutes=1)
+STREAMS: tuple[Interpreter, ...] = (Reference(dead_letters=True), PolarsStreaming(dead_letters=True))
+ALL: tuple[Interpreter, ...] = (*STREAMS, ReferenceBatch(dead_letters=True), PolarsBatch(dead_letters=True))
+
+
+def fails(*_: object) -> Never:
+    """Raises."""
+    raise LookupError("no answer")
+
+
+def add(left: int, right: int) -> int:
+    """Adds two numbers."""
+    return left + right
+
+
+def minutes(time: EventTime, key: object) -> list[Window]:
+    """Returns the minute from an event time on."""
+    return [Window(time, EventTime(time + 60_000_000))]
+
+
+MINUTES = CustomWindows("minutes", minutes, lambda windows: [list(windows)])
+WINDOWED = POINTS.window(MINUTES, allowed_lateness=FOREVER)
+
+
+def total(
+    merge: Callable[[int, int], int] = add, extract: Callable[[int], int] | None = None
+) -> PCollection[KV[str, int]]:
+    """Returns sums by a user-defined combiner."""
+    of_points = combiner(zero=0, add=add, merge=merge, extract=extract or int, name="total", result=int)
+    return WINDOWED.combine_per_key(of_points)
+
+
+def triggered(trigger: OnceTrigger) -> PCollection[KV[str, int]]:
+    """Returns sums with a trigger."""
+    return POINTS.window(MINUTES, trigger=Repeat(trigger), allowed_lateness=FOREVER).combine_per_key(Sum())
+
+
+def custom(**functions: object) -> OnceTrigger:
+    """Returns a user-defined trigger with some functions."""
+    given: dict[str, object] = {"zero": 0, "add": add, "merge": add, "ready": lambda total: total > 9}
+    return CustomTrigger(**{**given, **functions})  # type: ignore[call-overload,no-any-return]  # the functions vary
+
+
+FAILING_MERGE = POINTS.window(CustomWindows("minutes", minutes, fails), allowed_lateness=FOREVER)
+RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Score("b", 3, NOON)]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "part", "engines"),
+    [
+        (total(extract=fails), "total.extract", ALL),
+        (total(merge=fails), "total.merge", STREAMS[1:]),
+        (FAILING_MERGE.combine_per_key(Sum()), "minutes.merge", ALL[:-1]),
+        (triggered(AtValue(Sum(), fails)), "AtValue.predicate", STREAMS),
+        (triggered(custom(ready=fails)), "CustomTrigger.ready", STREAMS),
+        (triggered(custom(merge=fails)), "CustomTrigger.merge", STREAMS),
+        (triggered(custom(ready=lambda total, clocks: True, due=fails)), "CustomTrigger.due", STREAMS),
+        (triggered(custom(ready=fails, due=EVERY_INSTANT)), "CustomTrigger.ready", STREAMS),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_error_of_no_element_fails_the_run(
+    pipeline: PCollection[KV[str, int]], part: str, engines: Iterable[Interpreter]
+) -> None:
+    """The error names the transform, the part and the function, alike in all interpreters that call it."""
+    timeline = Timeline[Score]().at(NOON, RECORDS[0]).at(NOON + MINUTE, *RECORDS[1:]).end(NOON + 9 * MINUTE)
+    label = rf"combine_per_key\((total|Sum)\): {re.escape(part)}: fails at .*test_grouping_errors.py:\d+ "
+    for engine in engines:
+        with pytest.raises(UserFunctionError, match=f"{label}raised LookupError: no answer"):
+            engine.run(pipeline, {SCORES: timeline})
