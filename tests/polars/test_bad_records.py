@@ -15,7 +15,7 @@ import flowalg_reference as reference
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from flowalg_polars import batch, streaming
+from flowalg_polars import PolarsBatch, PolarsStreaming, batch, streaming
 from flowalg_polars.streaming import Frames, StreamInput
 
 from flowalg import (
@@ -27,8 +27,10 @@ from flowalg import (
     Count,
     ElementError,
     FixedWindows,
+    Interpreter,
     PCollection,
     Sum,
+    Timeline,
     UserFunctionError,
 )
 from tests.support.dirty import (
@@ -36,6 +38,7 @@ from tests.support.dirty import (
     EXPECTED,
     GOOD,
     MINUTE,
+    NOON,
     SALES,
     TOTALS,
     Sale,
@@ -90,6 +93,15 @@ def test_a_batch_and_a_stream_reject_the_same_rows_of_a_file(dirty: Path) -> Non
     found = {(pane.element.key, pane.value) for each in batches for pane in each.panes}
     assert found == {(pane.element.key, pane.value) for pane in expected.panes}
     assert tuple(sorted(bad for each in batches for bad in each.bad_records)) == expected.bad_records
+
+
+@pytest.mark.parametrize("engine", [PolarsBatch(dead_letters=True), PolarsStreaming(dead_letters=True)])
+def test_the_bad_records_of_a_timeline_are_those_of_the_reference(engine: Interpreter) -> None:
+    """Records of a timeline that columns cannot hold are bad records too, each of them."""
+    timeline = Timeline.batch(map(record_of, DIRTY), time=NOON)
+    run = engine.run(TOTALS, {SALES: timeline})
+    assert run.bad_records == referenced().bad_records
+    assert len(run.panes) == len(referenced().panes)
 
 
 def test_a_batch_fails_by_default(dirty: Path) -> None:

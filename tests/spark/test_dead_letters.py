@@ -311,7 +311,8 @@ def test_all_engines_reject_the_same_rows_of_a_file(spark: SparkSession, tmp_pat
 def test_the_frames_of_a_batch_with_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
     """Bad records are a frame with the columns of drops, whose query groups nothing, and rows of ``with_drops``."""
     path = table_of(spark, tmp_path, dirty.DIRTY)
-    panes = batch.compile(dirty.TOTALS, {dirty.SALES: spark.read.parquet(path)}, dead_letters=True)
+    inputs = {dirty.SALES: spark.read.parquet(path)}
+    panes = batch.compile(dirty.TOTALS, inputs, time=dirty.NOON, dead_letters=True)
     letters = panes.dead_letters()
     together = panes.with_drops().persist()
     assert letters.columns == [field.name for field in together.schema["drop"].dataType.fields]  # type: ignore[attr-defined]  # a struct

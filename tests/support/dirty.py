@@ -140,6 +140,8 @@ __all__ = [
     "DIRTY",
     "EXPECTED",
     "GOOD",
+    "MINUTE",
+    "NOON",
     "SALES",
     "TOTALS",
     "Sale",

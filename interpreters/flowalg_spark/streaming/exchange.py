@@ -131,8 +131,9 @@ class ToBundles:
         marks: dict[int, list[str]] = {0: [name for name in (DROP_REASON, METRICS) if name in columns]}
         marks[parked] = [*marks.get(parked, ()), *parked_marks(columns)]
         for shard, names in marks.items():
-            wanted = pl.any_horizontal([pl.col(name).is_not_null() for name in names])
-            passed[shard] = pack(rows.filter(wanted).select(columns)) if names else b""
+            if names:
+                wanted = pl.any_horizontal([pl.col(name).is_not_null() for name in names])
+                passed[shard] = pack(rows.filter(wanted).select(columns))
         return passed
 
 
