@@ -45,6 +45,7 @@ PAGES: Final = (
     "papers",
     "testing",
     "what-if",
+    "replay",
 )
 """The pages that run without Spark."""
 

@@ -129,10 +129,15 @@ def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
     for batch in batches:
         now = batch.instant.processing_time
         if before is not None:
-            for time in range((before // tick + 1) * tick, now, tick):
-                yield Batch((), SourceInstant(ProcessingTime(time)))
+            for time in multiples_between(before, now, tick):
+                yield Batch((), SourceInstant(time))
         yield batch
         before = now
+
+
+def multiples_between(start: ProcessingTime, end: ProcessingTime, period: Micros) -> Iterator[ProcessingTime]:
+    """Yields the multiples of a period after one processing time and before another."""
+    yield from map(ProcessingTime, range((start // period + 1) * period, end, period))
 
 
 def require_iterable(argument: str, value: Iterable[B], of: str) -> Iterable[B]:
@@ -155,4 +160,12 @@ def _call(argument: str, f: Callable[[A], B], record: A) -> B:
         raise user_function_error(argument, f, record, cause) from cause
 
 
-__all__ = ["Batch", "GeneratedBy", "RecordTimes", "by_period", "in_batches", "with_ticks"]
+__all__ = [
+    "Batch",
+    "GeneratedBy",
+    "RecordTimes",
+    "by_period",
+    "in_batches",
+    "multiples_between",
+    "with_ticks",
+]

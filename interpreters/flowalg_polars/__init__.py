@@ -1,7 +1,8 @@
 """The local engine: a pipeline on Polars, in one process and without a JVM.
 
-``batch.compile`` returns a lazy frame of panes, with the columns of ``flowalg_spark``. ``PolarsBatch`` and
-``PolarsStreaming`` are its interpreters over timelines.
+``batch.compile`` returns a lazy frame of panes, with the columns of ``flowalg_spark``. ``replay`` runs a pipeline over
+recorded data as a stream would have, instant by instant, and ``replay_all`` several outputs of one pipeline.
+``PolarsBatch`` and ``PolarsStreaming`` are the interpreters over timelines.
 """
 
 from flowalg_polars import batch, streaming
@@ -10,15 +11,19 @@ from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_polars.streaming.interpreter import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.replaying import ReplayInput, replay, replay_all
 
 __all__ = [
     "Cluster",
     "PaneFrame",
     "PolarsBatch",
     "PolarsStreaming",
+    "ReplayInput",
     "batch",
     "collect",
     "collect_elements",
     "final_values",
+    "replay",
+    "replay_all",
     "streaming",
 ]

@@ -1,9 +1,10 @@
-"""Replays streaming runs in the reference interpreter, from their recorded metrics: ``make replay-check``.
+"""Replays streaming runs in two ways: ``make replay-check``.
 
 The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics, on the local
-engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run. The reference
-must emit the same panes and drop the same elements. The last line is ``replay: equal``, or ``replay: different`` with
-exit code 1.
+engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run, on which the
+reference must emit the same panes and drop the same elements. So must ``replay`` of the local engine over the recorded
+rows, which are in no order, from their processing times and the numbers of their files alone. The last line is
+``replay: equal``, or ``replay: different`` with exit code 1.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+import flowalg_polars
 import flowalg_reference as reference
+import polars as pl
 import pyarrow.parquet as pq
 from attrs import frozen
 from flowalg_polars import streaming as local_streaming
@@ -36,6 +39,9 @@ from tests.support.spark_replay import END
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+FILE: Final = "file"
+"""The column with the file of a recorded row, which names its micro-batch."""
+
 SHOWN: Final = 5
 """The maximum number of differences to print."""
 
@@ -54,11 +60,18 @@ class Case:
 
 
 @frozen
-class StreamRun:
-    """A streaming run: its panes, the number of elements that it dropped, and its replay log."""
+class Emitted:
+    """The panes of a run, and the number of elements that it dropped."""
 
     panes: Sequence[Pane[object]]
     dropped: int
+
+
+@frozen
+class StreamRun:
+    """What a streaming run emitted, and its replay log."""
+
+    emitted: Emitted
     log: ReplayLog
 
 
@@ -90,7 +103,22 @@ def run_on_local(case: Case, folder: Path) -> StreamRun:
     batches = list(local_streaming.batches(case.pipeline, {case.source: stream}, metrics=True))
     panes = [pane for batch in batches for pane in batch.panes]
     dropped = sum(batch.dropped_count for batch in batches)
-    return StreamRun(panes, dropped, local_streaming.replay_log(batches))
+    return StreamRun(Emitted(panes, dropped), local_streaming.replay_log(batches))
+
+
+def replay_on_local(case: Case, folder: Path) -> Emitted:
+    """Replays the rows of a case on the local engine, the last ones first."""
+    rows = pl.read_parquet(folder / "in", include_file_paths=FILE).reverse()
+    recorded = rows.filter(~pl.col(case.end_of_input)).drop(case.end_of_input)
+    batches = flowalg_polars.replay(
+        case.pipeline,
+        {case.source: recorded},
+        watermark=case.watermark,
+        processing_time=case.processing_time,
+        micro_batch=FILE,
+    )
+    found = [(batch.panes, batch.dropped_count) for batch in batches]
+    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
 
 
 def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
@@ -105,25 +133,26 @@ def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
     compiled = streaming.compile(case.pipeline, {case.source: stream}, metrics=True)
     run_to_end(compiled.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
-    return StreamRun(collect(case.pipeline, stored), count_dropped(stored), replay_log(stored))
+    return StreamRun(Emitted(collect(case.pipeline, stored), count_dropped(stored)), replay_log(stored))
 
 
-def replays_equally(engine: str, case: Case, run: StreamRun) -> bool:
-    """Replays a run in the reference, prints what it was, and returns whether both agree."""
-    timeline = run.log.timeline(case.source, case.records)
-    replayed = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
-    kinds = Counter(str(kind) for pane in run.panes for kind in (pane.timing.value, pane.change.value))
+def replays_equally(engine: str, case: Case, run: StreamRun, replayed: Emitted) -> bool:
+    """Compares a run with its replays, prints what it was, and returns whether all agree."""
+    emitted = run.emitted
+    kinds = Counter(str(kind) for pane in emitted.panes for kind in (pane.timing.value, pane.change.value))
     print(
         f"{case.name} on {engine}: {len(run.log.batches)} micro-batches, {len(case.records):,} records, "
-        f"{len(run.panes):,} panes ({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), "
-        f"{run.dropped:,} dropped",
+        f"{len(emitted.panes):,} panes ({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), "
+        f"{emitted.dropped:,} dropped",
         flush=True,
     )
-    messages = list(differences(run.panes, replayed.panes))
-    if run.dropped != len(replayed.dropped):
-        messages.append(
-            f"the stream dropped {run.dropped} elements, and the reference {len(replayed.dropped)}"
-        )
+    timeline = run.log.timeline(case.source, case.records)
+    by_reference = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
+    repeated = {
+        "the reference": Emitted(by_reference.panes, len(by_reference.dropped)),
+        "the replay": replayed,
+    }
+    messages = [message for name, other in repeated.items() for message in differences(emitted, name, other)]
     print(*messages[:SHOWN], sep="\n", end="\n" if messages else "")
     return not messages
 
@@ -133,13 +162,15 @@ def count_dropped(stored: DataFrame) -> int:
     return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
 
 
-def differences(stream: Sequence[Pane[object]], reference: Sequence[Pane[object]]) -> Iterator[str]:
-    """The panes that only one of the runs has."""
-    left, right = Counter(map(repr, stream)), Counter(map(repr, reference))
+def differences(stream: Emitted, name: str, other: Emitted) -> Iterator[str]:
+    """The panes that only one of the runs has, and different numbers of drops."""
+    left, right = Counter(map(repr, stream.panes)), Counter(map(repr, other.panes))
     for pane in (left - right).elements():
         yield f"only in the stream: {pane}"
     for pane in (right - left).elements():
-        yield f"only in the reference: {pane}"
+        yield f"only in {name}: {pane}"
+    if stream.dropped != other.dropped:
+        yield f"the stream dropped {stream.dropped} elements, and {name} {other.dropped}"
 
 
 def main() -> int:
@@ -151,7 +182,9 @@ def main() -> int:
             folder.mkdir()
             cases[folder] = make(folder / "in")
         results = [
-            replays_equally("the local engine", case, run_on_local(case, folder))
+            replays_equally(
+                "the local engine", case, run_on_local(case, folder), replay_on_local(case, folder)
+            )
             for folder, case in cases.items()
         ]
         if (reason := why_not()) is not None:
@@ -160,7 +193,8 @@ def main() -> int:
             spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
             try:
                 for folder, case in cases.items():
-                    results.append(replays_equally("Spark", case, run_on_spark(spark, case, folder)))
+                    run, replayed = run_on_spark(spark, case, folder), replay_on_local(case, folder)
+                    results.append(replays_equally("Spark", case, run, replayed))
             finally:
                 spark.stop()
     print("replay: equal" if all(results) else "replay: different")

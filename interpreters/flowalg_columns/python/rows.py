@@ -117,7 +117,10 @@ class Rows:
 
 
 def check_results(step: Step, results: list[object]) -> list[object]:
-    """Returns the results of a step's function, checked to have the type that the step requires."""
+    """Returns the results of a step's function, checked to have the type that the step requires.
+
+    An event time is a plain number, as in its column.
+    """
     match step:
         case Map() | Split():
             return results
@@ -126,7 +129,7 @@ def check_results(step: Step, results: list[object]) -> list[object]:
         case FlatMap():
             return [list(require_iterable(step, result)) for result in results]
         case WithTimestamps():
-            return [require_event_time(step, result) for result in results]
+            return [int(require_event_time(step, result)) for result in results]
     assert_never(step)
 
 

@@ -43,6 +43,7 @@ from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
 from flowalg_polars.streaming.reading.inputs import StreamInput
 from flowalg_polars.streaming.reading.readers import START, Position, Reader, reader_of
+from flowalg_polars.streaming.reading.recorded import Recording
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable
 
@@ -191,6 +192,7 @@ class Query:
     operators: Mapping[str, OutputOperator]
     bad_records: BadRecords | None
     positions: dict[str, Position]
+    recording: Recording | None = None
     id: str = field(factory=new_query_id)
     number: int = 0
     time: ProcessingTime = BEGINNING.processing_time
@@ -202,8 +204,9 @@ class Query:
         outputs: Mapping[str, PCollection[object]],
         inputs: Mapping[AnySource, StreamInput],
         options: Options,
+        recording: Recording | None = None,
     ) -> Query:
-        """Compiles named outputs over streams."""
+        """Compiles named outputs over streams, or over the ``recording`` of streams that are replayed."""
         known = require_outputs(outputs)
         resolved = resolve_outputs(known)
         if options.dead_letters:
@@ -220,13 +223,20 @@ class Query:
                 valid = f"False if a source carries processing times, as {name!r} does"
                 raise ArgumentError("tick_when_idle", True, valid)
         bad = BadRecords() if options.dead_letters else None
-        sources = {node.name: StreamSource(node, streams[node.name], bad) for node in sources_of(*roots)}
+        replays = recording is not None
+        sources = {
+            node.name: StreamSource(node, streams[node.name], bad, recorded=replays)
+            for node in sources_of(*roots)
+        }
         upstreams = {name: source.upstream for name, source in sources.items()}
         cluster = Cluster(shards=options.shards)
-        graph, operators = Graph.compile(resolved, upstreams, cluster, finite=False, bad_records=bad)
-        readers = {name: reader_of(source.node, source.stream.data) for name, source in sources.items()}
+        graph, operators = Graph.compile(resolved, upstreams, cluster, finite=replays, bad_records=bad)
+        readers = {
+            name: reader_of(source.node, source.stream.data) if recording is None else recording.reader(name)
+            for name, source in sources.items()
+        }
         positions = dict.fromkeys(sources, START)
-        return cls(known, options, sources, readers, graph, operators, bad, positions)
+        return cls(known, options, sources, readers, graph, operators, bad, positions, recording)
 
     @property
     def notes(self) -> tuple[LiftingNote, ...]:
@@ -277,8 +287,13 @@ class Query:
             return None
         if not found and not ends:
             time.sleep(self.options.interval.total_seconds())
-        now = max(self.time, processing_time(datetime.now(UTC)))
-        return Intent(self.id, self.number, now, positions, ended=ends)
+        return Intent(self.id, self.number, max(self.time, self.now()), positions, ended=ends)
+
+    def now(self) -> ProcessingTime:
+        """Returns the processing time of the next micro-batch: the clock's, or in a replay the recorded one."""
+        if self.recording is not None:
+            return self.recording.instants[self.number].processing_time
+        return processing_time(datetime.now(UTC))
 
     def aligned(self, available: Set[str]) -> frozenset[str]:
         """Returns the sources with available data that may be read: with ``max_skew``, those not too far ahead.

@@ -85,10 +85,11 @@ def batches(
         max_skew=max_skew,
     )
     query = Query.compile({"output": pipeline}, inputs, options)
-    return cast("Generator[MicroBatch[A], None, None]", _only_output(query.run()))
+    return cast("Generator[MicroBatch[A], None, None]", only_output(query.run()))
 
 
-def _only_output(found: Generator[MicroBatches, None, None]) -> Generator[MicroBatch[object], None, None]:
+def only_output(found: Generator[MicroBatches, None, None]) -> Generator[MicroBatch[object], None, None]:
+    """Yields the micro-batches of the output of a query that has one."""
     with closing(found):
         for batch in found:
             yield batch["output"]
@@ -270,4 +271,4 @@ def _writer(sink: Sink[Never]) -> Callable[[MicroBatch[object]], object]:
     )
 
 
-__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "batches_all", "run", "run_all"]
+__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "batches_all", "only_output", "run", "run_all"]

@@ -33,16 +33,20 @@ from flowalg_polars.lowering.sifting import sift_source
 from flowalg_polars.meta import ELEMENT_META
 from flowalg_polars.streaming.arrivals import Arrival, Observation
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamColumn, StreamInput
+from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamInput, column_of, micros_of
 
 
 @define
 class StreamSource:
-    """A source of a stream. The program that binds its rows depends on the schema of its frames."""
+    """A source of a stream. The program that binds its rows depends on the schema of its frames.
+
+    ``recorded`` says that a micro-batch has the processing time that it had when it was recorded.
+    """
 
     node: SourceNode
     stream: StreamInput
     bad_records: BadRecords | None = None
+    recorded: bool = False
     _programs: dict[tuple[tuple[str, object], ...], Program] = field(factory=dict)
 
     @property
@@ -115,31 +119,31 @@ class StreamSource:
         stream = self.stream
         time = pl.lit(now, pl.Int64())
         if stream.processing_time is not None:
-            time = _micros(stream.processing_time)
+            time = micros_of(stream.processing_time)
         columns = [time.alias(PROCESSING_TIME)]
         if stream.partition is not None:
-            columns.append(_column(stream.partition).cast(pl.String()).fill_null("").alias(PARTITION))
+            columns.append(column_of(stream.partition).cast(pl.String()).fill_null("").alias(PARTITION))
         if stream.source_watermark is not None:
-            columns.append(_micros(stream.source_watermark).alias(PUBLISHED))
+            columns.append(micros_of(stream.source_watermark).alias(PUBLISHED))
         if not self._has_control_rows:
             return columns
         keep = pl.lit(True)
         ended, signal = pl.lit(False), pl.lit(None, pl.String())
         if stream.end_of_input is not None:
-            ended = _column(stream.end_of_input).fill_null(False)
+            ended = column_of(stream.end_of_input).fill_null(False)
             keep &= ~ended
         if stream.tick is not None:
-            keep &= ~_column(stream.tick).fill_null(False)
+            keep &= ~column_of(stream.tick).fill_null(False)
         if stream.signal is not None:
-            signal = _column(stream.signal).cast(pl.String())
+            signal = column_of(stream.signal).cast(pl.String())
             keep &= signal.is_null()
         if stream.signal_key is not None:
-            columns.append(_column(stream.signal_key).cast(pl.String()).alias(SIGNAL_KEY))
+            columns.append(column_of(stream.signal_key).cast(pl.String()).alias(SIGNAL_KEY))
         if stream.signal_window is not None:
-            window = _column(stream.signal_window).struct
+            window = column_of(stream.signal_window).struct
             columns += [
-                _micros(window.field("start")).alias(SIGNAL_START),
-                _micros(window.field("end")).alias(SIGNAL_END),
+                micros_of(window.field("start")).alias(SIGNAL_START),
+                micros_of(window.field("end")).alias(SIGNAL_END),
             ]
         return [*columns, ended.alias(ENDED), signal.alias(SIGNAL), keep.alias(KEEP)]
 
@@ -154,9 +158,9 @@ class StreamSource:
     def _own_report(self, now: ProcessingTime, *, ended: bool) -> SourceReport:
         """Returns the report of a micro-batch itself: whether it ends the input, and its processing time.
 
-        If rows carry processing times, only they advance the clock.
+        If rows carry processing times, only they advance the clock, except in a replay.
         """
-        carried = self.stream.processing_time is not None
+        carried = self.stream.processing_time is not None and not self.recorded
         return SourceReport(ClockSummary({}, None if carried else now, ended=ended))
 
     def _program(self, frame: pl.LazyFrame) -> Program:
@@ -165,14 +169,6 @@ class StreamSource:
         if key not in self._programs:
             self._programs[key] = bind_source(self.node, schema, self._kept)
         return self._programs[key]
-
-
-def _micros(column: StreamColumn) -> pl.Expr:
-    return _column(column).dt.cast_time_unit("us").dt.convert_time_zone("UTC").to_physical()
-
-
-def _column(column: StreamColumn) -> pl.Expr:
-    return pl.col(column) if isinstance(column, str) else column
 
 
 def _in_python(program: Program) -> bool:

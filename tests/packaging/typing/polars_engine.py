@@ -16,10 +16,13 @@ from flowalg_polars import (
     PaneFrame,
     PolarsBatch,
     PolarsStreaming,
+    ReplayInput,
     batch,
     collect,
     collect_elements,
     final_values,
+    replay,
+    replay_all,
     streaming,
 )
 from flowalg_polars.batch import BatchInput
@@ -218,6 +221,26 @@ def several_streams(
     assert_type(output.dropped, tuple[Drop, ...])
     assert_type(iter(output), Iterator[str])
     assert_type(len(output), int)
+
+
+def replays(
+    totals: PCollection[KV[str, int]],
+    names: PCollection[str],
+    flights: Source[Flight],
+    recorded: ReplayInput,
+    policy: WatermarkPolicy,
+) -> None:
+    """Recorded data, instant by instant."""
+    assert_type(recorded, pl.DataFrame | pl.LazyFrame | StreamInput)
+    assert_type(
+        replay(totals, {flights: recorded}, watermark=policy, processing_time="seen", every=timedelta(1)),
+        Generator[MicroBatch[KV[str, int]], None, None],
+    )
+    both = {"totals": totals, "names": names}
+    assert_type(
+        replay_all(both, {flights: pl.DataFrame()}, watermark=policy, micro_batch=pl.col("file"), ends=False),
+        Generator[MicroBatches, None, None],
+    )
 
 
 def sinks(

@@ -14,6 +14,7 @@ from flowalg_development.mutations.mutant import Mutant, Sources
 from flowalg_development.mutations.operators import sample
 from flowalg_development.mutations.outputs import OUTPUT_MUTANTS
 from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
+from flowalg_development.mutations.replays import REPLAY_MUTANTS
 from flowalg_development.mutations.step import STEP_MUTANTS
 from flowalg_development.mutations.triggers import TRIGGER_MUTANTS
 from flowalg_development.mutations.unmerging import UNMERGING_MUTANTS
@@ -75,6 +76,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
             DEAD_LETTER_MUTANTS,
         ),
         Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
+        Area("replays", ("replay",), REPLAY_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )
 

@@ -286,9 +286,9 @@ WATERMARK_MUTANTS: Final = (
     ),
     Replacement(
         "a tick repeats the processing time of a micro-batch",
-        "with_ticks",
-        "before // tick + 1",
-        "-(-before // tick)",
+        "multiples_between",
+        "start // period + 1",
+        "-(-start // period)",
     ),
     Replacement(
         "a recorded timeline lacks the end of the input",

@@ -34,6 +34,16 @@ StreamColumn: TypeAlias = "str | pl.Expr"
 """A column of the frames of a source, by name or as an expression."""
 
 
+def column_of(column: StreamColumn) -> pl.Expr:
+    """Returns a column as an expression."""
+    return pl.col(column) if isinstance(column, str) else column
+
+
+def micros_of(column: StreamColumn) -> pl.Expr:
+    """Returns a timestamp column in microseconds since the epoch."""
+    return column_of(column).dt.cast_time_unit("us").dt.convert_time_zone("UTC").to_physical()
+
+
 def _path(folder: str | PathLike[str]) -> str:
     return fspath(folder)
 
@@ -155,4 +165,6 @@ __all__ = [
     "StreamColumn",
     "StreamData",
     "StreamInput",
+    "column_of",
+    "micros_of",
 ]

@@ -176,7 +176,7 @@ class FrameReader:
         """Returns the next frame, or the end."""
         if self.has_ended(after):
             return None
-        count = _count(after)
+        count = count_of(after)
         if self._peek(count):
             return Available((count + 1, False))
         return Available((count, True), ended=True)
@@ -197,7 +197,7 @@ class FrameReader:
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the next frame."""
         del bad
-        if _count(until) == _count(after) or not self._peek(_count(after)):
+        if count_of(until) == count_of(after) or not self._peek(count_of(after)):
             return None
         frame, self._next = self._next, None
         self._taken += 1
@@ -209,7 +209,8 @@ class FrameReader:
         return len(after) > 1 and bool(after[1])
 
 
-def _count(position: Position) -> int:
+def count_of(position: Position) -> int:
+    """Returns the number in a position."""
     return cast("int", position[0]) if position else 0
 
 
@@ -234,7 +235,7 @@ class RecordReader:
         if self.has_ended(after):
             return None
         self._fill(after)
-        count = _count(after)
+        count = count_of(after)
         if self._waiting:
             taken = min(len(self._waiting), self.records.per_batch)
             return Available((count + taken, False))
@@ -243,7 +244,7 @@ class RecordReader:
     def _fill(self, after: Position) -> None:
         """Takes the records that have arrived out of the queue."""
         if self._thread is None:
-            iterator = islice(self.records.records, _count(after), None)
+            iterator = islice(self.records.records, count_of(after), None)
             self._thread = Thread(target=self._pump, args=(iterator,), daemon=True)
             self._thread.start()
         while not self._ended and len(self._waiting) < self.records.per_batch:
@@ -268,7 +269,7 @@ class RecordReader:
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the records between two positions; those that do not match the source may be bad records."""
-        wanted = _count(until) - _count(after)
+        wanted = count_of(until) - count_of(after)
         while len(self._waiting) < wanted and not self._ended:
             self._fill(after)
         if len(self._waiting) < wanted:
@@ -294,4 +295,4 @@ def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
     return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()
 
 
-__all__ = ["START", "Available", "Position", "Reader", "reader_of", "record_frame"]
+__all__ = ["START", "Available", "Position", "Reader", "count_of", "reader_of", "record_frame"]

@@ -1,0 +1,87 @@
+"""How recorded data are divided into the instants of a replay (SEMANTICS section 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Protocol, cast
+
+from attrs import field, frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import Micros, ProcessingTime, duration_of
+from flowalg.runs.micro_batches import multiples_between
+
+
+class _Ordered(Protocol):
+    def __lt__(self, other: object, /) -> bool: ...
+
+
+@frozen
+class ReplayInstant:
+    """An instant of a replay: its processing time, and the ``key`` of its rows, which is ``None`` without rows."""
+
+    processing_time: ProcessingTime
+    key: object = None
+    ends: bool = False
+
+
+@frozen
+class Division:
+    """How the rows of all sources are divided into instants, and whether the input ends after the last of them.
+
+    Rows of one period of processing time are one instant, and each processing time is a period of its own unless
+    ``every`` is longer. With ``by_column``, rows with one value of a column are an instant instead.
+    """
+
+    every: timedelta | None = None
+    by_column: bool = False
+    tick: timedelta | None = None
+    ends: bool = field(default=True, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("every", "tick"):
+            if (duration := getattr(self, name)) is not None:
+                duration_of(name, duration, allow_zero=False)
+        if self.every is not None and self.by_column:
+            raise ArgumentError("every", self.every, "None if a column names the micro-batch of each row")
+        if not isinstance(self.ends, bool):
+            raise ArgumentError("ends", self.ends, "a bool")
+
+    @property
+    def period(self) -> Micros:
+        """The length of a period in microseconds; periods are aligned to the epoch."""
+        return 1 if self.every is None else self.every // timedelta(microseconds=1)
+
+    def instants(self, latest: Iterable[tuple[object, ProcessingTime]]) -> Iterator[ReplayInstant]:
+        """Yields the instants of a replay in order, from each source's keys with their greatest processing times.
+
+        An instant is at the greatest processing time of its rows, and not before the previous one. With ``tick`` there
+        is an instant without rows at each multiple of it between two others.
+        """
+        times: dict[object, ProcessingTime] = {}
+        for key, time in latest:
+            times[key] = max(times.get(key, time), time)
+        now: ProcessingTime | None = None
+        for key in _in_order(times):
+            time = times[key]
+            if now is not None:
+                time = max(now, time)
+                if self.tick is not None:
+                    ticks = multiples_between(now, time, self.tick // timedelta(microseconds=1))
+                    yield from map(ReplayInstant, ticks)
+            yield ReplayInstant(time, key)
+            now = time
+        if now is not None and self.ends:
+            yield ReplayInstant(now, ends=True)
+
+
+def _in_order(keys: Iterable[object]) -> Sequence[object]:
+    try:
+        return sorted(cast("Iterable[_Ordered]", keys))
+    except TypeError:
+        kinds = sorted({type(key).__name__ for key in keys})
+        raise ArgumentError("micro_batch", kinds, "a column of the same type in all sources") from None
+
+
+__all__ = ["Division", "ReplayInstant"]

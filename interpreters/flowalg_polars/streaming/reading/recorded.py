@@ -1,0 +1,198 @@
+"""Recorded rows as the input of a replay: in order of processing time, and divided into instants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+import polars as pl
+from attrs import evolve, frozen
+from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
+
+from flowalg.data.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.data.time import Micros, ProcessingTime
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.division import Division, ReplayInstant
+from flowalg_polars.errors import raise_causes
+from flowalg_polars.lowering.binding import bind_source
+from flowalg_polars.streaming.reading.bad_records import BadRecords
+from flowalg_polars.streaming.reading.inputs import (
+    Files,
+    Frames,
+    Records,
+    StreamColumn,
+    StreamInput,
+    column_of,
+    micros_of,
+)
+from flowalg_polars.streaming.reading.readers import (
+    START,
+    Available,
+    FileReader,
+    Position,
+    Reader,
+    count_of,
+    record_frame,
+)
+
+_TIME: Final = "__replay_time"
+_KEY: Final = "__replay_key"
+_KEYS: Final = (pl.String, pl.Date, pl.Datetime)
+"""The types of a column that names micro-batches, besides integers."""
+
+
+@frozen
+class RecordedRows:
+    """The rows of a source in their order, with the clock columns of ``stream``.
+
+    ``slices`` has the first row and the number of rows of each instant by its key, and ``latest`` its greatest
+    processing time.
+    """
+
+    stream: StreamInput
+    rows: pl.DataFrame
+    slices: Mapping[object, tuple[int, int]]
+    latest: Mapping[object, ProcessingTime]
+
+
+@frozen
+class RecordedReader:
+    """Reads the rows of each instant of a replay; a position is the number of instants read."""
+
+    recorded: RecordedRows
+    instants: Sequence[ReplayInstant]
+
+    def available(self, after: Position) -> Available | None:
+        """Returns the next instant, also if it has no rows of this source."""
+        count = count_of(after)
+        return Available((count + 1,)) if count < len(self.instants) else None
+
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
+        """Returns the rows of the next instant."""
+        del until, bad
+        found = self.recorded.slices.get(self.instants[count_of(after)].key)
+        return None if found is None else self.recorded.rows.slice(*found).lazy()
+
+    def has_ended(self, after: Position) -> bool:
+        """Whether the last instant that was read ends the input."""
+        count = count_of(after)
+        return count > 0 and self.instants[count - 1].ends
+
+
+@frozen
+class Recording:
+    """The recorded rows of all sources, and the instants into which they are divided."""
+
+    rows: Mapping[str, RecordedRows]
+    instants: Sequence[ReplayInstant]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, RecordedRows], division: Division) -> Recording:
+        """The rows of several sources, divided together."""
+        latest = [pair for each in rows.values() for pair in each.latest.items()]
+        return cls(rows, list(division.instants(latest)))
+
+    def reader(self, source: str) -> Reader:
+        """Returns the reader of a source."""
+        return RecordedReader(self.rows[source], self.instants)
+
+
+def read_all(source: SourceNode, data: Files | Frames | Records[object]) -> pl.LazyFrame:
+    """Returns all rows of a source's data."""
+    match data:
+        case Frames(frames=frames):
+            parts = [frame.lazy() for frame in frames]
+        case Records(records=records):
+            parts = [record_frame(source, list(records)).lazy()]
+        case Files():
+            parts = []
+            reader, position = FileReader(source, data), START
+            while (following := reader.available(position)) is not None:
+                part = reader.read(position, following.position, None)
+                parts += [] if part is None else [part]
+                position = following.position
+    if not parts:
+        return record_frame(source, []).lazy()
+    return parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal_relaxed")
+
+
+def in_order(
+    source: SourceNode,
+    stream: StreamInput,
+    frame: pl.LazyFrame,
+    period: Micros,
+    micro_batch: StreamColumn | None,
+) -> RecordedRows:
+    """Returns the rows of a source in order of processing time, or of event time if it has no such column.
+
+    With ``micro_batch``, a column, they are in order of its values instead. Rows of one time, or of one value, stay in
+    the order of the frame. Raises ``SchemaMismatchError`` for a column that cannot order rows, and ``ElementError`` for
+    a row without a place.
+    """
+    if stream.processing_time is None:
+        frame = _with_event_times(source, stream, frame)
+        stream = evolve(stream, processing_time=PROCESSING_TIME)
+    assert stream.processing_time is not None
+    kind = _type_of(source, "processing_time", stream.processing_time, frame)
+    if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
+        raise _mismatch(source, "processing_time", f"a timestamp with a time zone; got {kind}")
+    if micro_batch is not None:
+        kind = _type_of(source, "micro_batch", micro_batch, frame)
+        if not kind.is_integer() and not isinstance(kind, _KEYS):
+            raise _mismatch(
+                source, "micro_batch", f"a column of integers, texts, dates or timestamps; got {kind}"
+            )
+    time = micros_of(stream.processing_time)
+    key = time.floordiv(period) if micro_batch is None else column_of(micro_batch)
+    keyed = frame.with_columns(time.alias(_TIME), key.alias(_KEY)).collect()
+    for argument, name in ("processing_time", _TIME), ("micro_batch", _KEY):
+        if (nulls := keyed[name].null_count()) > 0:
+            raise ElementError(
+                f"source {source.name!r}: {argument} must not be null, since a row without it has no place in the "
+                f"replay; it is null in {nulls} of {keyed.height} rows"
+            )
+    ordered = keyed.sort(_TIME if micro_batch is None else _KEY, maintain_order=True)
+    instants = ordered.group_by(_KEY, maintain_order=True).agg(pl.len(), pl.col(_TIME).max())
+    keys, counts, latest = (column.to_list() for column in instants.get_columns())
+    starts = accumulate(counts, initial=0)
+    return RecordedRows(
+        stream,
+        ordered.drop(_TIME, _KEY),
+        dict(zip(keys, zip(starts, counts, strict=False), strict=True)),
+        dict(zip(keys, map(ProcessingTime, latest), strict=True)),
+    )
+
+
+def _with_event_times(source: SourceNode, stream: StreamInput, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Returns the rows with their event times as processing times."""
+    for name in ("end_of_input", "signal", "tick"):
+        if getattr(stream, name) is not None:
+            why = f"the rows of source {source.name!r} that StreamInput.{name} marks have no event time"
+            raise ArgumentError("processing_time", None, "a column", why=why)
+    rows = frame.collect()
+    with raise_causes():
+        bound = bind_source(source, dict(rows.schema)).apply(rows.lazy())
+        times = bound.select(
+            pl.col(EVENT_TIME).cast(pl.Datetime("us", "UTC")).alias(PROCESSING_TIME)
+        ).collect()
+    return pl.concat([rows, times], how="horizontal").lazy()
+
+
+def _type_of(source: SourceNode, argument: str, column: StreamColumn, frame: pl.LazyFrame) -> pl.DataType:
+    """Returns the type of a column; raises ``SchemaMismatchError`` if the frame lacks it."""
+    try:
+        (kind,) = frame.select(column_of(column)).collect_schema().dtypes()
+    except pl.exceptions.ColumnNotFoundError:
+        columns = ", ".join(frame.collect_schema())
+        raise _mismatch(
+            source, argument, f"a column of its rows, which have {columns}; got {column}"
+        ) from None
+    return kind
+
+
+def _mismatch(source: SourceNode, argument: str, valid: str) -> SchemaMismatchError:
+    return SchemaMismatchError(f"source {source.name!r}: {argument} must be {valid}")
+
+
+__all__ = ["RecordedReader", "RecordedRows", "Recording", "in_order", "read_all"]

@@ -1,0 +1,107 @@
+"""Timelines as recorded data: the rows of a source over all instants, as a table that a replay divides again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+import polars as pl
+import pyarrow as pa
+from attrs import asdict, frozen
+from flowalg_columns.observed_rows import (
+    ENDS,
+    MARKS,
+    PARTITION,
+    PUBLISHED,
+    SIGNAL,
+    SIGNAL_KEY,
+    SIGNAL_WINDOW,
+    TICK,
+    TIME,
+    observed_batches,
+    require_policy,
+)
+from flowalg_columns.tables import arrow_schema_of
+from flowalg_laws.kit.readings import Reading
+from flowalg_polars import replay_all, streaming
+from flowalg_polars.capabilities import timeline_capabilities
+from flowalg_polars.streaming import Frames, StreamInput
+
+from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Source, Timeline
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.instants import pipeline_instants
+from flowalg.runs.output import joined
+
+A = TypeVar("A")
+
+NUMBER = "instant_number"
+"""The column with the number of the micro-batch of a row."""
+
+
+def recorded_tables(inputs: Mapping[AnySource, Timeline[object]]) -> dict[AnySource, pa.Table]:
+    """Returns the rows of each source with what its policy observed, the last instant first."""
+    instants = tuple(pipeline_instants({source.name: timeline for source, timeline in inputs.items()}))
+    tables: dict[AnySource, pa.Table] = {}
+    for source, timeline in inputs.items():
+        marks = [*(pa.field(*mark) for mark in MARKS.items()), pa.field(NUMBER, pa.int64())]
+        schema = pa.schema([*arrow_schema_of(source), *marks])
+        batches = list(observed_batches(cast("Source[object]", source), timeline, instants))
+        numbered = [[{**row, NUMBER: number} for row in rows] for number, rows in enumerate(batches)]
+        tables[source] = pa.Table.from_pylist([row for rows in numbered[::-1] for row in rows], schema=schema)
+    return tables
+
+
+def recorded_readings(timeline: Timeline[Reading]) -> pl.DataFrame:
+    """Returns the readings of a timeline as a frame with both times, the last ones first."""
+    point = pl.Datetime("us", "UTC")
+    schema = {"key": pl.String(), "value": pl.Int64(), "at": point, "seen": point}
+    return pl.DataFrame([asdict(reading) for reading in timeline.elements[::-1]], schema)
+
+
+@frozen
+class LocalReplays:
+    """The local engine as an interpreter: it replays the recorded rows of a timeline, which are in no order."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of local streaming over bounded data."""
+        return timeline_capabilities(Mode.MICRO_BATCH, observed=True)
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """Replays the timelines."""
+        outputs = self.run_all({"output": pipeline}, inputs)
+        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Replays the timelines."""
+        streams = {
+            source: _stream_of(table, source, inputs) for source, table in recorded_tables(inputs).items()
+        }
+        batches = list(replay_all(outputs, streams, micro_batch=NUMBER, ends=False))
+        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
+        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
+
+
+def _stream_of(
+    table: pa.Table, source: AnySource, inputs: Mapping[AnySource, Timeline[object]]
+) -> streaming.StreamInput:
+    generated_by = require_policy(source.name, inputs[source])
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame), "a table is a frame"
+    return StreamInput(
+        Frames([frame]),
+        generated_by.policy,
+        processing_time=TIME,
+        end_of_input=ENDS,
+        partition=PARTITION,
+        signal=SIGNAL,
+        signal_key=SIGNAL_KEY,
+        signal_window=SIGNAL_WINDOW,
+        tick=TICK,
+        source_watermark=PUBLISHED if generated_by.publishes else None,
+    )
+
+
+__all__ = ["NUMBER", "LocalReplays", "recorded_readings", "recorded_tables"]
