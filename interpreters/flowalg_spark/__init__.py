@@ -4,7 +4,8 @@ Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` r
 run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, ``collect_bad_records`` bad records,
 and ``final_values`` reduces panes to the current value of each key and window. ``output_of`` selects one of several
 outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
-has tables that a stream writes to, and ``configure`` prepares a session. For a run of a stream, ``check_checkpoint``
+has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a
+pipeline over recorded data as a stream would. For a run of a stream, ``check_checkpoint``
 validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored
 metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the records and panes of the reference
 interpreter.
@@ -21,6 +22,7 @@ from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
+from flowalg_spark.replays.replaying import ReplayedBatch, ReplayInput, replay
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows
@@ -32,7 +34,9 @@ from flowalg_spark.streaming.replay import replay_log
 __all__ = [
     "LiftingNote",
     "PaneFrame",
+    "ReplayInput",
     "ReplayLog",
+    "ReplayedBatch",
     "SparkBatch",
     "SparkStreaming",
     "StageMetrics",
@@ -56,6 +60,7 @@ __all__ = [
     "read_table",
     "record_table",
     "records_in",
+    "replay",
     "replay_log",
     "schema_of",
     "sinks",

@@ -60,6 +60,19 @@ CAPABILITIES: Final = STREAMING
 STATE_CACHE_BYTES: Final = 1 << 30
 """The default size of the state cache of a Python worker, in bytes."""
 
+STREAM_COLUMNS: Final = (
+    "processing_time",
+    "end_of_input",
+    "partition",
+    "signal",
+    "signal_key",
+    "signal_window",
+    "tick",
+    "corrupt_record",
+    "source_watermark",
+)
+"""The arguments of ``StreamInput`` that are columns."""
+
 _TICK: Final = "__tick"
 _DRAINED: Final = "__drained"
 _DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
@@ -110,17 +123,7 @@ class StreamInput:
         if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
-        for name in (
-            "processing_time",
-            "end_of_input",
-            "partition",
-            "signal",
-            "signal_key",
-            "signal_window",
-            "tick",
-            "corrupt_record",
-            "source_watermark",
-        ):
+        for name in STREAM_COLUMNS:
             column = getattr(self, name)
             if column is not None and not isinstance(column, Column):
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
@@ -480,6 +483,7 @@ def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:
 
 __all__ = [
     "CAPABILITIES",
+    "STREAM_COLUMNS",
     "StreamInput",
     "compile",
     "compile_all",

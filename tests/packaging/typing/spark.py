@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import assert_type
@@ -13,6 +14,8 @@ from flowalg_shard.replay import ReplayBatch
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
+    ReplayedBatch,
+    ReplayInput,
     ReplayLog,
     StageMetrics,
     StreamInput,
@@ -32,6 +35,7 @@ from flowalg_spark import (
     read_files,
     read_table,
     records_in,
+    replay,
     replay_log,
     schema_of,
     stage_metrics,
@@ -45,6 +49,7 @@ from pyspark.sql.types import StructType
 from flowalg import (
     KV,
     BoundedOutOfOrderness,
+    Drop,
     Output,
     OutputElement,
     Outputs,
@@ -56,6 +61,7 @@ from flowalg import (
     WatermarkPolicy,
 )
 from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.time import ProcessingTime
 from tests.packaging.typing.records import Flight
 
 
@@ -164,6 +170,32 @@ def replays(log: ReplayLog, flights: Source[Flight], stored: DataFrame, table: p
     assert_type(log.batches, tuple[ReplayBatch, ...])
     flown: list[Flight] = []
     assert_type(log.timeline(flights, flown), Timeline[Flight])
+
+
+def recorded(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    frame: DataFrame,
+    found: ReplayInput,
+    policy: WatermarkPolicy,
+    time: Column,
+    output: ReplayedBatch[KV[str, int]],
+) -> None:
+    """Recorded data, instant by instant."""
+    assert_type(found, DataFrame | StreamInput)
+    assert_type(
+        replay(totals, {flights: frame}, watermark=policy, processing_time=time, every=timedelta(1)),
+        Generator[ReplayedBatch[KV[str, int]], None, None],
+    )
+    replay(totals, {flights: found}, micro_batch=time, ends=False, shards=2, folder=Path("scratch"))
+    assert_type(output.pipeline, PCollection[KV[str, int]])
+    assert_type(output.number, int)
+    assert_type(output.processing_time, ProcessingTime)
+    assert_type(output.frame, DataFrame)
+    assert_type(output.output, Output[KV[str, int]])
+    assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
+    assert_type(output.dropped, tuple[Drop, ...])
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:

@@ -1,0 +1,1 @@
+"""Replay on Spark: bounded data through a streaming query, instant by instant."""

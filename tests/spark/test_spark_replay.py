@@ -1,0 +1,210 @@
+"""Replays of recorded data on Spark: the panes and drops of the timeline that the data are divided into.
+
+These tests catch sources whose instants come apart, rows in the wrong file, and files or queries that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import flowalg_polars
+import polars as pl
+import pytest
+from attrs import asdict, frozen
+from flowalg_columns.observed_rows import (
+    ENDS,
+    PARTITION,
+    PUBLISHED,
+    SIGNAL,
+    SIGNAL_KEY,
+    SIGNAL_WINDOW,
+    TICK,
+    TIME,
+    require_policy,
+)
+from flowalg_laws import check_interpreter
+from flowalg_laws.conformance import JOBS
+from flowalg_laws.conformance.drawing import full_line
+from flowalg_laws.kit.readings import READINGS, VALUES
+from flowalg_spark import StreamInput, record_table, replay, streaming
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from flowalg import (
+    ArgumentError,
+    AtPeriod,
+    BoundedOutOfOrderness,
+    Capabilities,
+    ElementError,
+    FixedWindows,
+    Outputs,
+    PCollection,
+    Repeat,
+    Run,
+    SchemaMismatchError,
+    Source,
+    Sum,
+    Timeline,
+    UnsupportedError,
+    UserFunctionError,
+    flatten,
+)
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.output import joined
+from tests.polars.test_replay import FRAME, MINUTE, POLICY, SOME, SUMS, reading
+from tests.support.replays import NUMBER, recorded_tables
+
+A = TypeVar("A")
+
+REPLAYED = ("a sum per key", "sessions that retract", "a map side input", "a left join")
+"""Jobs with one and several sources and stages, early and late panes, and retractions."""
+
+
+@frozen
+class SparkReplays:
+    """Spark as an interpreter: it replays the recorded rows of a timeline."""
+
+    spark: SparkSession
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of Spark streaming."""
+        return streaming.CAPABILITIES
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """Replays the timelines."""
+        streams = {}
+        for source, table in recorded_tables(inputs).items():
+            generated_by = require_policy(source.name, inputs[source])
+            streams[source] = StreamInput(
+                self.spark.createDataFrame(table),
+                generated_by.policy,
+                processing_time=F.col(TIME),
+                end_of_input=F.col(ENDS),
+                partition=F.col(PARTITION),
+                signal=F.col(SIGNAL),
+                signal_key=F.col(SIGNAL_KEY),
+                signal_window=F.col(SIGNAL_WINDOW),
+                tick=F.col(TICK),
+                source_watermark=F.col(PUBLISHED) if generated_by.publishes else None,
+            )
+        batches = replay(pipeline, streams, micro_batch=F.col(NUMBER), ends=False, shards=2)
+        found = [(batch.output, batch.dropped) for batch in batches]
+        output = joined(output for output, _ in found)
+        return Run(output.panes, tuple(drop for _, some in found for drop in some), elements=output.elements)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Raises ``UnsupportedError``, as Spark streaming does."""
+        raise UnsupportedError("several outputs of one run")
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession) -> DataFrame:
+    """The readings of the tests of the local engine."""
+    return spark.createDataFrame(record_table(READINGS, SOME[::-1]))
+
+
+def test_a_replay_conforms(spark: SparkSession) -> None:
+    """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline."""
+    jobs = [job for job in JOBS if job.name in REPLAYED]
+    assert len(jobs) == len(REPLAYED)
+    check_interpreter(SparkReplays(spark), jobs=jobs, generated=1)
+
+
+@pytest.mark.parametrize(("every", "tick"), [(None, None), (5 * MINUTE, 10 * MINUTE)])
+def test_instants_are_those_of_the_local_engine(
+    spark: SparkSession, recorded: DataFrame, every: timedelta | None, tick: timedelta | None
+) -> None:
+    """Two sources are divided together, and their panes are those of a replay on the local engine."""
+    others = Source("others", type(SOME[0]), event_time=lambda reading: reading.at)
+    more = [reading("a", 1, 0, 1), reading("b", 2, 3, 6), reading("b", 2, 8, 50)]
+    both = flatten(
+        VALUES, others.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
+    )
+    sums = both.window(
+        FixedWindows(4 * MINUTE), trigger=Repeat(AtPeriod(10 * MINUTE)), allowed_lateness=MINUTE
+    ).combine_per_key(Sum())
+    local = flowalg_polars.replay(
+        sums,
+        {READINGS: FRAME, others: pl.DataFrame([asdict(each) for each in more])},
+        watermark=POLICY,
+        processing_time="seen",
+        every=every,
+        tick=tick,
+    )
+    found = replay(
+        sums,
+        {READINGS: recorded, others: spark.createDataFrame(record_table(others, more))},
+        watermark=POLICY,
+        processing_time=F.col("seen"),
+        every=every,
+        tick=tick,
+        shards=2,
+    )
+    expected = [(batch.processing_time, list(map(full_line, batch.panes))) for batch in local]
+    assert [(batch.processing_time, list(map(full_line, batch.panes))) for batch in found] == expected
+    assert any(panes for _, panes in expected[:-1])
+
+
+def test_without_a_column_rows_are_in_order_of_event_time(recorded: DataFrame) -> None:
+    """The event time is then the processing time, if Spark can compute it."""
+    local = flowalg_polars.replay(SUMS, {READINGS: FRAME}, watermark=POLICY, every=5 * MINUTE)
+    found = replay(SUMS, {READINGS: recorded}, watermark=POLICY, every=5 * MINUTE)
+    assert [batch.panes for batch in found] == [batch.panes for batch in local]
+    opaque = Source("opaque", type(SOME[0]), event_time=lambda reading: min([reading.at], key=str))
+    with pytest.raises(UnsupportedError, match="source 'opaque': its event times are computed in Python"):
+        replay(opaque, {opaque: recorded}, watermark=POLICY)
+
+
+def fail_at_5(value: int) -> int:
+    """Fails on one value."""
+    if value == 5:
+        raise ValueError(value)
+    return value
+
+
+def test_rows_after_the_last_batch_are_not_processed(
+    spark: SparkSession, recorded: DataFrame, tmp_path: Path
+) -> None:
+    """A function that fails on the last reading fails the replay only if that is read; files and query are removed."""
+    checked = VALUES.map_values(fail_at_5, result=int)
+    large = checked.filter(lambda pair: pair.value > 1)
+    arguments = {READINGS: recorded}
+    batches = replay(
+        large, arguments, watermark=POLICY, processing_time=F.col("seen"), every=5 * MINUTE, folder=tmp_path
+    )
+    values = [[element.value for element in batch.elements] for batch in islice(batches, 2)]
+    assert values == [[2], [3, 4]]
+    batches.close()
+    assert (list(tmp_path.iterdir()), spark.streams.active) == ([], [])
+    with pytest.raises(UserFunctionError, match="raised ValueError: 5"):
+        list(replay(large, arguments, watermark=POLICY, processing_time=F.col("seen"), folder=tmp_path))
+    assert (list(tmp_path.iterdir()), spark.streams.active) == ([], [])
+
+
+def test_data_without_order_are_refused(spark: SparkSession, recorded: DataFrame) -> None:
+    """A message names the source, the argument, and what is wrong with it."""
+    seen = F.when(F.col("value") != 3, F.col("seen"))
+    with pytest.raises(
+        ElementError, match=r"^source 'readings': processing_time must not be null, .* null in 1 of 5 rows$"
+    ):
+        replay(SUMS, {READINGS: recorded}, watermark=POLICY, processing_time=seen)
+    with pytest.raises(SchemaMismatchError, match="processing_time must be a timestamp .* got bigint"):
+        replay(SUMS, {READINGS: recorded}, watermark=POLICY, processing_time=F.col("value"))
+    with pytest.raises(ElementError, match="source 'readings': micro_batch must not be null"):
+        replay(SUMS, {READINGS: recorded}, watermark=POLICY, micro_batch=seen)
+    with pytest.raises(SchemaMismatchError, match="micro_batch must be a column of integers, .* got boolean"):
+        replay(SUMS, {READINGS: recorded}, watermark=POLICY, micro_batch=F.lit(True))
+    with pytest.raises(
+        ArgumentError, match="watermark must be a watermark policy, since the input of source"
+    ):
+        replay(SUMS, {READINGS: recorded})
+    rate = spark.readStream.format("rate").load()
+    with pytest.raises(ArgumentError, match="must be a bounded DataFrame"):
+        replay(SUMS, {READINGS: rate}, watermark=BoundedOutOfOrderness(MINUTE))
