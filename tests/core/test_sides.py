@@ -10,6 +10,7 @@ import flowalg_reference as reference
 import pytest
 from flowalg_laws import READINGS
 from flowalg_laws.strategies import Reading, free_timelines, readings
+from flowalg_polars import PolarsBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -387,6 +388,32 @@ def test_an_element_without_a_complete_value_needs_a_default() -> None:
         ElementError, match=r"no value before 2024-01-01T12:00:00Z.*as_singleton\(default=...\)"
     ):
         read(TOTALS.as_singleton().latest_complete())
+
+
+FOLLOWING: st.SearchStrategy[WindowFn] = st.sampled_from(
+    [FIVE, FixedWindows(timedelta(minutes=7), timedelta(minutes=3)), CalendarDays("UTC")]
+)
+
+
+@given(FOLLOWING, MANY, MANY)
+def test_the_local_engine_finds_the_newest_complete_values(
+    windows: WindowFn, main: list[Reading], rates: list[Reading]
+) -> None:
+    """In a batch on Polars, elements read the newest complete values of the reference: a join, or in Python."""
+    keyed = RATES.key_by(lambda r: r.key).map_values(lambda r: r.value).window(windows)
+    totals = keyed.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton(default=-1)
+    by_key = keyed.combine_per_key(Sum()).as_map()
+    read = READINGS.map_with(totals.latest_complete(), lambda reading, total: (reading, total))
+    both = read.map_with(
+        by_key.latest_complete(),
+        lambda pair, known: (pair[0].key, pair[1], known.get(pair[0].key, -1)),
+        result=tuple[str, int, int],
+    )
+    inputs: dict[Source[object], Timeline[object]] = {
+        READINGS: Timeline.batch(main, time=minute(0)),
+        RATES: Timeline.batch(rates, time=minute(0)),
+    }
+    assert PolarsBatch().run(both, inputs).elements == reference.ReferenceBatch().run(both, inputs).elements
 
 
 def test_an_element_waits_for_the_windows_before_its_own() -> None:
