@@ -5,14 +5,15 @@ These tests catch a bound that drops elements which a grouping would have accept
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
 from flowalg_laws import READINGS
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.times import event_times, point
-from flowalg_polars import streaming
+from flowalg_polars import Cluster, PolarsStreaming, streaming
+from flowalg_reference import Reference
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,17 +24,21 @@ from flowalg import (
     BoundedOutOfOrderness,
     CalendarDays,
     Count,
+    Drop,
+    DropReason,
     FixedWindows,
     GlobalWindows,
+    Interpreter,
     PCollection,
     Sessions,
     SlidingWindows,
     Source,
     Sum,
+    Timeline,
     WindowFn,
     WindowingStrategy,
 )
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, event_time
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import Lateness
 from flowalg.pipeline.structure import lateness_of_readers
@@ -104,6 +109,32 @@ def test_elements_without_a_bound_are_never_too_late(allowed: AllowedLateness | 
     assert lateness_of(counts) == Lateness(five, MINUTE)
     again = counts.map_values(lambda count: count + 1).with_timestamps(lambda pair: point(pair.value))
     assert lateness_of(again) is None
+
+
+@pytest.mark.parametrize(
+    "engine", [Reference(), PolarsStreaming(Cluster(shards=2))], ids=["reference", "step"]
+)
+def test_only_elements_whose_windows_have_expired_are_dropped(engine: Interpreter) -> None:
+    """An element is dropped if its window plus the lateness is at or before the watermark of the instant before it."""
+    enriched = add_total(VALUES.window(FixedWindows(5 * MINUTE), allowed_lateness=2 * MINUTE))
+
+    def elements(watermark: datetime) -> tuple[list[int], list[Drop]]:
+        """Returns the values of elements of two windows that arrive after a watermark, and the drops."""
+        late = [Reading("a", 1, point(4), point(9)), Reading("a", 2, point(5), point(9))]
+        main = Timeline[Reading]().at(point(8), watermark=watermark).at(point(9), *late, watermark=point(30))
+        rates = Timeline[Reading]().end(point(0))
+        run = engine.run(enriched, {READINGS: main, RATES: rates})
+        return [element.value for element in run.elements], [*run.dropped]
+
+    just_before = point(7) - timedelta(microseconds=1)
+    assert elements(just_before) == ([1, 2], [])
+    values, drops = elements(point(7))
+    assert values == [2]
+    (drop,) = drops
+    (read,) = assign_windows(SEVEN, event_time(point(4)), None, None)
+    assert (drop.key, drop.window, drop.reason) == ("a", read, DropReason.EXPIRED)
+    assert elements(point(12) - timedelta(microseconds=1))[0] == [2]
+    assert elements(point(12))[0] == []
 
 
 @pytest.mark.parametrize("shards", [1, 3])
