@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 import pytest
 from attrs import evolve, frozen
 from flowalg_laws.conformance import JOBS, check_interpreter, examine_interpreter
+from flowalg_laws.kit.interpreters import with_dead_letters
 from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
@@ -60,24 +61,30 @@ class Faulty:
     replace: Callable[[PCollection[object], Timelines], Timelines] = keep_timelines
     engine: Interpreter = MICRO_BATCHES
     capabilities: Capabilities = EVERYTHING
+    dead_letters: bool = False
+
+    @property
+    def running(self) -> Interpreter:
+        """The engine, with dead letters if they are wanted."""
+        return with_dead_letters(self.engine) if self.dead_letters else self.engine
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Returns the changed run of the engine."""
         timelines = self.replace(pipeline, cast("Timelines", inputs))
-        return cast("Run[A]", self.change(self.engine.run(pipeline, timelines)))
+        return cast("Run[A]", self.change(self.running.run(pipeline, timelines)))
 
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> Outputs:
         """Returns the outputs of the engine, each changed like a run."""
-        found = self.engine.run_all(outputs, inputs)
+        found = self.running.run_all(outputs, inputs)
         changed = {
             name: self.change(Run(output.panes, found.dropped, elements=output.elements))
             for name, output in found.by_name.items()
         }
         dropped = next(iter(changed.values())).dropped
         by_name = {name: Output(run.panes, elements=run.elements) for name, run in changed.items()}
-        return Outputs(by_name, dropped, outputs)
+        return Outputs(by_name, dropped, outputs, bad_records=found.bad_records)
 
 
 def with_panes(change: Callable[[Panes], Panes]) -> Interpreter:

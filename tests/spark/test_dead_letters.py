@@ -320,7 +320,7 @@ def test_the_frames_of_a_batch_with_dead_letters(spark: SparkSession, tmp_path: 
     assert collect(dirty.TOTALS, together) == collect(dirty.TOTALS, panes)
     assert dirty.counted(collect_bad_records(together)) == dirty.EXPECTED
     together.unpersist()
-    plan = letters._jdf.queryExecution().executedPlan().toString()
+    plan = letters._jdf.queryExecution().executedPlan().toString()  # pyright: ignore[reportOptionalCall]
     assert "Exchange" not in plan
     with pytest.raises(ArgumentError, match="dead_letters must be True in batch.compile"):
         batch.compile(dirty.TOTALS, {dirty.SALES: spark.read.parquet(path)}).dead_letters()

@@ -27,7 +27,7 @@ from flowalg_columns.observed_rows import (
     require_policy,
 )
 from flowalg_laws import check_interpreter
-from flowalg_laws.conformance import JOBS
+from flowalg_laws.conformance import JOBS, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, VALUES
 from flowalg_spark import StreamInput, record_table, replay, streaming
@@ -111,10 +111,14 @@ def recorded(spark: SparkSession) -> DataFrame:
 
 
 def test_a_replay_conforms(spark: SparkSession) -> None:
-    """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline."""
+    """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline.
+
+    Jobs with a feature that is declared missing are rejected.
+    """
     jobs = [job for job in JOBS if job.name in REPLAYED]
     assert len(jobs) == len(REPLAYED)
-    check_interpreter(SparkReplays(spark), jobs=jobs, generated=1)
+    rejected = covering(JOBS, set(streaming.CAPABILITIES.missing))
+    check_interpreter(SparkReplays(spark), jobs=[*jobs, *rejected], generated=1)
 
 
 @pytest.mark.parametrize(("every", "tick"), [(None, None), (5 * MINUTE, 10 * MINUTE)])

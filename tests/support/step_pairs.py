@@ -77,6 +77,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.data.errors import FlowalgError
+from flowalg.data.shapes import INTEGER, TEXT, kv_of
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.signals import in_order
@@ -232,7 +233,9 @@ NEWEST = (
 
 
 def add_newest_count(values: Values) -> Values:
-    """Adds the newest complete count of its key in another source to each value."""
+    """Adds the newest complete count of its key in another source to each value, if its key is a text."""
+    if values.shape != kv_of(TEXT, INTEGER):
+        return values
     return values.map_with(
         NEWEST, lambda pair, known: KV(pair.key, pair.value + known.get(pair.key, 0)), result=KV[str, int]
     )
