@@ -49,6 +49,8 @@ toc_object_entries_show_parents = "hide"
 # Types in signatures have the names of the code, including type variables and private types. The build does not load
 # the pages of other libraries, so it needs no network. Links in the text stay strict.
 nitpick_ignore_regex = [(r"py:.*", r".*")]
+# Two engines have an alias of one name, ``ReplayInput``, and signatures show it without its module.
+suppress_warnings = ["ref.python"]
 
 
 def setup(app: Sphinx) -> None:
