@@ -54,7 +54,8 @@ def range_message(source: str, micros: int) -> str:
 def missing_or_unknown(source: str, record: object, shape: Shape) -> str | None:
     """Returns the message for the first null or unknown name of an enum in a record; ``None`` without one.
 
-    These are the faults of records that columns can hold. A record that is no instance of its class has none of them.
+    These are the faults of records that columns can hold. A record of another class has no message here, since
+    ``conform`` reports it.
     """
     if not isinstance(shape, RecordOf):
         return next(_faults(source, "value", record, shape), None)

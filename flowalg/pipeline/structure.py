@@ -53,7 +53,7 @@ def last_grouping(root: Node) -> GroupingNode:
 
 
 def lateness_of_readers(node: WithSide) -> Lateness | None:
-    """Returns how late the elements that read a side input can be; ``None`` if there is no bound.
+    """Returns how late the elements that read a side input can be; ``None`` if they can be of any age.
 
     Elements of a grouping keep their windows, whose ends bound their event times unless a step assigns others.
     """

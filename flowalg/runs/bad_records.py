@@ -89,7 +89,7 @@ class _Row:
 
 @frozen
 class _Text:
-    """A text that is no record."""
+    """A text that could not be parsed as a record."""
 
     text: str
 

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
 from flowalg.runs.micro_batches import multiples_between
 
@@ -76,6 +76,26 @@ class Division:
             yield ReplayInstant(now, ends=True)
 
 
+def require_places(source: str, argument: str, nulls: int, rows: int) -> None:
+    """Raises ``ElementError`` if the column that an argument names is null in some rows of a source."""
+    if nulls:
+        raise ElementError(
+            f"source {source!r}: {argument} must not be null, since a row without it has no place in the replay; it is "
+            f"null in {nulls} of {rows} rows"
+        )
+
+
+def require_event_times(source: str, stream: object, marks: Iterable[str]) -> None:
+    """Raises ``ArgumentError`` if a stream has rows that are not records, where event times order the rows.
+
+    ``marks`` are the arguments of its ``StreamInput`` that mark such rows.
+    """
+    for name in marks:
+        if getattr(stream, name) is not None:
+            why = f"the rows of source {source!r} that StreamInput.{name} marks have no event time"
+            raise ArgumentError("processing_time", None, "a column", why=why)
+
+
 def _in_order(keys: Iterable[object]) -> Sequence[object]:
     try:
         return sorted(cast("Iterable[_Ordered]", keys))
@@ -84,4 +104,4 @@ def _in_order(keys: Iterable[object]) -> Sequence[object]:
         raise ArgumentError("micro_batch", kinds, "a column of the same type in all sources") from None
 
 
-__all__ = ["Division", "ReplayInstant"]
+__all__ = ["Division", "ReplayInstant", "require_event_times", "require_places"]

@@ -22,7 +22,7 @@ from flowalg_columns.values import sort_values, write_arrays
 
 @frozen
 class SignalKeys:
-    """Encodes keys of a shape as columns of one row; a value of another shape is no key."""
+    """Encodes keys of a shape as columns of one row; a value of another shape has none."""
 
     shape: Shape
 

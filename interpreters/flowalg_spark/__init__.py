@@ -4,11 +4,10 @@ Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` r
 run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, ``collect_bad_records`` bad records,
 and ``final_values`` reduces panes to the current value of each key and window. ``output_of`` selects one of several
 outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
-has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a
-pipeline over recorded data as a stream would. For a run of a stream, ``check_checkpoint``
-validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored
-metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the records and panes of the reference
-interpreter.
+has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a pipeline over recorded data
+as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live
+windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``records_in`` and ``pane_table`` convert between
+Arrow tables and the records and panes of the reference interpreter.
 """
 
 from flowalg_columns.notes import LiftingNote

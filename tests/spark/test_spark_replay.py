@@ -15,22 +15,12 @@ import flowalg_polars
 import polars as pl
 import pytest
 from attrs import asdict, frozen
-from flowalg_columns.observed_rows import (
-    ENDS,
-    PARTITION,
-    PUBLISHED,
-    SIGNAL,
-    SIGNAL_KEY,
-    SIGNAL_WINDOW,
-    TICK,
-    TIME,
-    require_policy,
-)
 from flowalg_laws import check_interpreter
 from flowalg_laws.conformance import JOBS, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, VALUES
-from flowalg_spark import StreamInput, record_table, replay, streaming
+from flowalg_spark import record_table, replay, streaming
+from flowalg_spark.streaming.timelines import observed_stream
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -77,21 +67,10 @@ class SparkReplays:
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Replays the timelines."""
-        streams = {}
-        for source, table in recorded_tables(inputs).items():
-            generated_by = require_policy(source.name, inputs[source])
-            streams[source] = StreamInput(
-                self.spark.createDataFrame(table),
-                generated_by.policy,
-                processing_time=F.col(TIME),
-                end_of_input=F.col(ENDS),
-                partition=F.col(PARTITION),
-                signal=F.col(SIGNAL),
-                signal_key=F.col(SIGNAL_KEY),
-                signal_window=F.col(SIGNAL_WINDOW),
-                tick=F.col(TICK),
-                source_watermark=F.col(PUBLISHED) if generated_by.publishes else None,
-            )
+        streams = {
+            source: observed_stream(source.name, self.spark.createDataFrame(table), inputs[source])
+            for source, table in recorded_tables(inputs).items()
+        }
         batches = replay(pipeline, streams, micro_batch=F.col(NUMBER), ends=False, shards=2)
         found = [(batch.output, batch.dropped) for batch in batches]
         output = joined(output for output, _ in found)

@@ -36,7 +36,7 @@ def record_json(fields: Sequence[tuple[str, Shape]]) -> Column:
 
 
 def text_json(text: Column) -> Column:
-    """Returns the JSON of a text that is no record."""
+    """Returns the JSON of a text that could not be parsed as a record."""
     return _object([("text", _plain(text))])
 
 

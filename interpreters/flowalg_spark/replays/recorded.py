@@ -16,12 +16,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import ArgumentError, ElementError, SchemaMismatchError, UnsupportedError
+from flowalg.data.errors import SchemaMismatchError, UnsupportedError
 from flowalg.data.time import Micros, ProcessingTime
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.runs.division import Division, ReplayInstant
+from flowalg.runs.division import Division, ReplayInstant, require_event_times, require_places
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.frames.failures import raise_causes
@@ -111,10 +111,7 @@ def in_order(
 
 def _event_time(node: SourceNode, stream: StreamInput) -> Column:
     """Returns the event time of a row as its processing time."""
-    for name in ("end_of_input", "signal", "tick", "corrupt_record"):
-        if getattr(stream, name) is not None:
-            why = f"the rows of source {node.name!r} that StreamInput.{name} marks have no event time"
-            raise ArgumentError("processing_time", None, "a column", why=why)
+    require_event_times(node.name, stream, ("end_of_input", "signal", "tick", "corrupt_record"))
     expression = analyse_function(node.event_time, Param(node.shape))
     opaque = first_opaque(expression)
     if opaque is not None:
@@ -157,11 +154,7 @@ def _latest(node: SourceNode, frame: DataFrame) -> dict[object, ProcessingTime]:
     total = sum(row[_COUNT] for row in rows)
     unkeyed = sum(row[_COUNT] for row in rows if row[_KEY] is None)
     for argument, nulls in ("processing_time", sum(row[_UNTIMED] for row in rows)), ("micro_batch", unkeyed):
-        if nulls:
-            raise ElementError(
-                f"source {node.name!r}: {argument} must not be null, since a row without it has no place in the "
-                f"replay; it is null in {nulls} of {total} rows"
-            )
+        require_places(node.name, argument, nulls, total)
     return {row[_KEY]: ProcessingTime(row[_LATEST]) for row in rows}
 
 

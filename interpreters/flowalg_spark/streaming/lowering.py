@@ -127,15 +127,14 @@ class Lowering:
         read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
         has_sides = any(isinstance(node, WithSide) for node in stages)
-        dead_letters = any(source.columns.dead_letters for source in sources.values())
-        json_drops = len(stages) > 1 or len(roots) > 1 or has_sides or dead_letters
+        json_drops = len(stages) > 1 or len(roots) > 1 or has_sides or _with_dead_letters(sources)
         waiting = _read_again(roots)
         return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
     @property
     def dead_letters(self) -> bool:
         """Whether bad records are data."""
-        return any(source.columns.dead_letters for source in self.sources.values())
+        return _with_dead_letters(self.sources)
 
     def stream(self, node: Node) -> Stream:
         """Returns the stream of a node. Only its first reader receives the drops.
@@ -144,10 +143,11 @@ class Lowering:
         computed again for a second reader in one output, and for one that needs two parked streams of one plan.
         """
         slot = self.slots.get(id(node))
-        holding = [stream for stream in self.parked if slot is not None and slot.mark in stream.flow.meta]
-        if slot is not None and holding:
-            self.parked.remove(holding[0])
-            return self.with_copy(node, slot, slot.take(holding[0]))
+        if slot is not None:
+            for stream in self.parked:
+                if slot.mark in stream.flow.meta:
+                    self.parked.remove(stream)
+                    return self.with_copy(node, slot, slot.take(stream))
         if node in self.known:
             return _without_drops(self.known(node))
         stream = self.known(node)
@@ -383,6 +383,10 @@ def _with_drop_column(flow: Flow) -> Flow:
     frame = flow.frame.select(*own, *map(col, others), F.when(col(DROP_REASON).isNotNull(), drop).alias(DROP))
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
     return evolve(flow, frame=frame, meta=meta)
+
+
+def _with_dead_letters(sources: Mapping[str, SourceStream]) -> bool:
+    return any(source.columns.dead_letters for source in sources.values())
 
 
 def _read_again(roots: Sequence[Node]) -> Counter[int]:

@@ -130,9 +130,14 @@ def publishing_streams(
 
 def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timeline[object]) -> StreamInput:
     """Returns the input of a source whose watermarks the stream generates, from files with ``observed_batches``."""
-    generated_by = require_policy(files.source.name, timeline)
+    return observed_stream(files.source.name, files.read(spark), timeline)
+
+
+def observed_stream(source: str, frame: DataFrame, timeline: Timeline[object]) -> StreamInput:
+    """Returns a frame with the columns of ``observed_batches`` as the input of a source, with its timeline's policy."""
+    generated_by = require_policy(source, timeline)
     return StreamInput(
-        files.read(spark),
+        frame,
         generated_by.policy,
         processing_time=F.col(TIME),
         end_of_input=F.col(ENDS),
@@ -148,6 +153,7 @@ def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timelin
 __all__ = [
     "InstantFiles",
     "generating_input",
+    "observed_stream",
     "published_batches",
     "publishing_streams",
 ]

@@ -10,10 +10,10 @@ import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
 
-from flowalg.data.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import Micros, ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.runs.division import Division, ReplayInstant
+from flowalg.runs.division import Division, ReplayInstant, require_event_times, require_places
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.lowering.binding import bind_source
 from flowalg_polars.streaming.reading.bad_records import BadRecords
@@ -147,11 +147,7 @@ def in_order(
     key = time.floordiv(period) if micro_batch is None else column_of(micro_batch)
     keyed = frame.with_columns(time.alias(_TIME), key.alias(_KEY)).collect()
     for argument, name in ("processing_time", _TIME), ("micro_batch", _KEY):
-        if (nulls := keyed[name].null_count()) > 0:
-            raise ElementError(
-                f"source {source.name!r}: {argument} must not be null, since a row without it has no place in the "
-                f"replay; it is null in {nulls} of {keyed.height} rows"
-            )
+        require_places(source.name, argument, keyed[name].null_count(), keyed.height)
     ordered = keyed.sort(_TIME if micro_batch is None else _KEY, maintain_order=True)
     instants = ordered.group_by(_KEY, maintain_order=True).agg(pl.len(), pl.col(_TIME).max())
     keys, counts, latest = (column.to_list() for column in instants.get_columns())
@@ -166,10 +162,7 @@ def in_order(
 
 def _with_event_times(source: SourceNode, stream: StreamInput, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the rows with their event times as processing times."""
-    for name in ("end_of_input", "signal", "tick"):
-        if getattr(stream, name) is not None:
-            why = f"the rows of source {source.name!r} that StreamInput.{name} marks have no event time"
-            raise ArgumentError("processing_time", None, "a column", why=why)
+    require_event_times(source.name, stream, ("end_of_input", "signal", "tick"))
     rows = frame.collect()
     with raise_causes():
         bound = bind_source(source, dict(rows.schema)).apply(rows.lazy())

@@ -343,13 +343,7 @@ def a_map_of_the_same_source(readings: list[Reading]) -> Answer:
         yield KV(name, len([reading for reading in readings if reading.key == name]) ** 2), None
 
 
-newest_total = (
-    OTHERS.map(lambda reading: reading.value)
-    .window(FIVE, allowed_lateness=FOREVER)
-    .combine_globally(Sum())
-    .as_singleton(default=0)
-    .latest_complete()
-)
+newest_total = total.latest_complete()
 newest_values = latest.latest_complete()
 
 
