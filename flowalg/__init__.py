@@ -15,6 +15,15 @@ from flowalg.combiners.functional import combiner, reduce_combiner
 from flowalg.combiners.product import together
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
+from flowalg.computations.computation import Computation, Late, Processor
+from flowalg.computations.transition import (
+    Clocks,
+    EventTimer,
+    Observed,
+    ProcessingTimer,
+    Timer,
+    Transition,
+)
 from flowalg.data.errors import (
     ArgumentError,
     CheckpointError,
@@ -154,7 +163,9 @@ __all__ = [
     "CheckpointError",
     "ClockSummary",
     "ClockView",
+    "Clocks",
     "Combiner",
+    "Computation",
     "Count",
     "CustomPolicy",
     "CustomTrigger",
@@ -165,6 +176,7 @@ __all__ = [
     "DropReason",
     "ElementError",
     "EventTime",
+    "EventTimer",
     "FittedLag",
     "FixedWindows",
     "FlowalgError",
@@ -177,6 +189,7 @@ __all__ = [
     "KeyedCollectionError",
     "LagDistribution",
     "LagQuantile",
+    "Late",
     "Max",
     "Mean",
     "MergedWindow",
@@ -187,6 +200,7 @@ __all__ = [
     "Never",
     "NotWritableError",
     "Observation",
+    "Observed",
     "OnTimeBehavior",
     "OnceTrigger",
     "Or",
@@ -203,6 +217,8 @@ __all__ = [
     "Perfect",
     "ProcessingTime",
     "ProcessingTimeLag",
+    "ProcessingTimer",
+    "Processor",
     "Publication",
     "Quantile",
     "Quantiles",
@@ -221,11 +237,13 @@ __all__ = [
     "Sum",
     "Timeline",
     "Timeout",
+    "Timer",
     "TimestampCombiner",
     "Timing",
     "ToList",
     "ToSet",
     "TopN",
+    "Transition",
     "Trigger",
     "TriggerClocks",
     "UnboundSourceError",

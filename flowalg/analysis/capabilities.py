@@ -12,7 +12,7 @@ from enum import Enum
 from attrs import field, frozen
 
 from flowalg.analysis.features import Feature
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, UnsupportedError
 
 
 class Mode(Enum):
@@ -72,6 +72,11 @@ class Capabilities:
             for feature in Feature
             if feature in relevant and feature in self.missing
         }
+
+    def refused(self, feature: Feature, part: str) -> UnsupportedError:
+        """Returns the error for a part of a pipeline that uses a missing feature."""
+        reason = self.missing[feature]
+        return UnsupportedError(f"{self.interpreter} does not run {part}: {reason}")
 
 
 def require_mode(argument: str, mode: object) -> None:

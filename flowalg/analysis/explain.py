@@ -11,7 +11,9 @@ from typing import Final, Never, assert_never
 from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.hazards import hazards
+from flowalg.computations.computation import Late
 from flowalg.data.durations import length_in_words
+from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
 from flowalg.elementwise.steps import Split
@@ -26,6 +28,7 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     Scope,
     SourceNode,
     WindowInto,
@@ -160,6 +163,9 @@ class _Writer:
                 before = self.of(inner)
                 text = f"> with the {_kind_of(view)} of a side input"
                 return (*before, _Entry(node.scope, text, after, branches=(("", self.of(side)),)))
+            case Process(input=inner):
+                details = tuple(map(Line, _computation(node)))
+                return (*self.of(inner), _Entry(node.scope, f"> {_own_label(node)}", after, details=details))
         assert_never(node)
 
 
@@ -179,8 +185,15 @@ def _mode(node: GroupingNode) -> Line:
     return Line(f"each pane is {_MODES[node.windowed_by.strategy.mode]}")
 
 
-def _own_label(node: GroupingNode) -> str:
-    """Returns the label of a grouping without its enclosing transforms."""
+def _computation(node: Process) -> Iterator[str]:
+    late = "dropped" if node.late is Late.DROP else "observed"
+    order = "in order of event time" if node.in_order else "as they arrive"
+    yield f"observes the elements of each key {order}; late elements are {late}"
+    yield f"the state of a key begins with {format_value(node.computation.initial)}"
+
+
+def _own_label(node: GroupingNode | Process) -> str:
+    """Returns the label of a transform without its enclosing transforms."""
     return node.label.removeprefix(named(node.scope, ""))
 
 

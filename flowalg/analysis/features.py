@@ -30,6 +30,7 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -174,6 +175,7 @@ class Feature(Enum):
     SIDE_SINGLETON = (Area.TRANSFORMS, "side inputs, `as_singleton`")
     SIDE_MAP = (Area.TRANSFORMS, "side inputs, `as_map`")
     SIDE_LATEST = (Area.TRANSFORMS, "side inputs that change slowly, `latest_complete`")
+    COMPUTATIONS = (Area.TRANSFORMS, "`process`: computations with state and timers")
     SEVERAL_SOURCES = (Area.TRANSFORMS, "several sources")
 
     SUM = (Area.COMBINERS, "`Sum`")
@@ -259,6 +261,8 @@ def _of_node(node: Node) -> Iterator[Feature]:
             yield Feature.FLATTEN
         case WithSide(view=view):
             yield from _of_view(view)
+        case Process():
+            yield Feature.COMPUTATIONS
         case _:
             assert_never(node)
 

@@ -8,13 +8,16 @@ from enum import Enum, unique
 
 from attrs import frozen
 
+from flowalg.analysis.key_lifetime import frees_keys
 from flowalg.combiners.core import Over, Sum, Together
+from flowalg.computations.computation import Late
+from flowalg.computations.library import EmitEvery
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
+from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, Process, WithSide
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete
 from flowalg.pipeline.structure import last_groupings, lateness_of_readers
@@ -92,6 +95,8 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                     yield from _of_regrouping(producer, node)
             case WithSide():
                 yield from _of_side_input(node)
+            case Process():
+                yield from _of_computation(node)
             case _:
                 pass
     for last in last_groupings(root):
@@ -103,6 +108,23 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 "write to a sink that can delete, or take final_values()",
             )
         yield from _of_stale_panes(last)
+
+
+def _of_computation(node: Process) -> Iterator[Hazard]:
+    if not frees_keys(node.computation):
+        why = "none of its functions is seen to free a key, or to set a timer that could"
+        remedy = "set a timer, and return Transition(None) from on_timer"
+        yield Hazard(Danger.UNBOUNDED_STATE, node.label, why, remedy)
+    if isinstance(node.computation.on_element, EmitEvery):
+        why = "elements wait for others of their key, or for the end of the input"
+        yield Hazard(Danger.UNBOUNDED_STATE, node.label, why, "use it for few keys")
+    if node.late is Late.DROP:
+        why = "it does not observe elements behind the watermark"
+        yield Hazard(Danger.DROPS, node.label, why, "let the watermark wait longer")
+    for producer in last_groupings(*node.inputs):
+        strategy = producer.windowed_by.strategy
+        if strategy.mode is Accumulation.ACCUMULATING and not emits_one_pane(strategy):
+            yield _counted_again(producer, node.label)
 
 
 def _of_side_input(node: WithSide) -> Iterator[Hazard]:
@@ -140,13 +162,17 @@ def _of_regrouping(producer: GroupingNode, consumer: GroupingNode) -> Iterator[H
     if isinstance(producer, CoGroupByKey) and producer.join and strategy.mode is Accumulation.DISCARDING:
         return  # each pair is emitted once
     if strategy.mode is Accumulation.ACCUMULATING:
-        why = f"it is ACCUMULATING, and {consumer.label} receives each pane in addition to the one that it replaces"
-        yield Hazard(
-            Danger.DOUBLE_COUNTING, producer.label, why, "leave accumulation unset, or make it RETRACTING"
-        )
+        yield _counted_again(producer, consumer.label)
     elif isinstance(consumer, CoGroupByKey) or not _is_additive(consumer.combiner):
         why = f"it is DISCARDING, and {consumer.label} is not a sum of the values of its panes"
         yield Hazard(Danger.DOUBLE_COUNTING, producer.label, why, "leave accumulation unset, or use Sum()")
+
+
+def _counted_again(producer: GroupingNode, consumer: str) -> Hazard:
+    why = f"it is ACCUMULATING, and {consumer} receives each pane in addition to the one that it replaces"
+    return Hazard(
+        Danger.DOUBLE_COUNTING, producer.label, why, "leave accumulation unset, or make it RETRACTING"
+    )
 
 
 def _is_additive(combiner: object) -> bool:

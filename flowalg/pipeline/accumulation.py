@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve
 
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
 from flowalg.pipeline.structure import last_groupings, rebuild_all
 from flowalg.windows.strategy import Accumulation, emits_one_pane
 
@@ -15,8 +15,9 @@ from flowalg.windows.strategy import Accumulation, emits_one_pane
 def resolve_accumulation(root: Node) -> Node:
     """Returns the pipeline with the accumulation mode of each grouping determined.
 
-    An unset mode is RETRACTING if another grouping or a side input reads the panes, and a window can emit more than
-    one (Dataflow Model, section 2.3: the panes that serial groupings need). Otherwise it is ACCUMULATING.
+    An unset mode is RETRACTING if another grouping, a computation or a side input reads the panes, and a window can
+    emit more than one (Dataflow Model, section 2.3: the panes that serial groupings need). Otherwise it is
+    ACCUMULATING.
     """
     (resolved,) = resolve_accumulations([root])
     return resolved
@@ -38,11 +39,11 @@ def resolve_accumulations(roots: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def groupings_read(*roots: Node) -> Iterator[GroupingNode]:
-    """Yields the groupings whose panes another grouping or a side input of the pipelines reads, each once."""
+    """Yields the groupings whose panes another grouping, a computation or a side input reads, each once."""
     inputs = [
         inner
         for node in nodes_of(*roots)
-        if isinstance(node, GroupingNode | WithSide)
+        if isinstance(node, GroupingNode | Process | WithSide)
         for inner in ((node.side,) if isinstance(node, WithSide) else node.inputs)
     ]
     return iter(last_groupings(*inputs))

@@ -15,6 +15,8 @@ from attrs import evolve, field, fields, frozen
 
 from flowalg.combiners.core import Combiner, Into
 from flowalg.combiners.result_shapes import combined_shape
+from flowalg.computations.computation import AnyComputation, Late
+from flowalg.computations.library import output_shape
 from flowalg.data.errors import (
     ArgumentError,
     ElementError,
@@ -614,6 +616,88 @@ class WithSide(_Node):
         return f"{inputs[0]} > with_side({inputs[1]})"
 
 
+@frozen(eq=False, repr=False)
+class Process(_Node):
+    """The outputs of a computation over the elements of each key (MillWheel, section 4; SEMANTICS section 17).
+
+    A computation observes elements whatever their windows. Its outputs are new elements: they are in no window, and
+    are not retracted. With ``in_order`` it observes them in order of event time, as the watermark passes them.
+    """
+
+    input: Node
+    computation: AnyComputation
+    in_order: bool = False
+    late: Late = Late.OBSERVE
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
+
+    def __attrs_post_init__(self) -> None:
+        require_groupable(self.input.shape, self.label)
+        _require_stable_panes(self.inputs)
+        if self.in_order and self.late is not Late.DROP:
+            valid = "Late.DROP, or unset, for a computation in order: its order cannot wait for late elements"
+            raise ArgumentError(f"late of {self.label}", self.late, valid)
+        if self.input.may_retract and not self.in_order and self.computation.on_retraction is None:
+            valid = (
+                "a computation with on_retraction, or in_order=True, since its input can be retracted (an unset "
+                "accumulation of the grouping before it means RETRACTING)"
+            )
+            raise ArgumentError(f"the computation of {self.label}", self.computation, valid)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node whose elements the computation observes."""
+        return (self.input,)
+
+    @property
+    def label(self) -> str:
+        """The name of the transform in messages and metrics."""
+        return named(self.scope, f"process({self.computation.title})")
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The key, and an output of the computation."""
+        match self.input.shape:
+            case RecordOf(fields=(key, value)):
+                result = output_shape(self.computation, value.shape)
+                return None if result is None else kv_of(key.shape, result)
+            case _:
+                return None
+
+    @cached_property
+    def windowing(self) -> Windowing:
+        """The strategy in force. The outputs have yet to be assigned windows."""
+        return Windowing(self.input.windowing.strategy, fresh=True)
+
+    @cached_property
+    def retracts(self) -> bool:
+        """The outputs are not retracted."""
+        return False
+
+    @cached_property
+    def may_retract(self) -> bool:
+        """The outputs are not retracted."""
+        return False
+
+    @cached_property
+    def is_grouped(self) -> bool:
+        """The outputs are in no window."""
+        return False
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """The outputs are not retracted, so it does not matter whether they depend on panes."""
+        return False
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same computation over another input."""
+        (inner,) = inputs
+        return evolve(self, input=inner)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the label, after the input."""
+        return f"{inputs[0]} > {self.label}"
+
+
 def combine(node: Node, combiner: AnyCombiner, kind: GroupingKind) -> Node:
     """Returns a grouping by a combiner. The function of ``into=`` becomes a step after it, which engines can lift."""
     if not isinstance(combiner, Into):
@@ -633,6 +717,7 @@ Node: TypeAlias = (
     | CoGroupByKey
     | Flatten
     | WithSide
+    | Process
 )
 
 
@@ -729,6 +814,7 @@ __all__ = [
     "GroupingNode",
     "Hole",
     "Node",
+    "Process",
     "Scope",
     "SourceNode",
     "WindowInto",

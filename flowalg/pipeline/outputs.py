@@ -9,7 +9,7 @@ from itertools import pairwise, takewhile
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.accumulation import resolve_accumulations
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode
+from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, Process, SourceNode
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import nodes_after_groupings, rebuild_all
 
@@ -21,11 +21,12 @@ def emits_panes(root: Node) -> bool:
     """
     last = tuple(nodes_after_groupings(root))
     groupings = [node.label for node in last if isinstance(node, GroupingNode)]
-    sources = [node.name for node in last if isinstance(node, SourceNode)]
-    if groupings and sources:
+    others = [f"source {node.name}" for node in last if isinstance(node, SourceNode)]
+    others += [node.label for node in last if isinstance(node, Process)]
+    if groupings and others:
         raise UnsupportedError(
-            f"the output mixes panes of {', '.join(groupings)} with elements of source {', '.join(sources)}, which are "
-            "not grouped; make them two outputs of one run, or group the elements"
+            f"the output mixes panes of {', '.join(groupings)} with elements of {', '.join(others)}, which are not "
+            "grouped; make them two outputs of one run, or group the elements"
         )
     return bool(groupings)
 

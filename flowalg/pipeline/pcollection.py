@@ -7,7 +7,7 @@ evaluates them. The types of functions are inferred from the collection, so lamb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import GenericAlias
 from typing import Generic, TypeVar, cast, overload
 
@@ -17,7 +17,9 @@ from returns.result import Result
 from flowalg.combiners.collections import ToList, TopN
 from flowalg.combiners.core import Aggregate, Count, require_combiner
 from flowalg.combiners.product import product_of
-from flowalg.data.errors import ArgumentError, KeyedCollectionError
+from flowalg.computations.computation import Late, Processor, require_computation
+from flowalg.computations.library import deduplication, tuples
+from flowalg.data.errors import ArgumentError, KeyedCollectionError, require_flag
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.shapes import ElementType, RecordOf, Shape
@@ -35,6 +37,7 @@ from flowalg.pipeline.nodes import (
     GroupingKind,
     Hole,
     Node,
+    Process,
     WindowInto,
     WithMetadata,
     WithSide,
@@ -383,6 +386,70 @@ class PCollection(HasView, Generic[A_co]):
         everything = ElementWise.after(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
         grouped = combine(everything, require_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
         return PCollection(ElementWise.after(grouped, Map(Call(_value_of), "combine_globally")))
+
+    def process(
+        self: PCollection[KV[K, V]],
+        computation: Processor[K, V, B],
+        *,
+        in_order: bool = False,
+        late: Late | None = None,
+    ) -> PCollection[KV[K, B]]:
+        """Runs a computation over the elements of each key, with state and timers; its outputs keep the key.
+
+        In an instant, it observes the elements of a key by event time; then the timers fire that are due. With
+        ``in_order`` an element waits until the watermark has passed it, so that all elements are observed by event
+        time, and timers fire between them; then the outputs do not depend on the order of arrival, and later elements
+        are dropped. Otherwise ``late`` says what happens to elements behind the watermark: by default they are
+        observed.
+
+        Windows of the input have no effect. The outputs are new elements, which the next grouping assigns to the
+        windows in force. Raises ``ArgumentError`` if the input can be retracted and the computation has neither
+        ``on_retraction`` nor an order, and ``KeyedCollectionError`` on an unkeyed collection.
+
+        Example: each value with the one before it.
+
+        >>> changes = Computation(
+        ...     initial=0,
+        ...     on_element=lambda last, seen, clocks: Transition(seen.value, emit=[(last, seen.value)]),
+        ... )
+        >>> results(points.process(changes, in_order=True))
+        [KV(key='red', value=(0, 5)), KV(key='blue', value=(0, 7)), KV(key='red', value=(5, 3))]
+        """
+        known = require_computation("computation", computation)
+        require_flag("in_order", in_order)
+        if late is not None and not isinstance(late, Late):
+            raise ArgumentError("late", late, "Late.OBSERVE, Late.DROP, or None")
+        default = Late.DROP if in_order else Late.OBSERVE
+        return PCollection(Process(self.node, known, in_order, late or default))
+
+    def deduplicate(
+        self, *, by: Callable[[A_co], object], within: timedelta, in_order: bool = False
+    ) -> PCollection[A_co]:
+        """Returns the first element of each id, which ``by`` returns for an element (MillWheel, section 6.1.2).
+
+        An id is kept until the watermark is ``within`` past the element; an element with it is then a first one again.
+
+        Example:
+
+        >>> results(scores.deduplicate(by=lambda s: s.team, within=timedelta(hours=1)).map(lambda s: s.points))
+        [5, 7]
+        """
+        keyed = ElementWise.after(self.node, Map(WithKey(Call(by)), "deduplicate"))
+        firsts = Process(keyed, deduplication(within), in_order, Late.DROP if in_order else Late.OBSERVE)
+        return PCollection(ElementWise.after(firsts, Map(Call(_value_of), "deduplicate")))
+
+    def every(self: PCollection[KV[K, V]], n: int, *, in_order: bool = False) -> PCollection[KV[K, list[V]]]:
+        """Returns a list of each ``n`` elements of a key: tuple windows, in the order in which elements arrive.
+
+        With ``in_order`` that is the order of event time. The last list of a key, at the end of the input, is shorter.
+
+        Example:
+
+        >>> results(points.every(2))
+        [KV(key='red', value=[5, 3]), KV(key='blue', value=[7])]
+        """
+        late = Late.DROP if in_order else Late.OBSERVE
+        return PCollection(Process(self.node, tuples(n), in_order, late))
 
     def distinct(self) -> PCollection[A_co]:
         """Returns the distinct elements of each window, once for each of its panes."""

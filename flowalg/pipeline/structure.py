@@ -13,6 +13,7 @@ from flowalg.pipeline.nodes import (
     Flatten,
     GroupingNode,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithSide,
@@ -31,9 +32,9 @@ def element_inputs(node: Node) -> tuple[Node, ...]:
 
 
 def nodes_after_groupings(*roots: Node) -> Iterator[Node]:
-    """Yields the nodes that the elements of pipelines passed last: their last groupings, and what follows these."""
+    """Yields the nodes that the elements of pipelines passed last: from their last groupings and computations on."""
     return nodes_of(
-        *roots, inputs=lambda node: () if isinstance(node, GroupingNode) else element_inputs(node)
+        *roots, inputs=lambda node: () if isinstance(node, GroupingNode | Process) else element_inputs(node)
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from attrs import frozen
 
+from flowalg.computations.calls import FailedTransition
 from flowalg.data.errors import ElementError
 from flowalg.data.json_text import render_json
 from flowalg.data.record_messages import missing_or_unknown, range_message
@@ -34,6 +35,11 @@ def bad_element(step: Step, element: object, error: BaseException) -> BadRecord:
     """Returns the bad record of an element on which a step raised."""
     shown = step.element_of(element) if isinstance(step, Admission) else element
     return BadRecord(step.label, _text(str(error)), render_json(shown))
+
+
+def bad_call(label: str, failure: FailedTransition) -> BadRecord:
+    """Returns the bad record of a transition that failed: the key, the element or timer, and the state."""
+    return BadRecord(label, _text(str(failure.error)), render_json(failure.call))
 
 
 def bad_row(source: SourceNode, record: object, error: BaseException) -> BadRecord:
@@ -100,6 +106,7 @@ def _text(error: str) -> str:
 
 __all__ = [
     "BadRecord",
+    "bad_call",
     "bad_element",
     "bad_row",
     "bad_text",

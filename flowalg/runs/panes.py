@@ -28,13 +28,16 @@ class Change(Enum):
 
 @unique
 class DropReason(Enum):
-    """Why a window dropped an element."""
+    """Why a window or a computation dropped an element."""
 
     EXPIRED = "expired"
     """The watermark had passed the end of the window plus the allowed lateness."""
 
     CLOSED = "closed"
     """The trigger of the window had finished."""
+
+    LATE = "late"
+    """The watermark had passed the element, and the computation drops late elements."""
 
 
 @frozen

@@ -112,7 +112,7 @@ class Grouping:
         )
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
-            key = _check_key(require_keyed(element.value, self.spec.label).key, self.spec.label)
+            key = check_key(require_keyed(element.value, self.spec.label).key, self.spec.label)
             if key not in self.windows:
                 sort_key(key)  # raises for a key without an order, in which panes are emitted
             for window in self._assign(element, key):
@@ -317,7 +317,8 @@ def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:
     return keyed_window.window, sort_key(keyed_window.key)
 
 
-def _check_key(key: object, label: str) -> object:
+def check_key(key: object, label: str) -> object:
+    """The key; raises ``ElementError`` if it cannot be one."""
     if has_float(key):
         raise ElementError(
             f"{label} was given the key {format_value(key)}; floats cannot be compared exactly"
@@ -331,4 +332,4 @@ def _check_key(key: object, label: str) -> object:
     return key
 
 
-__all__ = ["Grouping", "KeyedWindow", "depends_on_every_instant"]
+__all__ = ["Grouping", "KeyedWindow", "check_key", "depends_on_every_instant"]

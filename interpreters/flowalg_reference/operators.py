@@ -19,6 +19,7 @@ from flowalg.pipeline.nodes import (
     Flatten,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -28,6 +29,7 @@ from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import Element, apply_steps, pair_with_metadata, read_records, tag_elements
 from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.bad_records import BadRecords
+from flowalg_reference.computations import Computing
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.outputs import NodeOutput
@@ -50,6 +52,7 @@ class Operators:
     bad: BadRecords | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
     sides: dict[int, SideReader] = field(factory=dict)
+    computations: dict[int, Computing] = field(factory=dict)
 
     def of(self, root: Node) -> Operator:
         """The operator of a pipeline; a node that several others read has one operator."""
@@ -101,6 +104,11 @@ class Operators:
                 reader = SideReader.of(node)
                 self.sides[id(node)] = reader
                 return lambda instant: reader.advance(upstream(instant), side_operator(instant))
+            case Process(input=inner):
+                upstream = of(inner)
+                computing = Computing.of(node, self.bad)
+                self.computations[id(node)] = computing
+                return lambda instant: computing.advance(upstream(instant))
         assert_never(node)
 
     def _select(self, received: NodeOutput) -> NodeOutput:
@@ -110,14 +118,19 @@ class Operators:
         return NodeOutput(tuple(filter(self.selects, received.elements)), received.upstreams)
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a trigger of any grouping becomes ready by itself."""
-        deadlines = (grouping.next_deadline() for grouping in self.groupings.values())
+        """The next processing time at which a trigger becomes ready by itself, or a timer fires."""
+        keepers: list[Grouping | Computing] = [*self.groupings.values(), *self.computations.values()]
+        deadlines = (keeper.next_deadline() for keeper in keepers)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     @property
     def dropped(self) -> tuple[DroppedElement, ...]:
-        """All drops, grouping by grouping."""
-        keepers: list[Grouping | SideReader] = [*self.groupings.values(), *self.sides.values()]
+        """All drops, node by node."""
+        keepers: list[Grouping | SideReader | Computing] = [
+            *self.groupings.values(),
+            *self.sides.values(),
+            *self.computations.values(),
+        ]
         return tuple(drop for one in keepers for drop in one.drops)
 
     @property

@@ -10,11 +10,12 @@ from typing import TypeVar, cast
 from attrs import evolve, field, frozen
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
+from flowalg.computations.computation import Late
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
-from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
+from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all
@@ -137,7 +138,7 @@ class ReferenceBatch:
         Raises what ``Reference.run`` raises.
         """
         timelines = as_batch(timelines_by_name(inputs, pipeline.node))
-        (root,) = rebuild_all([pipeline.node], _without_lateness)
+        (root,) = rebuild_all([pipeline.node], _for_batch)
         spec = _spec(PCollection(root), timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
         return cast("ReferenceRun[A]", execute(spec, fresh_operators(spec)))
 
@@ -150,7 +151,7 @@ class ReferenceBatch:
         known = require_outputs(outputs)
         roots = [each.node for each in known.values()]
         timelines = as_batch(timelines_by_name(inputs, *roots))
-        rebuilt = map(PCollection[object], rebuild_all(roots, _without_lateness))
+        rebuilt = map(PCollection[object], rebuild_all(roots, _for_batch))
         return execute_all(
             known,
             dict(zip(known, rebuilt, strict=True)),
@@ -201,13 +202,18 @@ def run_batch(
     return ReferenceBatch(dead_letters=dead_letters).run(pipeline, timelines)
 
 
-def _without_lateness(node: Node, original: Node) -> Node:
-    """A node of the pipeline with no allowed lateness: in a batch there is nothing to wait for."""
+def _for_batch(node: Node, original: Node) -> Node:
+    """A node of the pipeline as a batch runs it: without allowed lateness, since there is nothing to wait for.
+
+    Computations observe all elements in order.
+    """
     match node:
         case SourceNode():
             return WindowInto(node, evolve(DEFAULT_WINDOWING.strategy, allowed_lateness=timedelta(0)))
         case WindowInto(input=inner, strategy=strategy):
             return WindowInto(inner, evolve(strategy, allowed_lateness=timedelta(0)))
+        case Process():
+            return evolve(node, in_order=True, late=Late.DROP)
         case _:
             return node
 

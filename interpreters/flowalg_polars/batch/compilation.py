@@ -15,6 +15,7 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.names import PROCESSING_TIME
 
+from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import processing_time
 from flowalg.elementwise.steps import Step
@@ -28,6 +29,7 @@ from flowalg.pipeline.nodes import (
     Flatten,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -233,6 +235,8 @@ class _Lowering:
                 return union(tuple(map(flow, inputs)))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, flow(inner), flow(side), ())
+            case Process(label=label):
+                raise BATCH.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:

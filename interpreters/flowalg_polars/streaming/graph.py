@@ -14,6 +14,7 @@ from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 
+from flowalg.analysis.features import Feature
 from flowalg.data.errors import CheckpointError, UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
@@ -28,6 +29,7 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -37,6 +39,7 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_polars.capabilities import STREAMING
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps
@@ -159,6 +162,8 @@ class Graph:
                 return _flatten([of(inner) for inner in inputs])
             case WithSide():
                 return self._side_input(node, of, ())
+            case Process(label=label):
+                raise STREAMING.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:

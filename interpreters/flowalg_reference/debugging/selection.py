@@ -11,7 +11,15 @@ from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.data.values import has_float
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, SourceNode, WithSide
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    GroupingNode,
+    Node,
+    Process,
+    SourceNode,
+    WithSide,
+)
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.elements import Element
 from flowalg.windows.window import Window, clamp
@@ -28,8 +36,8 @@ class Selection:
 
     A replay of the selected elements evaluates the windows of a selected key as a replay of all elements does, if
 
-    - the pipeline has one grouping and no side input, so that the input clocks of the grouping are those of the
-      sources, which the selection leaves as they are (``separable_grouping``);
+    - the pipeline has one grouping, no computation and no side input, so that the input clocks of the grouping are
+      those of the sources, which the selection leaves as they are (``separable_grouping``);
     - all elements of these windows are selected. With merging windows these are all elements of the key, otherwise
       those whose event time is in the window;
     - no window is ready again as soon as it has fired, and no part of the trigger depends on every instant (a
@@ -67,7 +75,7 @@ def separable_grouping(root: Node) -> GroupingNode | None:
     """
     nodes = tuple(nodes_of(root))
     groupings = [node for node in nodes if isinstance(node, CombinePerKey | CoGroupByKey)]
-    if len(groupings) != 1 or any(isinstance(node, WithSide) for node in nodes):
+    if len(groupings) != 1 or any(isinstance(node, Process | WithSide) for node in nodes):
         return None
     (grouping,) = groupings
     after = tuple(nodes_of(root, inputs=lambda node: () if node is grouping else node.inputs))

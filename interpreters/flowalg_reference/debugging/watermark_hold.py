@@ -17,6 +17,7 @@ from flowalg.pipeline.nodes import (
     Flatten,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -84,6 +85,10 @@ def _holds_of(
                 point = element.event_time
                 waiting = f"an element that waits for the window {window} of the side input"
                 yield WatermarkHold(point, f"{waiting}; its event time is {point}", window=window)
+        case Process(label=label):
+            for key, known in operators.computations[id(node)].keys.items():
+                if known.hold is not None:
+                    yield WatermarkHold(known.hold, f"{label}: {key!r} has set a hold at {known.hold}")
         case _:
             assert_never(node)
 

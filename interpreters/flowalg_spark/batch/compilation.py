@@ -16,6 +16,7 @@ from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
@@ -30,6 +31,7 @@ from flowalg.pipeline.nodes import (
     Flatten,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -270,6 +272,8 @@ class _Lowering:
                 return self.branches(node, flow) or union(self.inputs(node, flow))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, self.elements(inner, flow), self.elements(side, flow), ())
+            case Process(label=label):
+                raise BATCH.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def inputs(self, node: Node, flow: Fold[Node, Flow]) -> tuple[Flow, ...]:

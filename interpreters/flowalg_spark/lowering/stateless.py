@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import DataFrame
 
+from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -18,12 +19,14 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.structure import branches_of
+from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.lowering.binding import StreamColumns, bind_source
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
@@ -70,6 +73,8 @@ class StatelessLowering:
                 raise AssertionError(f"{node} has state")
             case Hole():
                 raise node.refused()
+            case Process(label=label):
+                raise STREAMING.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def source(self, node: SourceNode, frame: DataFrame) -> Flow:

@@ -34,6 +34,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.analysis.features import Feature
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
@@ -47,6 +48,7 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -55,6 +57,7 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.structure import branches_of
 from flowalg.windows.window_functions import GlobalWindows
+from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
@@ -212,6 +215,8 @@ class Lowering:
                 return self.branches(*found) if found else self.unite(list(map(self.stream, inputs)))
             case WithSide():
                 return self.side_input(node, ())
+            case Process(label=label):
+                raise STREAMING.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def apply_steps(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:

@@ -23,6 +23,7 @@ from flowalg.pipeline.nodes import (
     GroupingNode,
     Hole,
     Node,
+    Process,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -220,6 +221,7 @@ def _ungrouped_inputs(node: Node) -> tuple[Node, ...]:
             | WithMetadata(input=inner)
             | WindowInto(input=inner)
             | WithSide(input=inner)
+            | Process(input=inner)
         ):
             return (inner,)
         case Flatten(inputs=inputs):
@@ -236,7 +238,7 @@ def _rows_of(
     match node:
         case ElementWise(steps=steps):
             return _apply_steps(steps, inputs)
-        case WithSide() | WithMetadata(metadata=Metadata.WINDOW | Metadata.PANE):
+        case Process() | WithSide() | WithMetadata(metadata=Metadata.WINDOW | Metadata.PANE):
             return [None]
         case WithMetadata():
             return [row and (row[0], (row[1], EventTime(row[2]).datetime), row[2]) for row in inputs]

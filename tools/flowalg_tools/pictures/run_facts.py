@@ -12,7 +12,15 @@ from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, WithMetadata, WithSide
+from flowalg.pipeline.nodes import (
+    ElementWise,
+    GroupingNode,
+    Node,
+    Process,
+    SourceNode,
+    WithMetadata,
+    WithSide,
+)
 from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
@@ -116,8 +124,8 @@ def _keeps_key(node: Node) -> bool:
 
 
 def _is_first(root: Node) -> bool:
-    """Whether there is no grouping or side input before a node."""
-    return not any(isinstance(node, GroupingNode | WithSide) for node in nodes_of(root))
+    """Whether there is no grouping, computation or side input before a node."""
+    return not any(isinstance(node, GroupingNode | Process | WithSide) for node in nodes_of(root))
 
 
 __all__ = ["KeyedPane", "RunFacts", "run_facts"]

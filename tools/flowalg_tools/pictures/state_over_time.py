@@ -14,7 +14,7 @@ from flowalg_reference.run import execute
 
 from flowalg.data.time import MIN_TIME, EventTime
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
@@ -36,7 +36,7 @@ def count_live_windows(run: Run[object], elements: tuple[RunElement, ...]) -> Wi
         return {}
     root = run.spec.pipeline.node
     groupings = {id(node): node for node in nodes_of(root) if isinstance(node, GroupingNode)}
-    sides = any(isinstance(node, WithSide) for node in nodes_of(root))
+    sides = any(isinstance(node, Process | WithSide) for node in nodes_of(root))
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
         special = as_merging(strategy.windows) is not None or isinstance(strategy.windows, WindowsByValue)

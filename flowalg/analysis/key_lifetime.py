@@ -1,0 +1,41 @@
+"""Whether a computation frees its keys, as far as the syntax of its functions shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from returns.result import Success
+
+from flowalg.computations.computation import AnyComputation
+from flowalg.lifting.python.source import syntax_of
+
+
+def frees_keys(computation: AnyComputation) -> bool:
+    """Whether a function of a computation is seen to return a ``Transition`` whose state may be ``None``.
+
+    It is a function itself that is read, and not the functions that it calls.
+    """
+    functions = (computation.on_element, computation.on_timer, computation.on_retraction)
+    return any(f is not None and _frees_key(f) for f in functions)
+
+
+def _frees_key(f: Callable[..., object]) -> bool:
+    syntax = syntax_of(f if hasattr(f, "__code__") else type(f).__call__)
+    return isinstance(syntax, Success) and any(map(_is_freeing, ast.walk(syntax.unwrap())))
+
+
+def _is_freeing(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name("Transition") | ast.Attribute(attr="Transition")):
+            states = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "state")]
+            return any(isinstance(part, ast.Constant) and part.value is None for part in _parts(states))
+        case _:
+            return False
+
+
+def _parts(expressions: list[ast.expr]) -> list[ast.AST]:
+    return [part for expression in expressions for part in ast.walk(expression)]
+
+
+__all__ = ["frees_keys"]

@@ -1,0 +1,1 @@
+"""Computations: user code per key, with state and timers (MillWheel, section 4; SEMANTICS section 17)."""

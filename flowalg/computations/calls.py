@@ -1,0 +1,217 @@
+"""Calling the functions of a computation: checked transitions with times as ints, the same for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+from attrs import field, frozen
+
+from flowalg.computations.computation import AnyComputation
+from flowalg.computations.transition import Clocks, Observed, ProcessingTimer, Timer, Transition
+from flowalg.data.errors import (
+    ElementError,
+    FlowalgError,
+    UserFunctionError,
+    describe_function,
+    format_value,
+)
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
+from flowalg.data.values import canonicalize, conform
+
+MOST_FIRINGS: Final = 10_000
+"""The number of timers of a key that may fire in an instant without an element between them."""
+
+LAST_TIME: Final = EventTime(MAX_TIME - 1)
+"""The last event time that an element can have."""
+
+
+@frozen
+class PendingTimer:
+    """A timer that is set. ``cause`` is the event time of the element or timer whose transition has set it."""
+
+    timer: Timer
+    cause: EventTime
+
+    def time_at(self, watermark: EventTime) -> EventTime:
+        """Returns the event time of its outputs: its own, or for a timer of processing time that of its cause.
+
+        If the watermark has passed the cause, it is the watermark, so that the outputs are not late.
+        """
+        timer = self.timer
+        of_outputs = max(self.cause, watermark) if isinstance(timer, ProcessingTimer) else timer.point
+        return EventTime(min(of_outputs, LAST_TIME))
+
+
+@frozen
+class KeyState:
+    """What is kept for a key: the state of its computation, the hold, and the timers by tag."""
+
+    state: object
+    hold: EventTime | None = None
+    timers: Mapping[str, PendingTimer] = field(factory=dict)
+
+
+@frozen
+class Effect:
+    """A checked transition: what is kept for the key, ``None`` if it was freed, and the outputs with their times."""
+
+    after: KeyState | None
+    outputs: tuple[tuple[EventTime, object], ...]
+
+
+@frozen
+class ElementCall:
+    """The arguments of a function that observes an element, as messages and bad records show them."""
+
+    key: object
+    element: object
+    event_time: str
+    state: object
+
+    def __str__(self) -> str:
+        element = f"{format_value(self.element)} at {self.event_time}"
+        return f"the element {element} of the key {format_value(self.key)} in the state {format_value(self.state)}"
+
+
+@frozen
+class TimerCall:
+    """The arguments of ``on_timer``, as messages and bad records show them."""
+
+    key: object
+    timer: Timer
+    state: object
+
+    def __str__(self) -> str:
+        return f"{self.timer} of the key {format_value(self.key)} in the state {format_value(self.state)}"
+
+
+class FailedTransition(FlowalgError):
+    """A function of a computation has raised, or has returned an invalid transition."""
+
+    def __init__(self, call: ElementCall | TimerCall, error: FlowalgError) -> None:
+        super().__init__(str(error))
+        self.call = call
+        self.error = error
+
+
+@frozen
+class Calls:
+    """The functions of a computation, with the label of its transform."""
+
+    computation: AnyComputation
+    label: str
+
+    def observe(
+        self,
+        before: KeyState | None,
+        key: object,
+        value: object,
+        point: EventTime,
+        *,
+        weight: int,
+        late: bool,
+        clocks: tuple[ProcessingTime, EventTime],
+    ) -> Effect:
+        """Returns the effect of an element, or of a retraction; raises ``FailedTransition``."""
+        known = before or KeyState(self.computation.initial)
+        observed = Observed(key, value, point.datetime, late)
+        f = self.computation.on_element if weight > 0 else self.computation.on_retraction
+        assert f is not None, "a computation without on_retraction receives no retractions"
+        call = ElementCall(key, value, str(point), known.state)
+        return self._effect(f, known, observed, point, clocks, call)
+
+    def fire(
+        self,
+        before: KeyState,
+        key: object,
+        pending: PendingTimer,
+        clocks: tuple[ProcessingTime, EventTime],
+    ) -> Effect:
+        """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer."""
+        f, timer = self.computation.on_timer, pending.timer
+        assert f is not None, "a computation without on_timer sets no timers"
+        call = TimerCall(key, timer, before.state)
+        return self._effect(f, before, timer, pending.time_at(clocks[1]), clocks, call)
+
+    def too_many_firings(self, key: object) -> ElementError:
+        """Returns the error for timers that set each other without end."""
+        return ElementError(
+            f"{self.label}: more than {MOST_FIRINGS:,} timers of the key {format_value(key)} fired in one instant; "
+            "on_timer must free the key or stop setting timers that are due at once"
+        )
+
+    def _effect(
+        self,
+        f: Callable[..., object],
+        before: KeyState,
+        event: object,
+        cause: EventTime,
+        clocks: tuple[ProcessingTime, EventTime],
+        call: ElementCall | TimerCall,
+    ) -> Effect:
+        try:
+            returned = f(before.state, event, Clocks(clocks[0].datetime, clocks[1].datetime))
+            return self._checked(returned, before, cause)
+        except FlowalgError as error:
+            message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
+            raise FailedTransition(call, ElementError(message)) from error
+        except Exception as error:
+            raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
+            raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
+
+    def _checked(self, returned: object, before: KeyState, cause: EventTime) -> Effect:
+        if not isinstance(returned, Transition):
+            raise ElementError(f"the result must be a Transition; got {format_value(returned)}")
+        if returned.set and self.computation.on_timer is None:
+            raise ElementError(
+                f"the computation has no on_timer, so it must not set {format_value(returned.set)}"
+            )
+        earliest = cause if before.hold is None else min(cause, before.hold)
+
+        def at(name: str, point: EventTime) -> EventTime:
+            if point < earliest:
+                raise ElementError(
+                    f"{name} is at {point}; it must not be before {earliest}, the event time of its cause, unless the "
+                    "transition before has set a hold"
+                )
+            return point
+
+        shape, where = self.computation.output_shape, f"an output of {self.label}"
+        outputs = [(cause, value) for value in returned.emit]
+        outputs += [(at("an output", _output_time(point)), value) for point, value in returned.emit_at]
+        emitted = tuple(
+            (point, canonicalize(value, where) if shape is None else conform(value, shape, where))
+            for point, value in outputs
+        )
+        if returned.state is None:
+            return Effect(None, emitted)
+        timers = {tag: timer for tag, timer in before.timers.items() if tag not in returned.clear}
+        for timer in returned.set:
+            if not isinstance(timer, ProcessingTimer):
+                at(f"the timer {timer.tag!r}", timer.point)
+            timers[timer.tag] = PendingTimer(timer, cause)
+        hold = None if returned.hold is None else at("the hold", event_time(returned.hold))
+        return Effect(KeyState(returned.state, hold, timers), emitted)
+
+
+def _output_time(point: datetime) -> EventTime:
+    if event_time(point) > LAST_TIME:
+        raise ElementError(
+            f"an output is at {EventTime(MAX_TIME)!r}; its event time must be before the end of time"
+        )
+    return event_time(point)
+
+
+__all__ = [
+    "LAST_TIME",
+    "MOST_FIRINGS",
+    "Calls",
+    "Effect",
+    "ElementCall",
+    "FailedTransition",
+    "KeyState",
+    "PendingTimer",
+    "TimerCall",
+]

@@ -1,0 +1,130 @@
+"""Computations as values: the functions that move the state of a key on (MillWheel, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, unique
+from functools import cached_property
+from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_type_hints
+
+from attrs import field, frozen
+
+from flowalg.computations.transition import Clocks, Observed, Timer, Transition
+from flowalg.data.errors import ArgumentError, RecordTypeError, describe_function, require_flag
+from flowalg.data.shapes import Shape, shape_of
+from flowalg.data.views import HasView
+
+K = TypeVar("K")
+V = TypeVar("V")
+S = TypeVar("S")
+Out = TypeVar("Out")
+K_contra = TypeVar("K_contra", contravariant=True)
+V_contra = TypeVar("V_contra", contravariant=True)
+Out_co = TypeVar("Out_co", covariant=True)
+
+
+@unique
+class Late(Enum):
+    """What a computation does with elements behind the watermark."""
+
+    OBSERVE = "observe"
+    """It observes them; they are marked as late."""
+
+    DROP = "drop"
+    """They are dropped, and counted."""
+
+
+class Processor(HasView, Generic[K_contra, V_contra, Out_co]):
+    """What ``process`` accepts: a ``Computation`` whose type of state is hidden, as that of a combiner is."""
+
+    __slots__ = ()
+
+
+@frozen(kw_only=True)
+class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
+    """User code per key, over persistent state and timers: a pure function from a state and an event to a transition.
+
+    ``initial`` is the state of a key before its first element, and after the key was freed; it must not be ``None``.
+    ``on_element(state, observed, clocks)`` is called for each element, ``on_timer(state, timer, clocks)`` for each
+    timer that fires, and ``on_retraction(state, observed, clocks)`` for each retraction. All return a ``Transition``.
+    States are never modified in place, and can be pickled.
+
+    ``commutative`` declares that the order of the elements of an instant has no effect; ``flowalg_laws`` tests this
+    with all other properties (``check_computation``). ``name`` is the name in labels. ``result`` is the type of
+    an output, which Spark needs if ``on_element`` is a lambda; a ``def`` can be annotated instead.
+
+    Both type checkers infer the types of lambdas from the collection and from ``initial``. Raises ``ArgumentError`` for
+    a part that is not what it should be.
+
+    Example: an alert when a key is silent for a minute.
+
+    >>> silence = Computation(
+    ...     initial="",
+    ...     on_element=lambda last, seen, clocks: Transition(
+    ...         seen.value, set=[EventTimer("silence", seen.event_time + MINUTE)]
+    ...     ),
+    ...     on_timer=lambda last, timer, clocks: Transition(None, emit=[f"silent since {last}"]),
+    ... )
+    >>> results(scores.key_by(lambda s: s.team).map_values(lambda s: f"{s.points} points").process(silence))
+    [KV(key='red', value='silent since 5 points'), KV(key='blue', value='silent since 7 points'), \
+KV(key='red', value='silent since 3 points')]
+    """
+
+    initial: S
+    on_element: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]]
+    on_timer: Callable[[S, Timer, Clocks], Transition[S, Out]] | None = None
+    on_retraction: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]] | None = None
+    commutative: bool = False
+    name: str | None = None
+    result: type[Out] | None = field(default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.initial is None or isinstance(self.initial, list | dict | set | bytearray):
+            valid = "a state, immutable and not None, such as a number, a tuple or a frozen record"
+            raise ArgumentError("Computation.initial", self.initial, valid)
+        if not callable(self.on_element):
+            raise ArgumentError("Computation.on_element", self.on_element, "a function")
+        for name, f in (("on_timer", self.on_timer), ("on_retraction", self.on_retraction)):
+            if f is not None and not callable(f):
+                raise ArgumentError(f"Computation.{name}", f, "a function, or None")
+        require_flag("Computation.commutative", self.commutative)
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise ArgumentError("Computation.name", self.name, "a non-empty str")
+        _ = self.output_shape  # raises if the result type is not an element type
+
+    @property
+    def title(self) -> str:
+        """The name of the computation in labels and messages."""
+        return self.name or describe_function(self.on_element)
+
+    @cached_property
+    def output_shape(self) -> Shape | None:
+        """The shape of the outputs, if it is declared or annotated."""
+        if self.result is not None:
+            return shape_of(self.result, where=f"the result of {self.title}")
+        functions = (f for f in (self.on_element, self.on_timer, self.on_retraction) if f is not None)
+        return next((shape for shape in map(_annotated_output, functions) if shape is not None), None)
+
+
+AnyComputation: TypeAlias = Computation[Any, Any, Any, Any]
+"""A computation, for code that does not know its types."""
+
+
+def require_computation(argument: str, value: object) -> AnyComputation:
+    """Returns the value as a computation; raises ``ArgumentError`` if it is not one."""
+    if isinstance(value, Computation):
+        return cast("AnyComputation", value)
+    raise ArgumentError(argument, value, "a Computation, such as Computation(initial=0, on_element=...)")
+
+
+def _annotated_output(f: Callable[..., object]) -> Shape | None:
+    """Returns the shape of the outputs of a function that is annotated to return a ``Transition`` with them."""
+    try:
+        hint = get_type_hints(f if hasattr(f, "__code__") else type(f).__call__).get("return")
+        _, output = get_args(hint)
+        return shape_of(output)
+    except (AttributeError, NameError, TypeError, ValueError, RecordTypeError):
+        return None
+
+
+__all__ = ["AnyComputation", "Computation", "Late", "Processor", "require_computation"]

@@ -1,0 +1,87 @@
+"""The computations that the library provides: ``deduplicate`` and ``every``. Engines may run them without Python."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from attrs import frozen
+
+from flowalg.computations.computation import AnyComputation, Computation
+from flowalg.computations.transition import Clocks, EventTimer, Observed, Timer, Transition
+from flowalg.data.errors import ArgumentError
+from flowalg.data.shapes import ListOf, Shape
+from flowalg.data.time import MAX_TIME, EventTime, duration_of, event_time
+
+
+@frozen
+class EmitFirst:
+    """Emits the first element of a key, and ignores the others until the watermark is ``within`` past it."""
+
+    within: timedelta
+
+    def __call__(
+        self, known: bool, observed: Observed[object, object], clocks: Clocks
+    ) -> Transition[bool, object]:
+        """Returns the transition of ``on_element``; the state is whether the key is known."""
+        if known:
+            return Transition(True)
+        return Transition(True, emit=(observed.value,), set=(EventTimer("forget", self._end(observed)),))
+
+    def _end(self, observed: Observed[object, object]) -> datetime:
+        within = duration_of("within", self.within, allow_zero=False)
+        return EventTime(min(event_time(observed.event_time) + within, MAX_TIME)).datetime
+
+
+@frozen
+class EmitEvery:
+    """Emits a list of each ``size`` elements of a key, in the order in which it observes them."""
+
+    size: int
+
+    def __call__(
+        self, kept: tuple[object, ...], observed: Observed[object, object], clocks: Clocks
+    ) -> Transition[tuple[object, ...], list[object]]:
+        """Returns the transition of ``on_element``; the state is the elements that have not been emitted."""
+        values = (*kept, observed.value)
+        if len(values) == self.size:
+            return Transition(None, emit=(list(values),))
+        return Transition(values, set=() if kept else (EventTimer("rest", MAX_TIME.datetime),))
+
+
+def _forget(known: bool, timer: Timer, clocks: Clocks) -> Transition[bool, object]:
+    return Transition(None)
+
+
+def _emit_rest(
+    kept: tuple[object, ...], timer: Timer, clocks: Clocks
+) -> Transition[tuple[object, ...], list[object]]:
+    return Transition(None, emit=(list(kept),))
+
+
+def deduplication(within: timedelta) -> AnyComputation:
+    """Returns the computation that emits the first element of each key (MillWheel, section 6.1.2)."""
+    duration_of("within", within, allow_zero=False)
+    return Computation(
+        initial=False, on_element=EmitFirst(within), on_timer=_forget, name=f"deduplicate within {within}"
+    )
+
+
+def tuples(size: int) -> AnyComputation:
+    """Returns the computation that emits each ``size`` elements of a key; the last ones when the input ends."""
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ArgumentError("n", size, "a positive int")
+    return Computation(initial=(), on_element=EmitEvery(size), on_timer=_emit_rest, name=f"every {size}")
+
+
+def output_shape(computation: AnyComputation, value: Shape | None) -> Shape | None:
+    """Returns the shape of the outputs of a computation for values of a shape; ``None`` if it is unknown."""
+    match computation.on_element:
+        case EmitFirst():
+            return value
+        case EmitEvery():
+            return None if value is None else ListOf(value)
+        case _:
+            return computation.output_shape
+
+
+__all__ = ["EmitEvery", "EmitFirst", "deduplication", "output_shape", "tuples"]

@@ -1,0 +1,138 @@
+"""What the functions of a computation receive and return: observed elements, clocks, timers and transitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+from attrs import field, frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_time
+
+K_co = TypeVar("K_co", covariant=True)
+V_co = TypeVar("V_co", covariant=True)
+S_co = TypeVar("S_co", covariant=True)
+Out_co = TypeVar("Out_co", covariant=True)
+
+
+@frozen
+class Observed(Generic[K_co, V_co]):
+    """An element that a computation observes. It is ``late`` if its event time is behind the watermark."""
+
+    key: K_co
+    value: V_co
+    event_time: datetime
+    late: bool = False
+
+
+@frozen
+class Clocks:
+    """What both clocks read. Elements are observed before the watermark of their instant, timers fire after it."""
+
+    processing_time: datetime
+    watermark: datetime
+
+
+@frozen
+class EventTimer:
+    """A timer of event time: it fires when the watermark reaches ``at``, an aware datetime. ``tag`` is its name."""
+
+    tag: str
+    at: datetime
+
+    def __attrs_post_init__(self) -> None:
+        _require_tag("EventTimer.tag", self.tag)
+        _ = self.point
+
+    @property
+    def point(self) -> EventTime:
+        """The event time at which it fires."""
+        return event_time(self.at, argument="EventTimer.at")
+
+
+@frozen
+class ProcessingTimer:
+    """A timer of processing time: it fires when the clock reaches ``at``, an aware datetime. ``tag`` is its name."""
+
+    tag: str
+    at: datetime
+
+    def __attrs_post_init__(self) -> None:
+        _require_tag("ProcessingTimer.tag", self.tag)
+        _ = self.point
+
+    @property
+    def point(self) -> ProcessingTime:
+        """The processing time at which it fires."""
+        return processing_time(self.at, argument="ProcessingTimer.at")
+
+
+Timer: TypeAlias = EventTimer | ProcessingTimer
+"""A timer of a key. A key has one timer for each tag: setting a tag again replaces its timer."""
+
+
+@frozen
+class Transition(Generic[S_co, Out_co]):
+    """The result of a function of a computation: the new state of the key, and what else happens.
+
+    The state ``None`` frees the key, with all its timers. ``emit`` has the outputs at the event time of their cause,
+    which is an element or a timer; ``emit_at`` has outputs at other event times. ``set`` sets timers, and ``clear``
+    clears the timers with these tags. ``hold`` holds the downstream watermark at an event time until the next
+    transition of the key, so that later outputs can have that event time.
+
+    No event time of a transition (of an output, a timer or a hold) is before that of its cause, or before the hold of
+    the previous transition if that is earlier. Raises ``ArgumentError`` for anything else than these types.
+    """
+
+    state: S_co | None
+    emit: Sequence[Out_co] = field(default=(), kw_only=True)
+    emit_at: Sequence[tuple[datetime, Out_co]] = field(default=(), kw_only=True)
+    set: Sequence[Timer] = field(default=(), kw_only=True)
+    clear: Sequence[str] = field(default=(), kw_only=True)
+    hold: datetime | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        _require_sequence("Transition.emit", self.emit, "outputs")
+        if self.emit_at:
+            _require_sequence("Transition.emit_at", self.emit_at, "pairs of an event time and an output")
+            for pair in self.emit_at:
+                if not isinstance(pair, tuple) or len(pair) != 2:
+                    raise ArgumentError("an item of Transition.emit_at", pair, "a pair (event time, output)")
+                event_time(pair[0], argument="the event time of an item of Transition.emit_at")
+        if self.set or self.clear:
+            self._require_timers()
+        if self.hold is not None:
+            event_time(self.hold, argument="Transition.hold")
+        if self.state is None and (self.set or self.hold is not None):
+            valid = "a state, if the transition sets timers or a hold: the state None frees the key"
+            raise ArgumentError("Transition.state", None, valid)
+
+    def _require_timers(self) -> None:
+        _require_sequence("Transition.set", self.set, "timers")
+        for timer in self.set:
+            if not isinstance(timer, Timer):
+                valid = "an EventTimer or a ProcessingTimer"
+                raise ArgumentError("an item of Transition.set", timer, valid)
+        _require_sequence("Transition.clear", self.clear, "tags of timers")
+        for tag in self.clear:
+            _require_tag("an item of Transition.clear", tag)
+        tags = Counter([*(timer.tag for timer in self.set), *dict.fromkeys(self.clear)])
+        for tag, times in tags.items():
+            if times > 1:
+                raise ArgumentError("Transition.set", self.set, f"one timer for the tag {tag!r}, not cleared")
+
+
+def _require_sequence(argument: str, value: object, items: str) -> None:
+    if not isinstance(value, tuple | list):
+        raise ArgumentError(argument, value, f"a tuple or list of {items}")
+
+
+def _require_tag(argument: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise ArgumentError(argument, value, "a non-empty str")
+
+
+__all__ = ["Clocks", "EventTimer", "Observed", "ProcessingTimer", "Timer", "Transition"]

@@ -1,0 +1,203 @@
+"""One instant at a computation, key by key (SEMANTICS section 17)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from attrs import define, evolve, field
+
+from flowalg.computations.calls import (
+    MOST_FIRINGS,
+    Calls,
+    Effect,
+    FailedTransition,
+    KeyState,
+    PendingTimer,
+)
+from flowalg.computations.computation import Late
+from flowalg.computations.transition import EventTimer, ProcessingTimer, Timer
+from flowalg.data.kv import KV
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.data.values import same, sort_key
+from flowalg.elementwise.functions import require_keyed
+from flowalg.pipeline.nodes import Process
+from flowalg.runs.bad_records import bad_call
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum
+from flowalg.runs.elements import Element
+from flowalg.runs.panes import DropReason
+from flowalg_reference.bad_records import BadRecords
+from flowalg_reference.drops import DroppedElement, drop
+from flowalg_reference.grouping import check_key
+from flowalg_reference.outputs import NodeOutput
+
+
+@define
+class Computing:
+    """The state of a computation: what it keeps for each key, and its clocks.
+
+    In order, ``waiting`` has the elements of each key that the watermark has not passed.
+    """
+
+    calls: Calls
+    in_order: bool
+    late: Late
+    bad: BadRecords | None = None
+    clocks: Clocks = BEGINNING
+    output: Clocks = BEGINNING
+    keys: dict[object, KeyState] = field(factory=dict)
+    waiting: dict[object, list[Element]] = field(factory=lambda: defaultdict(list))
+    drops: list[DroppedElement] = field(factory=list)
+
+    @classmethod
+    def of(cls, node: Process, bad: BadRecords | None = None) -> Computing:
+        """The state of a node before the first instant."""
+        return cls(Calls(node.computation, node.label), node.in_order, node.late, bad)
+
+    def advance(self, received: NodeOutput) -> NodeOutput:
+        """Advance by one instant: from its elements and input clocks to its outputs and output clocks."""
+        before, self.clocks = self.clocks, minimum([*received.upstreams.values()], self.clocks)
+        for element in received.elements:
+            self._receive(element, before.watermark)
+        outputs = [
+            Element(KV(key, value), point)
+            for key in sorted({*self.waiting, *self._due_keys()}, key=sort_key)
+            for point, value in self._advance_key(key, before.watermark)
+        ]
+        holds = [known.hold for known in self.keys.values() if known.hold is not None]
+        self.output = self.clocks.with_hold(min(holds, default=MAX_TIME), self.output)
+        return NodeOutput(tuple(outputs), {id(self): self.output})
+
+    def _due_keys(self) -> Iterator[object]:
+        """The keys with a timer that is due."""
+        clocks = self.clocks
+        return (
+            key
+            for key in self.keys
+            if self._next_due(key, clocks.watermark, clocks.processing_time) is not None
+        )
+
+    def _receive(self, element: Element, before: EventTime) -> None:
+        key = check_key(require_keyed(element.value, self.calls.label).key, self.calls.label)
+        if element.event_time < before and self.late is Late.DROP:
+            self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
+        else:
+            self.waiting[key].append(element)
+
+    def _advance_key(self, key: object, before: EventTime) -> Iterator[tuple[EventTime, object]]:
+        """Yields the outputs of a key: its elements by event time, and the timers that are due."""
+        watermark, now = self.clocks.watermark, self.clocks.processing_time
+        arrived = in_canonical_order(net(self.waiting.pop(key, [])))
+        if self.in_order:
+            self.waiting[key] = [element for element in arrived if element.event_time >= watermark]
+            for element in (element for element in arrived if element.event_time < watermark):
+                yield from self._fire(key, element.event_time, None)
+                yield from self._observe(key, element, element.event_time)
+        else:
+            for element in arrived:
+                yield from self._observe(key, element, before)
+        yield from self._fire(key, watermark, now)
+        if not self.waiting.get(key):
+            self.waiting.pop(key, None)
+
+    def _observe(
+        self, key: object, element: Element, watermark: EventTime
+    ) -> tuple[tuple[EventTime, object], ...]:
+        """The outputs of an element, observed at a watermark."""
+        if self.in_order and element.weight < 0:  # it retracts an element that has not arrived in time
+            self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
+            return ()
+        value, point = require_keyed(element.value, self.calls.label).value, element.event_time
+        clocks = self.clocks.processing_time, watermark
+        late = point < watermark
+        known = self.keys.get(key)
+        try:
+            effect = self.calls.observe(
+                known, key, value, point, weight=element.weight, late=late, clocks=clocks
+            )
+        except FailedTransition as failure:
+            return self._failed(failure)
+        return self._apply(key, effect)
+
+    def _fire(
+        self, key: object, watermark: EventTime, now: ProcessingTime | None
+    ) -> Iterator[tuple[EventTime, object]]:
+        """The outputs of the timers that are due at a watermark, and at a processing time if it is given."""
+        firings = 0
+        while (pending := self._next_due(key, watermark, now)) is not None:
+            firings += 1
+            if firings > MOST_FIRINGS:
+                raise self.calls.too_many_firings(key)
+            timer, known = pending.timer, self.keys[key]
+            timers = {tag: other for tag, other in known.timers.items() if tag != timer.tag}
+            self.keys[key] = evolve(known, timers=timers)
+            reached = timer.point if self.in_order and isinstance(timer, EventTimer) else watermark
+            clocks = self.clocks.processing_time, reached
+            try:
+                yield from self._apply(key, self.calls.fire(self.keys[key], key, pending, clocks))
+            except FailedTransition as failure:
+                yield from self._failed(failure)
+
+    def _next_due(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> PendingTimer | None:
+        """The timer that fires next: those of event time first, by time and tag."""
+
+        def is_due(timer: Timer) -> bool:
+            if isinstance(timer, EventTimer):
+                return timer.point <= watermark
+            return now is not None and timer.point <= now
+
+        known = self.keys.get(key)
+        due = [pending for pending in known.timers.values() if is_due(pending.timer)] if known else []
+        return min(due, key=_order_of_firing, default=None)
+
+    def _apply(self, key: object, effect: Effect) -> tuple[tuple[EventTime, object], ...]:
+        if effect.after is None:
+            self.keys.pop(key, None)
+        else:
+            self.keys[key] = effect.after
+        return effect.outputs
+
+    def _failed(self, failure: FailedTransition) -> tuple[tuple[EventTime, object], ...]:
+        """A failed transition changes nothing: it is a bad record, or ends the run."""
+        if self.bad is None:
+            raise failure.error from failure.__cause__
+        self.bad.found.append(bad_call(self.calls.label, failure))
+        return ()
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """The next processing time at which a timer of any key fires."""
+        timers = (pending.timer for known in self.keys.values() for pending in known.timers.values())
+        return min((timer.point for timer in timers if isinstance(timer, ProcessingTimer)), default=None)
+
+
+def net(elements: list[Element]) -> list[Element]:
+    """Returns elements without those that are retracted by others: an equal value at the same event time."""
+    left = [element for element in elements if element.weight > 0]
+    for retraction in (element for element in elements if element.weight < 0):
+        opposite = next((other for other in left if _cancel(retraction, other)), None)
+        if opposite is None:
+            left.append(retraction)
+        else:
+            left.remove(opposite)
+    return left
+
+
+def _cancel(element: Element, other: Element) -> bool:
+    return (
+        element.weight == -other.weight
+        and element.event_time == other.event_time
+        and same(element.value, other.value)
+    )
+
+
+def in_canonical_order(elements: Iterable[Element]) -> list[Element]:
+    """Returns elements by event time, retractions first, then by value: in no engine by arrival."""
+    return sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))
+
+
+def _order_of_firing(pending: PendingTimer) -> tuple[bool, int, str]:
+    timer = pending.timer
+    return isinstance(timer, ProcessingTimer), timer.point, timer.tag
+
+
+__all__ = ["Computing"]
