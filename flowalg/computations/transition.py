@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_time
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time, processing_time
+
+_END: Final = MAX_TIME.datetime
 
 K_co = TypeVar("K_co", covariant=True)
 V_co = TypeVar("V_co", covariant=True)
@@ -49,8 +51,8 @@ class EventTimer:
 
     @property
     def point(self) -> EventTime:
-        """The event time at which it fires."""
-        return event_time(self.at, argument="EventTimer.at")
+        """The event time at which it fires; at the end of time, if ``at`` is later."""
+        return event_time(_within_time(self.at), argument="EventTimer.at")
 
 
 @frozen
@@ -66,8 +68,8 @@ class ProcessingTimer:
 
     @property
     def point(self) -> ProcessingTime:
-        """The processing time at which it fires."""
-        return processing_time(self.at, argument="ProcessingTimer.at")
+        """The processing time at which it fires; at the end of time, if ``at`` is later."""
+        return processing_time(_within_time(self.at), argument="ProcessingTimer.at")
 
 
 Timer: TypeAlias = EventTimer | ProcessingTimer
@@ -128,6 +130,12 @@ class Transition(Generic[S_co, Out_co]):
 def _require_sequence(argument: str, value: object, items: str) -> None:
     if not isinstance(value, tuple | list):
         raise ArgumentError(argument, value, f"a tuple or list of {items}")
+
+
+def _within_time(at: datetime) -> datetime:
+    """Returns a time, or the end of time for one that is later, as a short time after the last window is."""
+    is_late = isinstance(at, datetime) and at.utcoffset() is not None and at > _END
+    return _END if is_late else at
 
 
 def _require_tag(argument: str, value: object) -> None:

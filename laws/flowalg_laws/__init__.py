@@ -1,7 +1,7 @@
 """Laws of the algebra as values, strategies that generate their inputs, and checks for user-defined parts.
 
 A law is a named function that returns the two sides of an equation; it depends on no test framework. ``check_law``
-tests a law on generated values. ``check_combiner``, ``check_window_fn``, ``check_trigger`` and
+tests a law on generated values. ``check_combiner``, ``check_computation``, ``check_window_fn``, ``check_trigger`` and
 ``check_watermark_policy`` test all laws of a user-defined part in one call. ``check_interpreter`` runs the conformance
 suite for interpreters; ``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a timeline on
 which two triggers differ, and draws it.
@@ -10,6 +10,7 @@ which two triggers differ, and draws it.
 from flowalg_laws.catalogue import CATALOGUE
 from flowalg_laws.checks.check import (
     check_combiner,
+    check_computation,
     check_law,
     check_trigger,
     check_watermark_policy,
@@ -27,6 +28,7 @@ from flowalg_laws.laws.chains import CHAIN_LAWS
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
+from flowalg_laws.laws.computations import COMPUTATION_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
@@ -36,6 +38,7 @@ from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 from flowalg_laws.strategies import (
     combiners,
+    computations,
     free_timelines,
     histories,
     once_triggers,
@@ -57,6 +60,7 @@ __all__ = [
     "COLLECTION_LAWS",
     "COMBINER_LAWS",
     "COMPOSITION_LAWS",
+    "COMPUTATION_LAWS",
     "LATTICE_LAWS",
     "LOOP_LAWS",
     "PANE_LAWS",
@@ -78,12 +82,14 @@ __all__ = [
     "Scenario",
     "apply_windowing",
     "check_combiner",
+    "check_computation",
     "check_interpreter",
     "check_law",
     "check_trigger",
     "check_watermark_policy",
     "check_window_fn",
     "combiners",
+    "computations",
     "find_difference",
     "free_timelines",
     "histories",

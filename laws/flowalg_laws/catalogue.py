@@ -10,6 +10,7 @@ from flowalg_laws.laws.chains import CHAIN_LAWS
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
+from flowalg_laws.laws.computations import COMPUTATION_LAWS
 from flowalg_laws.laws.dead_letters import DEAD_LETTER_LAWS
 from flowalg_laws.laws.joins import JOIN_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
@@ -31,6 +32,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Combiners": COMBINER_LAWS,
     "Joins": JOIN_LAWS,
     "Side inputs": SIDE_INPUT_LAWS,
+    "Computations": COMPUTATION_LAWS,
     "Bad records": DEAD_LETTER_LAWS,
     "Collections": COLLECTION_LAWS,
     "Transforms": TRANSFORM_LAWS,

@@ -15,10 +15,10 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 from flowalg_laws.conformance.generated import describe_run
-from flowalg_laws.conformance.jobs.replay import Replay
 from flowalg_laws.kit.drawing import format_value
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.replay import Replay
 from flowalg_laws.strategies import free_timelines, triggers
 from flowalg_laws.strategies.pipelines import (
     Part,

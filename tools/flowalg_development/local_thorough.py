@@ -16,7 +16,7 @@ from attrs import frozen
 from flowalg_development.generated import Case, run_cases
 
 if TYPE_CHECKING:
-    from flowalg_laws.conformance.jobs.replay import Replay
+    from flowalg_laws.kit.replay import Replay
     from hypothesis.strategies import SearchStrategy
 
     from flowalg import Interpreter, PCollection

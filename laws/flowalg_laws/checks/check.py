@@ -21,6 +21,7 @@ from flowalg import (
     AtValue,
     CustomTrigger,
     OnceTrigger,
+    Processor,
     Trigger,
     WatermarkPolicy,
     WindowFn,
@@ -28,6 +29,7 @@ from flowalg import (
 )
 from flowalg import combiner as make_combiner
 from flowalg.combiners.core import Aggregate, Combiner, require_combiner
+from flowalg.computations.computation import require_computation
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.triggers.accumulation import Accumulated, due_of, is_custom_ready
 from flowalg.triggers.accumulation import holds as evaluate_value
@@ -38,12 +40,14 @@ from flowalg_laws.checks.variables import variables_of
 from flowalg_laws.kit.drawing import format_value
 from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.history import History
+from flowalg_laws.kit.key_histories import KeyHistory
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.scenarios import observe
 from flowalg_laws.laws.combiners import COMBINER_LAWS
+from flowalg_laws.laws.computations import USER_COMPUTATION_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import WINDOW_LAWS
-from flowalg_laws.strategies import event_times, histories, scenarios
+from flowalg_laws.strategies import event_times, histories, key_histories, scenarios
 from flowalg_laws.strategies import keys as any_keys
 
 A = TypeVar("A")
@@ -237,6 +241,37 @@ def _combiner_of(leaf: AtValue | CustomTrigger) -> Combiner[object, object, obje
     return require_combiner("summary", summary)
 
 
+def check_computation(computation: Processor[str, A, B], values: SearchStrategy[A]) -> None:
+    """Tests a computation over generated histories of a key, with elements of generated values.
+
+    Its transitions must be valid and deterministic, must not modify states, and must give the same outputs if states
+    are stored between them. If it is declared commutative, the order and the division of elements must have no effect;
+    and in order, unless it depends on processing time, its outputs must be those of a batch. An error that one of its
+    functions raises is raised.
+
+    Example:
+
+    >>> from flowalg_laws import check_computation
+    >>> from hypothesis import strategies as st
+    >>> highest = Computation(
+    ...     initial=0,
+    ...     on_element=lambda best, seen, clocks: Transition(max(best, seen.value)),
+    ...     commutative=True,
+    ... )
+    >>> check_computation(highest, st.integers())
+    """
+    known = require_computation("computation", computation)
+
+    @given(key_histories(values))
+    def holds(history: KeyHistory) -> None:
+        for law in USER_COMPUTATION_LAWS:
+            sides = law(known, history)
+            if sides is not None and sides.left != sides.right:
+                raise AssertionError(_failure_message(law, sides, of=f" for {known.title}"))
+
+    _run_test(holds, known.title)
+
+
 def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[History] | None = None) -> None:
     """Tests all laws of a watermark policy over generated histories of a source, or over those of ``history``."""
 
@@ -250,4 +285,11 @@ def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[Hist
     _run_test(holds, str(policy))
 
 
-__all__ = ["check_combiner", "check_law", "check_trigger", "check_watermark_policy", "check_window_fn"]
+__all__ = [
+    "check_combiner",
+    "check_computation",
+    "check_law",
+    "check_trigger",
+    "check_watermark_policy",
+    "check_window_fn",
+]

@@ -14,6 +14,7 @@ from hypothesis.strategies import SearchStrategy
 from flowalg import (
     KV,
     Interpreter,
+    Late,
     OnceTrigger,
     PTransform,
     Timeline,
@@ -26,18 +27,23 @@ from flowalg import (
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH
+from flowalg_laws.kit.key_histories import KeyHistory
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.readings import DenseTimeline, Reading
 from flowalg_laws.laws.composition import Transform
+from flowalg_laws.laws.computations import AComputation, EventTimeComputation
 from flowalg_laws.laws.transforms import Endo, Pair, Spread, Test
 from flowalg_laws.laws.triggers import Small
 from flowalg_laws.laws.windows import Points
 from flowalg_laws.strategies import (
+    computations,
     dense_timelines,
     durations,
+    event_time_computations,
     event_times,
     free_timelines,
     histories,
+    key_histories,
     keys,
     once_triggers,
     triggers,
@@ -108,12 +114,16 @@ def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
         OnceTrigger: once_triggers(),
         Trigger: triggers(),
         Small: st.integers(1, 6),
+        AComputation: computations(),
+        EventTimeComputation: event_time_computations(),
+        Late: st.sampled_from(Late),
         DenseTimeline: dense_timelines(),
         WindowFn: window_fns(),
         WindowingStrategy: windowing_strategies(),
         Timeline[Reading]: free_timelines(),
         WatermarkPolicy: watermark_policies(),
         History: histories(),
+        KeyHistory: key_histories(st.integers(-5, 5)),
         Points: st.lists(event_times(), max_size=6).map(tuple),
         timedelta: durations(),
         str: keys(),

@@ -9,7 +9,7 @@ from flowalg_laws.conformance.drops import DropGroup, count_drops
 from flowalg_laws.conformance.generated import describe_run, replays
 from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS, covering
 from flowalg_laws.conformance.jobs.job import Job
-from flowalg_laws.conformance.jobs.replay import Feed, Replay
+from flowalg_laws.kit.replay import Feed, Replay
 
 __all__ = [
     "BATCH_JOBS",

@@ -13,10 +13,10 @@ from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import WindowInto, outline
-from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
 from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading
+from flowalg_laws.kit.replay import Feed, Replay
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies
 
 

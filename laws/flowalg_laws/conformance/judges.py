@@ -37,8 +37,8 @@ from flowalg_laws.conformance.drawing import (
 )
 from flowalg_laws.conformance.drops import DropGroup, count_drops
 from flowalg_laws.conformance.jobs.job import Answer, Job, Span
-from flowalg_laws.conformance.jobs.replay import Replay
 from flowalg_laws.conformance.settlement import Bag, Place, bag, final_elements, reaches_batch_result
+from flowalg_laws.kit.replay import Replay
 
 
 @frozen
@@ -175,11 +175,9 @@ def _final_failures(
     found: Bag | None = None
     if not engine.capabilities.streams:
         found = _whole(run)
-    elif replay.ends and complete:
-        if not emits_panes(pipeline.node):
-            found = _whole(run)
-        elif reaches_batch_result(pipeline):
-            found = final_elements(pipeline, run.panes, batch)
+    elif replay.ends and complete and reaches_batch_result(pipeline):
+        panes = emits_panes(pipeline.node)
+        found = final_elements(pipeline, run.panes, batch) if panes else _whole(run)
     if found is not None:
         text = difference_of(_bag_lines(batch), _bag_lines(found))
         yield from _failure("the final result is not the batch result", text)

@@ -12,8 +12,8 @@ from typing import TypeAlias
 from flowalg import FOREVER, KV, Accumulation, Change, EventTime, Pane, PCollection, Window
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, Node
-from flowalg.pipeline.structure import last_grouping
+from flowalg.pipeline.nodes import GroupingNode, Node, Process
+from flowalg.pipeline.structure import last_grouping, last_groupings
 from flowalg.runs.current import current_by
 from flowalg.triggers.normal_form import never_finishes
 from flowalg.windows.strategy import emits_one_pane
@@ -30,16 +30,18 @@ Bag: TypeAlias = Mapping[tuple[str, Place], int]
 def reaches_batch_result(pipeline: PCollection[object]) -> bool:
     """Returns whether every run that ends without drops has the batch result as its final result, for all timelines.
 
-    A result that depends on panes does not: in a batch, all panes are on time.
+    A result that depends on panes does not: in a batch, all panes are on time. Nor does that of a computation that
+    observes elements as they arrive.
     """
     root = resolve_accumulation(pipeline.node)
-    if any(node.shows_panes for node in nodes_of(root)):
+    nodes = tuple(nodes_of(root))
+    if any(node.shows_panes or (isinstance(node, Process) and not node.in_order) for node in nodes):
         return False
-    last = last_grouping(root)
-    return all(_reaches_batch_result(node, last) for node in nodes_of(root) if isinstance(node, GroupingNode))
+    last = next(iter(last_groupings(root)), None)
+    return all(_reaches_batch_result(node, last) for node in nodes if isinstance(node, GroupingNode))
 
 
-def _reaches_batch_result(node: GroupingNode, last: Node) -> bool:
+def _reaches_batch_result(node: GroupingNode, last: Node | None) -> bool:
     strategy = node.windowed_by.strategy
     if as_merging(strategy.windows) and (
         strategy.allowed_lateness not in (None, FOREVER) or not never_finishes(strategy.trigger)

@@ -7,6 +7,7 @@
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_laws.strategies.combiners import combiners
+from flowalg_laws.strategies.computations import computations, event_time_computations, key_histories
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.pipelines import pipelines
 from flowalg_laws.strategies.sources import halfway, histories, observations, policies, watermark_policies
@@ -35,14 +36,17 @@ __all__ = [
     "batches",
     "bundles",
     "combiners",
+    "computations",
     "dense_timelines",
     "durations",
+    "event_time_computations",
     "event_times",
     "fixed_windows",
     "fixed_windows_by_key",
     "free_timelines",
     "halfway",
     "histories",
+    "key_histories",
     "keys",
     "latenesses",
     "magnitude",

@@ -37,6 +37,7 @@ from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Area, Feature, features_of, features_of_strategy
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES, Reading
+from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE
 from flowalg_laws.strategies.elements import readings
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import durations
@@ -81,8 +82,32 @@ def flatten_with_doubles(values: Values) -> Values:
     return flatten(values, double(values))
 
 
-STEPS: Sequence[Part] = (double, keep_positive, use_one_key, duplicate_even, flatten_with_doubles)
-"""Element-wise transforms, and flattens."""
+def process_in_order(values: Values) -> Values:
+    """A computation in order, with timers."""
+    return values.process(SILENCE, in_order=True)
+
+
+def process_with_state(values: Values) -> Values:
+    """A computation as elements arrive, which subtracts retractions."""
+    return values.process(RUNNING_TOTAL)
+
+
+def process_with_hold(values: Values) -> Values:
+    """A computation in order that holds the watermark."""
+    return values.process(HOLDING, in_order=True)
+
+
+STEPS: Sequence[Part] = (
+    double,
+    keep_positive,
+    use_one_key,
+    duplicate_even,
+    flatten_with_doubles,
+    process_in_order,
+    process_with_state,
+    process_with_hold,
+)
+"""Element-wise transforms, flattens, and computations."""
 
 
 def sum_values(values: Values) -> Values:

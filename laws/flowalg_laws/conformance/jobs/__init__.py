@@ -6,6 +6,7 @@ from typing import Final
 from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
+    computations,
     corrections,
     dead_letters,
     joins,
@@ -29,6 +30,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *combiners.JOBS,
     *transforms.JOBS,
     *joins.JOBS,
+    *computations.JOBS,
     *metadata.JOBS,
     *watermarks.JOBS,
     *outputs.JOBS,
@@ -43,6 +45,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *combiners.JOBS,
     *transforms.JOBS,
     *joins.JOBS,
+    *computations.JOBS,
     *metadata.JOBS,
     *outputs.JOBS,
     *dead_letters.JOBS,

@@ -24,8 +24,8 @@ from flowalg import (
 )
 from flowalg_laws.conformance.jobs.feeds import FIVE, LINES, feed, five, key
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.replay import Feed
 from flowalg_laws.strategies.times import point
 
 UNLUCKY = 7

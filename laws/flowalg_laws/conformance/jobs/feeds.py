@@ -22,9 +22,9 @@ from flowalg import (
 from flowalg.runs.signals import AnySignal
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.job import Span, fixed, grouped
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.replay import Feed
 from flowalg_laws.strategies.times import point
 
 _READING: Final = re.compile(r"(\w+)=(-?\d+)@(\d+)(?: seen (\d+))?")

@@ -11,8 +11,8 @@ from attrs import field, frozen
 from flowalg import PCollection
 from flowalg.analysis.features import Feature, features_of
 from flowalg.data.errors import ArgumentError
-from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.kit.readings import START
+from flowalg_laws.kit.replay import Feed, Replay
 
 Span: TypeAlias = tuple[datetime, datetime] | None
 """The start and the end of a window, or ``None`` for the global window."""

@@ -9,8 +9,8 @@ from enum import Enum
 from attrs import frozen
 
 from flowalg import BoundedOutOfOrderness, Source
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import START
+from flowalg_laws.kit.replay import Feed
 
 
 class Kind(Enum):

@@ -24,8 +24,8 @@ from flowalg import (
 )
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.replay import Feed
 
 MINUTE = timedelta(minutes=1)
 OTHERS = Source("others", Reading, event_time=lambda reading: reading.at)

@@ -35,8 +35,8 @@ from flowalg import (
 from flowalg.data.time import event_time
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import Reading
+from flowalg_laws.kit.replay import Feed
 from flowalg_laws.strategies.times import point
 
 MINUTE = timedelta(minutes=1)

@@ -34,9 +34,9 @@ from flowalg_laws.conformance.jobs.feeds import (
     sums_in_fives,
 )
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
-from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.replay import Feed
 
 MINUTE = timedelta(minutes=1)
 LINES = (

@@ -1,0 +1,62 @@
+"""Histories of one key, over which laws of user-defined computations are stated, and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from attrs import frozen
+from flowalg_reference.computations import Computing
+from flowalg_reference.outputs import NodeOutput
+
+from flowalg import KV, EventTime, Late, ProcessingTime
+from flowalg.computations.computation import AnyComputation
+from flowalg.pipeline.nodes import Hole, Process
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
+
+
+@frozen
+class KeyInstant:
+    """An instant of a key: its elements with their event times, and both clocks after them."""
+
+    processing_time: ProcessingTime
+    elements: tuple[tuple[object, EventTime], ...]
+    watermark: EventTime
+
+
+KeyHistory: TypeAlias = tuple[KeyInstant, ...]
+"""The instants of a key, in order of processing time."""
+
+Outputs: TypeAlias = tuple[tuple[tuple[EventTime, object], ...], ...]
+"""The outputs of each instant, with their event times."""
+
+KEY = "key"
+"""The key of all histories."""
+
+
+@frozen
+class HistoryRun:
+    """The run of a computation: the outputs of each instant, the state in the end, and the number of drops."""
+
+    outputs: Outputs
+    state: object
+    drops: int
+
+
+def run_history(
+    computation: AnyComputation, history: Iterable[KeyInstant], *, in_order: bool = False
+) -> HistoryRun:
+    """Runs a computation over the instants of a key; raises what its functions raise."""
+    late = Late.DROP if in_order else Late.OBSERVE
+    computing = Computing.of(Process(Hole(None), computation, in_order, late))
+    outputs = []
+    for instant in history:
+        elements = tuple(Element(KV(KEY, value), point) for value, point in instant.elements)
+        clocks = Clocks(instant.processing_time, instant.watermark)
+        emitted = computing.advance(NodeOutput(elements, {0: clocks})).elements
+        outputs.append(tuple((each.event_time, each.value) for each in emitted))
+    return HistoryRun(tuple(outputs), computing.keys.get(KEY), len(computing.drops))
+
+
+__all__ = ["HistoryRun", "KeyHistory", "KeyInstant", "Outputs", "run_history"]

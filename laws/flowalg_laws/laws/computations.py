@@ -1,0 +1,514 @@
+"""Laws of computations: a run is that of a plain loop, and order, batches and holds are as promised."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from datetime import timedelta
+from typing import Final, NewType, TypeAlias
+
+from attrs import evolve, frozen
+from flowalg_reference import Reference, ReferenceBatch
+
+from flowalg import (
+    FOREVER,
+    KV,
+    MAX_TIME,
+    MIN_TIME,
+    Accumulation,
+    Clocks,
+    Drop,
+    EventTime,
+    FixedWindows,
+    Interpreter,
+    Late,
+    Mode,
+    OutputElement,
+    PCollection,
+    ProcessingTime,
+    ProcessingTimer,
+    Processor,
+    Sum,
+    Timeline,
+    Timer,
+    Transition,
+    WindowingStrategy,
+)
+from flowalg.computations.computation import AnyComputation, require_computation
+from flowalg.triggers.normal_form import never_finishes
+from flowalg_laws.kit.computation_loop import Emitted, plain_loop
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
+from flowalg_laws.kit.key_histories import HistoryRun, KeyHistory, KeyInstant, Outputs, run_history
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.strategies.computations import ECHO, SUMS_OF_FIVE, TOTAL
+
+_HOUR: Final = 3_600_000_000
+
+Values: TypeAlias = PCollection[KV[str, int]]
+AComputation: TypeAlias = Processor[str, int, int]
+EventTimeComputation = NewType("EventTimeComputation", Processor[str, int, int])
+"""A computation that does not depend on processing time."""
+
+
+def _emitted(elements: Iterable[OutputElement[KV[str, int]]]) -> list[Emitted]:
+    return sorted((each.processing_time, each.event_time, each.key, each.value) for each in elements)
+
+
+def _at_event_times(elements: Iterable[OutputElement[KV[str, int]]]) -> Counter[object]:
+    return Counter((each.event_time, each.element) for each in elements)
+
+
+@law
+def a_computation_is_a_plain_loop(
+    engine: Reference, computation: AComputation, timeline: Timeline[Reading]
+) -> Equation[list[Emitted]]:
+    """A computation emits what a plain loop over the instants of each key emits: elements by event time and value, then
+    the timers of event time that are due, then those of processing time.
+
+    Source: SEMANTICS 17; MillWheel 4.
+
+    Relied on by: everything that is built of computations.
+    """
+    run = engine.run(VALUES.process(computation), {READINGS: timeline})
+    instants = timeline if engine.mode is Mode.MICRO_BATCH else add_timer_instants(timeline, run)
+    known = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(known, instants)))
+
+
+@law
+def a_computation_in_order_is_a_plain_loop(
+    engine: Reference, computation: EventTimeComputation, timeline: Timeline[Reading]
+) -> Equation[list[Emitted]]:
+    """In order, an element is observed when the watermark has passed it, after the timers that are due at its time.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: agreement of batches and streams.
+    """
+    run = engine.run(VALUES.process(computation, in_order=True), {READINGS: timeline})
+    known = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(known, timeline, in_order=True)))
+
+
+@law
+def a_computation_that_drops_late_elements_is_a_plain_loop(
+    engine: Reference, computation: EventTimeComputation, timeline: Timeline[Reading]
+) -> Equation[list[Emitted]]:
+    """With ``Late.DROP`` a computation observes the elements that are not behind the watermark.
+
+    Source: SEMANTICS 17; MillWheel 3.2.
+
+    Relied on by: results that must not change once the watermark has passed.
+    """
+    run = engine.run(VALUES.process(computation, late=Late.DROP), {READINGS: timeline})
+    known = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(known, timeline, drops=True)))
+
+
+@law
+def in_order_the_outputs_are_those_of_the_batch(
+    engine: Interpreter, computation: EventTimeComputation, timeline: Timeline[Reading]
+) -> Equation[Counter[object]] | None:
+    """In order, the outputs are a function of the set of elements: a stream emits what the batch emits.
+
+    Where: the input has ended, nothing was dropped, and the computation does not depend on processing time.
+
+    Source: SEMANTICS 17 (the in-order theorem).
+
+    Relied on by: backfills, and tests of computations.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    pipeline = VALUES.process(computation, in_order=True)
+    run = engine.run(pipeline, {READINGS: timeline})
+    batch = ReferenceBatch().run(VALUES.process(computation), {READINGS: timeline})
+    if run.dropped:
+        return None
+    return Equation(_at_event_times(run.elements), _at_event_times(batch.elements))
+
+
+@law
+def the_outputs_of_a_replay_are_equal(
+    engine: Interpreter, computation: AComputation, timeline: Timeline[Reading]
+) -> Equation[object]:
+    """Two runs over one timeline have equal outputs and drops.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: recovery from a checkpoint, which runs instants again.
+    """
+    first, second = (engine.run(VALUES.process(computation), {READINGS: timeline}) for _ in range(2))
+    return Equation[object]((first.elements, first.dropped), (second.elements, second.dropped))
+
+
+@law
+def elements_of_an_instant_have_no_order(
+    engine: Interpreter, computation: AComputation, timeline: Timeline[Reading]
+) -> Equation[list[Emitted]]:
+    """The outputs do not depend on the order of the elements in an instant.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: engines, which have no such order.
+    """
+    reverse = evolve(
+        timeline,
+        instants=tuple(evolve(each, elements=each.elements[::-1]) for each in timeline.instants),
+    )
+    pipeline = VALUES.process(computation)
+    forward, backward = (engine.run(pipeline, {READINGS: each}) for each in (timeline, reverse))
+    return Equation(_emitted(forward.elements), _emitted(backward.elements))
+
+
+@law
+def a_computation_after_a_filter_by_key_is_filtered_by_key(
+    engine: Interpreter, computation: AComputation, timeline: Timeline[Reading]
+) -> Equation[list[Emitted]]:
+    """``filter(key).process(c) = process(c).filter(key)``: the outputs of a key depend on its elements alone.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: the division of keys among shards.
+    """
+    first = VALUES.filter(lambda pair: pair.key == "a").process(computation)
+    last = VALUES.process(computation).filter(lambda pair: pair.key == "a")
+    before, after = (engine.run(each, {READINGS: timeline}) for each in (first, last))
+    return Equation(_emitted(before.elements), _emitted(after.elements))
+
+
+@law
+def every_element_is_observed_or_dropped(
+    engine: Interpreter, late: Late, timeline: Timeline[Reading]
+) -> Equation[tuple[int, int]] | None:
+    """Every element is observed by a computation, or dropped and counted, exactly once; also in order.
+
+    Where: the input has ended.
+
+    Source: SEMANTICS 17 (conservation).
+
+    Relied on by: the counts of drops.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+
+    def accounted(drops: Iterable[Drop], elements: Iterable[object]) -> int:
+        return sum(drop.count for drop in drops) + sum(1 for _ in elements)
+
+    arriving = engine.run(VALUES.process(ECHO, late=late), {READINGS: timeline})
+    in_order = engine.run(VALUES.process(ECHO, in_order=True), {READINGS: timeline})
+    number = len(timeline.elements)
+    return Equation(
+        (accounted(arriving.dropped, arriving.elements), accounted(in_order.dropped, in_order.elements)),
+        (number, number),
+    )
+
+
+@law
+def outputs_are_not_late_by_themselves(
+    engine: Reference, computation: AComputation, timeline: Timeline[Reading]
+) -> Equation[list[object]] | None:
+    """No output is behind the watermark that the computation has propagated, as long as no element is late: what it
+    holds back, it holds.
+
+    Where: no element is behind the watermark before its instant.
+
+    Source: SEMANTICS 17; MillWheel 3.2 and 4.4 (the low watermark).
+
+    Relied on by: groupings and computations after a computation.
+    """
+    before = MIN_TIME
+    for instant in timeline:
+        if any(reading.at < before.datetime for reading in instant.elements):
+            return None
+        before = instant.watermark
+    run = engine.run(VALUES.process(computation), {READINGS: timeline})
+    times = [MIN_TIME, *(reading.output for reading in run.watermarks)]
+    known: dict[ProcessingTime, EventTime] = {}
+    for reading, propagated in zip(run.watermarks, times, strict=False):
+        known.setdefault(reading.processing_time, propagated)
+    late: list[object] = [each for each in run.elements if each.event_time < known[each.processing_time]]
+    return Equation(late, [])
+
+
+@law
+def fixed_windows_are_a_computation(
+    engine: Interpreter, timeline: Timeline[Reading]
+) -> Equation[Counter[object]]:
+    """A computation with a timer at the end of each window emits the sums of fixed windows, late corrections included.
+
+    Where: each late element corrects its window in its own instant, as a computation with one timer for each window
+    does.
+
+    Source: SEMANTICS 5 and 17.
+
+    Relied on by: trust in both.
+    """
+    run = engine.run(VALUES.process(SUMS_OF_FIVE), {READINGS: timeline})
+    windows = FixedWindows(timedelta(minutes=5))
+    panes = engine.run(
+        VALUES.window(windows, accumulation=Accumulation.DISCARDING).combine_per_key(Sum()),
+        {READINGS: timeline},
+    ).panes
+    ended = [pane for pane in panes if pane.window.end <= timeline.watermark]
+    return Equation(
+        Counter(
+            (each.processing_time, min(each.event_time, MAX_TIME), each.element) for each in run.elements
+        ),
+        Counter((pane.processing_time, pane.window.end, pane.element) for pane in ended),
+    )
+
+
+def _corrected(strategy: WindowingStrategy) -> Values:
+    """Returns sums of five minutes that retract."""
+    retracting = evolve(
+        strategy, windows=FixedWindows(timedelta(minutes=5)), accumulation=Accumulation.RETRACTING
+    )
+    return apply_windowing(VALUES, evolve(retracting, allowed_lateness=FOREVER)).combine_per_key(Sum())
+
+
+@law
+def a_computation_that_subtracts_ends_with_the_values_that_are_left(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[object] | None:
+    """A computation with ``on_retraction`` has the current values in the end, whatever was retracted before.
+
+    Where: the input has ended.
+
+    Source: SEMANTICS 2 and 17.
+
+    Relied on by: computations after groupings that correct themselves.
+    """
+    if timeline.watermark != MAX_TIME or not never_finishes(strategy.trigger):
+        return None
+    run = engine.run(_corrected(strategy).process(TOTAL), {READINGS: timeline})
+    sums: Counter[str] = Counter()
+    for reading in timeline.elements:
+        sums[reading.key] += reading.value
+    return Equation[object]({each.key: each.value for each in run.elements}, dict(sums))
+
+
+@law
+def corrections_before_the_watermark_are_not_observed_in_order(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Counter[object]] | None:
+    """A computation in order observes the values that are current when the watermark passes them: those of the batch.
+
+    Where: the input has ended, and nothing was dropped.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: computations in order after groupings with early panes, which need no ``on_retraction``.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    pipeline = _corrected(strategy).process(ECHO, in_order=True)
+    run = engine.run(pipeline, {READINGS: timeline})
+    if run.dropped:
+        return None
+    batch = ReferenceBatch().run(pipeline, {READINGS: timeline})
+    return Equation(_at_event_times(run.elements), _at_event_times(batch.elements))
+
+
+@frozen
+class _Call:
+    """A call of a function of a computation: what it received, and a copy of its state from before."""
+
+    event: object
+    state: object
+    copy: object
+    transition: Transition[object, object]
+
+
+def _watched(computation: AnyComputation, calls: list[_Call], *, stored: bool = False) -> AnyComputation:
+    """Returns a computation whose calls are recorded; with ``stored`` its states are pickled between calls."""
+
+    def watch(f: Callable[..., Transition[object, object]] | None) -> Callable[..., object] | None:
+        if f is None:
+            return None
+
+        def call(state: object, event: object, clocks: Clocks) -> Transition[object, object]:
+            before = deepcopy(state)
+            received = pickle.loads(pickle.dumps(state)) if stored else state
+            transition = f(received, event, clocks)
+            calls.append(_Call(event, received, before, transition))
+            return transition
+
+        return call
+
+    return evolve(
+        computation,
+        on_element=watch(computation.on_element),
+        on_timer=watch(computation.on_timer),
+        on_retraction=watch(computation.on_retraction),
+    )
+
+
+@law
+def a_computation_is_deterministic(computation: AComputation, history: KeyHistory) -> Equation[HistoryRun]:
+    """Two runs of a computation over one history have the same outputs and the same state.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: recovery from a checkpoint, which runs instants again.
+    """
+    known = require_computation("computation", computation)
+    return Equation(run_history(known, history), run_history(known, history))
+
+
+@law
+def states_can_be_stored(computation: AComputation, history: KeyHistory) -> Equation[Outputs]:
+    """A computation whose states are pickled and read again before each transition has the same outputs.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: the state of streams.
+    """
+    known = require_computation("computation", computation)
+    stored = run_history(_watched(known, [], stored=True), history)
+    return Equation(run_history(known, history).outputs, stored.outputs)
+
+
+@law
+def states_are_not_modified(computation: AComputation, history: KeyHistory) -> Equation[list[object]]:
+    """No function modifies the state that it receives: a transition returns another one.
+
+    Source: SEMANTICS 17: a failed transition leaves the state unchanged.
+
+    Relied on by: retries, and dead letters.
+    """
+    calls: list[_Call] = []
+    run_history(_watched(require_computation("computation", computation), calls), history)
+    return Equation([call.state for call in calls], [call.copy for call in calls])
+
+
+@law
+def timers_fire_in_order_and_once(
+    computation: AComputation, history: KeyHistory
+) -> Equation[list[Timer]] | None:
+    """A timer that fires is set; it is the first one that is due, of event time before processing time, by time and
+    tag; and it does not fire again unless it is set again.
+
+    Source: SEMANTICS 17; MillWheel 4.5.
+
+    Relied on by: computations with several timers.
+    """
+    calls: list[_Call] = []
+    run_history(_watched(require_computation("computation", computation), calls), history)
+    pending: dict[str, Timer] = {}
+    fired, first = list[Timer](), list[Timer]()
+    for call in calls:
+        if isinstance(call.event, Timer):
+            kind = type(call.event)
+            fired.append(call.event)
+            of_kind = [timer for timer in pending.values() if isinstance(timer, kind)]
+            first.append(min(of_kind, key=lambda timer: (timer.at, timer.tag)))
+            pending.pop(call.event.tag)
+        for tag in call.transition.clear:
+            pending.pop(tag, None)
+        pending.update({timer.tag: timer for timer in call.transition.set})
+        if call.transition.state is None:
+            pending = {}
+    return Equation(fired, first)
+
+
+@law
+def a_commutative_computation_does_not_depend_on_bundles(
+    computation: AComputation, history: KeyHistory
+) -> Equation[object] | None:
+    """If a computation is ``commutative``, elements may come one by one, in any order, at the same clocks: the outputs
+    and the state are the same.
+
+    Where: the computation is declared commutative, the elements are on time, and no timer of processing time fires. So
+    no timer fires between the elements.
+
+    Source: SEMANTICS 17.
+
+    Relied on by: the readers of a computation, who need not think about the order of elements.
+    """
+    known = require_computation("computation", computation)
+    if not known.commutative:
+        return None
+    bundled, single, before = list[KeyInstant](), list[KeyInstant](), MIN_TIME
+    for instant in history:
+        on_time = tuple(element for element in instant.elements if element[1] > before)
+        bundled.append(KeyInstant(instant.processing_time, on_time, before))
+        single += [KeyInstant(instant.processing_time, (element,), before) for element in on_time[::-1]]
+        for each in (bundled, single):
+            each.append(evolve(instant, elements=()))
+        before = instant.watermark
+    calls: list[_Call] = []
+    together, one_by_one = run_history(known, bundled), run_history(_watched(known, calls), single)
+    if any(isinstance(call.event, ProcessingTimer) for call in calls):
+        return None
+    return Equation[object](
+        *(
+            (Counter(repr(output) for outputs in run.outputs for output in outputs), run.state)
+            for run in (together, one_by_one)
+        )
+    )
+
+
+@law
+def in_order_the_division_into_instants_has_no_effect(
+    computation: AComputation, history: KeyHistory
+) -> Equation[list[str]] | None:
+    """In order, the outputs of a computation are those of all its elements in one instant.
+
+    Where: the input has ended, nothing was dropped, and the computation does not depend on processing time.
+
+    Source: SEMANTICS 17 (the in-order theorem).
+
+    Relied on by: agreement of batches and streams.
+    """
+    known = require_computation("computation", computation)
+    if not history or history[-1].watermark != MAX_TIME:
+        return None
+    calls: list[_Call] = []
+    run = run_history(_watched(known, calls), history, in_order=True)
+    later = [evolve(each, processing_time=ProcessingTime(each.processing_time + _HOUR)) for each in history]
+    depends_on_clock = run_history(known, later, in_order=True).outputs != run.outputs
+    if run.drops or depends_on_clock or any(_sets_clock(call.transition) for call in calls):
+        return None
+    elements = tuple(element for instant in history for element in instant.elements)
+    batch = run_history(known, [evolve(history[-1], elements=elements)], in_order=True)
+    return Equation(
+        *([repr(output) for outputs in each.outputs for output in outputs] for each in (run, batch))
+    )
+
+
+def _sets_clock(transition: Transition[object, object]) -> bool:
+    return any(isinstance(timer, ProcessingTimer) for timer in transition.set)
+
+
+USER_COMPUTATION_LAWS: tuple[Law[[AComputation, KeyHistory], object], ...] = (
+    a_computation_is_deterministic,
+    states_can_be_stored,
+    states_are_not_modified,
+    timers_fire_in_order_and_once,
+    a_commutative_computation_does_not_depend_on_bundles,
+    in_order_the_division_into_instants_has_no_effect,
+)
+"""The laws that ``check_computation`` tests."""
+
+COMPUTATION_LAWS: tuple[Law[..., object], ...] = (
+    a_computation_is_a_plain_loop,
+    a_computation_in_order_is_a_plain_loop,
+    a_computation_that_drops_late_elements_is_a_plain_loop,
+    in_order_the_outputs_are_those_of_the_batch,
+    the_outputs_of_a_replay_are_equal,
+    elements_of_an_instant_have_no_order,
+    a_computation_after_a_filter_by_key_is_filtered_by_key,
+    every_element_is_observed_or_dropped,
+    outputs_are_not_late_by_themselves,
+    fixed_windows_are_a_computation,
+    a_computation_that_subtracts_ends_with_the_values_that_are_left,
+    corrections_before_the_watermark_are_not_observed_in_order,
+    *USER_COMPUTATION_LAWS,
+)
+"""The laws of computations."""
+
+__all__ = ["COMPUTATION_LAWS", "USER_COMPUTATION_LAWS", "AComputation", "EventTimeComputation"]
