@@ -40,6 +40,7 @@ FLOWALG: Final = {
     "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
     "AnyOf AllOf combiner reduce_combiner Combiner Group",
+    "Computations": "Computation Processor Transition Observed Clocks Timer EventTimer ProcessingTimer Late",
     "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout ProcessingTimeLag "
     "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication "
     "SourceClock",
@@ -70,13 +71,13 @@ SPARK: Final = (
 )
 
 LAWS: Final = {
-    "Checks": "check_combiner check_window_fn check_trigger check_watermark_policy check_law "
+    "Checks": "check_combiner check_computation check_window_fn check_trigger check_watermark_policy check_law "
     "check_interpreter find_difference Difference NoDifference",
     "Laws": "Law law Equation Equality CATALOGUE TRIGGER_LAWS LATTICE_LAWS COMPOSITION_LAWS WINDOW_LAWS SIZE_LAWS "
     "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS TRANSFORM_LAWS LOOP_LAWS SERIALIZATION_LAWS "
-    "CHAIN_LAWS",
-    "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "
-    "timelines free_timelines partitioned_timelines histories scenarios pipelines",
+    "CHAIN_LAWS COMPUTATION_LAWS",
+    "Strategies": "triggers once_triggers window_fns windowing_strategies combiners computations watermark_policies "
+    "readings timelines free_timelines partitioned_timelines histories scenarios pipelines",
     "Their values": "Reading READINGS VALUES History Scenario observe apply_windowing",
 }
 

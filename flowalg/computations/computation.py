@@ -59,15 +59,17 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
     Example: an alert when a key is silent for a minute.
 
     >>> silence = Computation(
-    ...     initial="",
+    ...     initial=0,
     ...     on_element=lambda last, seen, clocks: Transition(
     ...         seen.value, set=[EventTimer("silence", seen.event_time + MINUTE)]
     ...     ),
     ...     on_timer=lambda last, timer, clocks: Transition(None, emit=[f"silent since {last}"]),
     ... )
-    >>> results(scores.key_by(lambda s: s.team).map_values(lambda s: f"{s.points} points").process(silence))
-    [KV(key='red', value='silent since 5 points'), KV(key='blue', value='silent since 7 points'), \
-KV(key='red', value='silent since 3 points')]
+    >>> for pair in results(points.process(silence)):
+    ...     print(pair.key, pair.value)
+    red silent since 5
+    blue silent since 7
+    red silent since 3
     """
 
     initial: S

@@ -31,6 +31,7 @@ Place: TypeAlias = tuple[str, int]
 
 NO_TYPE_TO_ASSERT: Final = {
     "flowalg_laws.checks.check.check_combiner": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_computation": "returns None; a call is in the table",
     "flowalg_laws.checks.check.check_law": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_trigger": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_watermark_policy": "returns None; a call of each form is in the table",

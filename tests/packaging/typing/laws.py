@@ -15,6 +15,7 @@ from flowalg_laws import (
     COLLECTION_LAWS,
     COMBINER_LAWS,
     COMPOSITION_LAWS,
+    COMPUTATION_LAWS,
     LATTICE_LAWS,
     LOOP_LAWS,
     PANE_LAWS,
@@ -36,12 +37,14 @@ from flowalg_laws import (
     Scenario,
     apply_windowing,
     check_combiner,
+    check_computation,
     check_interpreter,
     check_law,
     check_trigger,
     check_watermark_policy,
     check_window_fn,
     combiners,
+    computations,
     find_difference,
     free_timelines,
     histories,
@@ -69,15 +72,18 @@ from flowalg import (
     KV,
     Aggregate,
     AtValue,
+    Computation,
     Interpreter,
     Mean,
     Mode,
     OnceTrigger,
     PCollection,
     Perfect,
+    Processor,
     Source,
     Sum,
     Timeline,
+    Transition,
     Trigger,
     WatermarkPolicy,
     WindowFn,
@@ -115,6 +121,7 @@ def catalogue(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> 
     """The catalogue of laws."""
     assert_type(CATALOGUE, Mapping[str, tuple[Law[..., object], ...]])
     assert_type(CHAIN_LAWS, tuple[Law[..., object], ...])
+    assert_type(COMPUTATION_LAWS, tuple[Law[..., object], ...])
     assert_type(CLOCK_LAWS, tuple[Law[..., object], ...])
     assert_type(COLLECTION_LAWS, tuple[Law[..., object], ...])
     assert_type(PANE_LAWS, tuple[Law[..., object], ...])
@@ -142,6 +149,10 @@ def checks(law_of_ints: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -
     check_law(of_triggers, t=triggers())
     check_combiner(Sum(), st.integers())
     check_combiner(Mean(), st.floats(), equal=lambda first, second: abs(first - second) < 1e-9)
+    check_computation(
+        Computation(initial=0, on_element=lambda total, seen, clocks: Transition(total + seen.value)),
+        st.integers(),
+    )
     check_trigger(AtValue(Sum(), lambda total: total > 3).repeat(), st.integers())
     check_watermark_policy(Perfect())
     check_watermark_policy(Perfect(), histories(most=3))
@@ -171,6 +182,7 @@ def strategies(flights: PCollection[int], strategy: WindowingStrategy) -> None:
     assert_type(VALUES, PCollection[KV[str, int]])
     assert_type(readings(keys="abc"), SearchStrategy[Reading])
     assert_type(combiners(), SearchStrategy[Aggregate[int, object]])
+    assert_type(computations(), SearchStrategy[Processor[str, int, int]])
     assert_type(histories(), SearchStrategy[History])
     assert_type(timelines(READINGS), SearchStrategy[Timeline[Reading]])
     assert_type(free_timelines(ends=True), SearchStrategy[Timeline[Reading]])

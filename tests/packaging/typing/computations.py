@@ -1,0 +1,163 @@
+"""Computations: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import assert_type
+
+from attrs import frozen
+
+from flowalg import (
+    KV,
+    Clocks,
+    Computation,
+    EventTime,
+    EventTimer,
+    Late,
+    Observed,
+    PCollection,
+    ProcessingTime,
+    ProcessingTimer,
+    Processor,
+    Timer,
+    Transition,
+)
+from flowalg.data.shapes import Shape
+from tests.packaging.typing.records import Flight
+
+MINUTE = timedelta(minutes=1)
+
+
+@frozen
+class Model:
+    """A state."""
+
+    flights: int
+    seats: int
+
+
+Flights = PCollection[KV[str, Flight]]
+Values = PCollection[KV[str, int]]
+
+
+def lambdas(flights: Flights) -> None:
+    """Lambdas need no annotations: their types are those of the collection and of the state."""
+    assert_type(
+        flights.process(
+            Computation(
+                initial=Model(0, 0),
+                on_element=lambda model, seen, clocks: Transition(
+                    Model(model.flights + 1, model.seats + seen.value.seats),
+                    emit=[model.seats],
+                    set=[EventTimer("silence", seen.event_time + MINUTE)],
+                ),
+            )
+        ),
+        PCollection[KV[str, int]],
+    )
+    assert_type(
+        flights.process(
+            Computation(
+                initial=Model(0, 0),
+                on_element=lambda model, seen, clocks: Transition(
+                    model, set=[ProcessingTimer("silence", clocks.processing_time + MINUTE)], clear=["old"]
+                ),
+                on_timer=lambda model, timer, clocks: Transition(
+                    None, emit=[f"{timer.tag}: {model.flights} by {clocks.watermark}"]
+                ),
+            ),
+            late=Late.DROP,
+        ),
+        PCollection[KV[str, str]],
+    )
+    assert_type(
+        flights.process(
+            Computation(
+                initial=0,
+                on_element=lambda number, seen, clocks: Transition(
+                    number + len(seen.key),
+                    emit_at=[(seen.event_time, seen.value.delay)],
+                    hold=seen.event_time,
+                ),
+                on_retraction=lambda number, seen, clocks: Transition(number - seen.value.seats),
+            ),
+            in_order=True,
+        ),
+        PCollection[KV[str, float]],
+    )
+
+
+def observe(total: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, float]:
+    """A function of a computation."""
+    return Transition(total + seen.value, emit=[total / 2])
+
+
+def fire(total: int, timer: Timer, clocks: Clocks) -> Transition[int, float]:
+    """A function of a computation."""
+    return Transition(None)
+
+
+def named_functions(values: Values) -> None:
+    """Annotated functions determine all types of a computation."""
+    halves = Computation(
+        initial=0, on_element=observe, on_timer=fire, commutative=True, name="halves", result=float
+    )
+    assert_type(halves, Computation[str, int, int, float])
+    hidden: Processor[str, int, float] = halves
+    assert_type(values.process(hidden), PCollection[KV[str, float]])
+    assert_type(halves.initial, int)
+    assert_type(halves.on_element, Callable[[int, Observed[str, int], Clocks], Transition[int, float]])
+    assert_type(halves.on_timer, Callable[[int, Timer, Clocks], Transition[int, float]] | None)
+    assert_type(
+        halves.on_retraction, Callable[[int, Observed[str, int], Clocks], Transition[int, float]] | None
+    )
+    assert_type(halves.commutative, bool)
+    assert_type(halves.name, str | None)
+    assert_type(halves.result, type[float] | None)
+    assert_type(halves.title, str)
+    assert_type(halves.output_shape, Shape | None)
+
+
+def of_the_library(values: Values) -> None:
+    """Deduplication and tuple windows keep the type of the elements."""
+    assert_type(values.deduplicate(by=lambda pair: pair.value % 2, within=MINUTE), PCollection[KV[str, int]])
+    assert_type(values.every(3), PCollection[KV[str, list[int]]])
+    assert_type(values.every(3, in_order=True), PCollection[KV[str, list[int]]])
+
+
+def received(seen: Observed[str, int], clocks: Clocks, late: Late) -> None:
+    """What the functions receive."""
+    assert_type(seen.key, str)
+    assert_type(seen.value, int)
+    assert_type(seen.event_time, datetime)
+    assert_type(seen.late, bool)
+    assert_type(clocks.processing_time, datetime)
+    assert_type(clocks.watermark, datetime)
+    assert_type(late, Late)
+
+
+def timers(by_watermark: EventTimer, by_clock: ProcessingTimer, timer: Timer) -> None:
+    """Timers of both kinds."""
+    assert_type(EventTimer("end", datetime.max), EventTimer)
+    assert_type(ProcessingTimer("end", datetime.max), ProcessingTimer)
+    assert_type(by_watermark.tag, str)
+    assert_type(by_watermark.at, datetime)
+    assert_type(by_watermark.point, EventTime)
+    assert_type(by_clock.tag, str)
+    assert_type(by_clock.at, datetime)
+    assert_type(by_clock.point, ProcessingTime)
+    assert_type(timer.at, datetime)
+
+
+def transitions(transition: Transition[int, str]) -> None:
+    """The parts of a transition."""
+    assert_type(Transition(3, emit=["three"]), Transition[int, str])
+    assert_type(transition.state, int | None)
+    assert_type(transition.emit, Sequence[str])
+    assert_type(transition.emit_at, Sequence[tuple[datetime, str]])
+    assert_type(transition.set, Sequence[Timer])
+    assert_type(transition.clear, Sequence[str])
+    assert_type(transition.hold, datetime | None)

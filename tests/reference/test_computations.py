@@ -1,0 +1,364 @@
+"""Computations in the reference interpreter: timers, holds, order and failures, on timelines small enough to read.
+
+Laws compare every run with a plain loop; here are the cases that a reader asks for first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+import pytest
+from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, RUNNING_TOTAL
+from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    Clocks,
+    Computation,
+    DropReason,
+    ElementError,
+    EventTimer,
+    FixedWindows,
+    FlowalgError,
+    Late,
+    Mode,
+    Observed,
+    PCollection,
+    ProcessingTimer,
+    Run,
+    Sum,
+    Timeline,
+    Timing,
+    Transition,
+    UnsupportedError,
+    UserFunctionError,
+)
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+A = TypeVar("A")
+MINUTE = timedelta(minutes=1)
+MICRO_BATCH = Reference(Mode.MICRO_BATCH)
+
+
+def score(at: float, points: int = 1, team: str = "a") -> Score:
+    """Returns a score at a minute after noon."""
+    return Score(team, points, minute(at))
+
+
+def outputs(run: Run[KV[str, A]]) -> list[tuple[A, str]]:
+    """Returns the value and the event time of each output."""
+    return [(each.value, f"{each.event_time.datetime:%H:%M}") for each in run.elements]
+
+
+def emit(number: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, tuple[int, bool, str]]:
+    """Emits the value of an element, whether it is late, and the watermark."""
+    return Transition(number + 1, emit=[(seen.value, seen.late, f"{clocks.watermark:%H:%M}")])
+
+
+def test_elements_are_observed_before_the_watermark_of_their_instant() -> None:
+    """In an instant, elements are observed by event time, at the watermark before it; late ones are marked."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), score(3, 30), score(1, 10), watermark=minute(2))
+        .at(minute(2), score(5, 50), score(1, 11), watermark=minute(4))
+    )
+    watched = Computation(initial=0, on_element=emit)
+    run = MICRO_BATCH.run(POINTS.process(watched), {SCORES: timeline})
+    start = "00:00"
+    assert outputs(run) == [
+        ((10, False, start), "12:01"),
+        ((30, False, start), "12:03"),
+        ((11, True, "12:02"), "12:01"),
+        ((50, False, "12:02"), "12:05"),
+    ]
+
+
+def test_in_order_the_watermark_is_that_of_the_element() -> None:
+    """In order, an element waits until the watermark has passed it, and is observed at its own time."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), score(3, 30), score(1, 10), watermark=minute(2))
+        .at(minute(2), score(2, 20), score(1, 11), watermark=minute(4))
+    )
+    run = MICRO_BATCH.run(
+        POINTS.process(Computation(initial=0, on_element=emit), in_order=True), {SCORES: timeline}
+    )
+    assert outputs(run) == [
+        ((10, False, "12:01"), "12:01"),
+        ((20, False, "12:02"), "12:02"),
+        ((30, False, "12:03"), "12:03"),
+    ]
+    assert [(drop.element, drop.reason) for drop in run.dropped] == [(KV("a", 11), DropReason.LATE)]
+
+
+def test_a_timer_at_the_watermark_fires_once() -> None:
+    """A timer of event time fires when the watermark reaches it, not before, and not again."""
+    quiet = Computation(
+        initial=0,
+        on_element=lambda n, seen, clocks: Transition(n + 1, set=[EventTimer("end", minute(3))]),
+        on_timer=lambda n, timer, clocks: Transition(n + 10, emit=[n]),
+    )
+    timeline = Timeline[Score]().at(minute(1), score(1), watermark=minute(2))
+    before = timeline.at(minute(2), watermark=minute(3) - timedelta(microseconds=1))
+    at = before.at(minute(3), watermark=minute(3)).end(minute(9))
+    assert outputs(MICRO_BATCH.run(POINTS.process(quiet), {SCORES: before})) == []
+    assert outputs(MICRO_BATCH.run(POINTS.process(quiet), {SCORES: at})) == [(1, "12:03")]
+
+
+def test_a_timer_of_processing_time_fires_at_its_deadline() -> None:
+    """A continuous engine fires a timer of processing time at its time, a micro-batch engine at its next instant."""
+    timeline = (
+        Timeline[Score]().at(minute(1), score(0), watermark=minute(0)).at(minute(9), watermark=minute(0))
+    )
+    pipeline = POINTS.process(HEARTBEAT)
+    continuous, micro_batch = (
+        engine.run(pipeline, {SCORES: timeline}) for engine in (Reference(), MICRO_BATCH)
+    )
+    assert [str(each.processing_time)[11:16] for each in continuous.elements] == ["12:03", "12:05"]
+    assert [str(each.processing_time)[11:16] for each in micro_batch.elements] == ["12:09", "12:09"]
+
+
+def test_an_output_of_a_timer_of_processing_time_is_not_late() -> None:
+    """Its event time is that of the element that set it, or the watermark, if that has passed the element."""
+    for watermark, at in ((0, "12:02"), (7, "12:07")):
+        timeline = (
+            Timeline[Score]()
+            .at(minute(1), score(2), watermark=minute(0))
+            .at(minute(4), watermark=minute(watermark))
+        )
+        assert outputs(MICRO_BATCH.run(POINTS.process(HEARTBEAT), {SCORES: timeline}))[0][1] == at
+
+
+def test_a_hold_keeps_an_output_on_time() -> None:
+    """The watermark after a computation waits for its hold, so that an output at that time is on time."""
+    timeline = Timeline[Score]().at(minute(1), score(1), watermark=minute(0))
+    timeline = timeline.at(minute(2), watermark=minute(4)).at(minute(3), watermark=minute(6)).end(minute(9))
+    held = POINTS.process(HOLDING)
+    run = MICRO_BATCH.run(held, {SCORES: timeline})
+    assert [str(reading.output)[11:16] for reading in run.watermarks[:3]] == ["12:00", "12:01", "12:06"]
+    (pane,) = MICRO_BATCH.run(
+        held.window(FixedWindows(MINUTE)).combine_per_key(Sum()), {SCORES: timeline}
+    ).panes
+    assert (pane.timing, f"{pane.window.start.datetime:%H:%M}") == (Timing.ON_TIME, "12:01")
+
+
+LOOP = Computation(
+    initial=0,
+    on_element=lambda n, seen, clocks: Transition(n, set=[EventTimer("again", seen.event_time)]),
+    on_timer=lambda n, timer, clocks: Transition(n, set=[EventTimer("again", timer.at)]),
+    name="loop",
+)
+
+
+def test_a_loop_of_timers_is_an_error() -> None:
+    """Timers that are due at once without end are an error that names the computation and the key."""
+    timeline = Timeline[Score]().at(minute(1), score(1), watermark=minute(2))
+    with pytest.raises(
+        ElementError, match=r"process\(loop\): more than 10,000 timers of the key 'a' .*one instant"
+    ):
+        MICRO_BATCH.run(POINTS.process(LOOP), {SCORES: timeline})
+
+
+def test_many_timers_between_elements_are_no_loop() -> None:
+    """The number of firings counts between two elements: a batch of a year may fire timers without end."""
+    beat = Computation(
+        initial=0,
+        on_element=lambda n, seen, clocks: Transition(n, set=[EventTimer("beat", seen.event_time + MINUTE)]),
+        on_timer=lambda n, timer, clocks: (
+            Transition(n + 1, set=[EventTimer("beat", timer.at + MINUTE)])
+            if n < 11_000
+            else Transition(None, emit=[n])
+        ),
+    )
+    records = [score(0), score(6000)]
+    run = ReferenceBatch().run(POINTS.process(beat), {SCORES: Timeline.batch(records, time=minute(0))})
+    assert [each.value for each in run.elements] == [11_000]
+
+
+def fails(*arguments: object) -> Transition[int, int]:
+    """A function that always raises."""
+    raise LookupError("no luck")
+
+
+def _timer_at(at: float) -> Callable[..., Transition[int, int]]:
+    return lambda n, seen, clocks: Transition(n + 1, set=[EventTimer("end", minute(at))])
+
+
+FAULTS = [
+    (Computation(initial=0, on_element=fails), UserFunctionError, r"fails at .* raised LookupError: no luck"),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: n),  # type: ignore[arg-type,return-value]
+        ElementError,
+        r"the result must be a Transition; got 0 \(int\)",
+    ),
+    (
+        Computation(initial=0, on_element=_timer_at(0), on_timer=fails),
+        ElementError,
+        r"the timer 'end' is at 2024-01-01T12:00:00Z; it must not be before 2024-01-01T12:01:00Z",
+    ),
+    (
+        Computation(initial=0, on_element=_timer_at(2)),
+        ElementError,
+        r"the computation has no on_timer, so it must not set",
+    ),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit_at=[(minute(0), n)])),
+        ElementError,
+        r"an output is at 2024-01-01T12:00:00Z; it must not be before",
+    ),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, hold=minute(0))),
+        ElementError,
+        r"the hold is at 2024-01-01T12:00:00Z; it must not be before",
+    ),
+    (
+        Computation(
+            initial=0,
+            on_element=lambda n, seen, clocks: Transition(n, emit_at=[(MAX_TIME.datetime, n)]),
+        ),
+        ElementError,
+        r"its event time must be before the end of time",
+    ),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[2**70])),
+        ElementError,
+        r"overflows 64 bits",
+    ),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=["a"]), result=int),  # type: ignore[arg-type,list-item,misc]
+        ElementError,
+        r"an output of .* must be of type int; got 'a' \(str\)",
+    ),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, clear=[3])),  # type: ignore[list-item]
+        ElementError,
+        r"an item of Transition.clear must be a non-empty str; got 3 \(int\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("computation", "error", "message"), FAULTS)
+def test_a_failure_names_the_key_the_element_and_the_state(
+    computation: Computation[str, int, int, int], error: type[FlowalgError], message: str
+) -> None:
+    """A transition that fails names the transform, the function, the element with its key, and the state."""
+    timeline = Timeline[Score]().at(minute(1), score(1, 5), watermark=minute(0))
+    with pytest.raises(
+        error,
+        match=rf"process\(.*{message}.*it received the element 5 \(int\) at .* of the key 'a'.*in the state 0",
+    ):
+        MICRO_BATCH.run(POINTS.process(computation), {SCORES: timeline})
+
+
+@pytest.mark.parametrize(("computation", "error", "message"), FAULTS)
+def test_a_failed_transition_changes_nothing(
+    computation: Computation[str, int, int, int], error: type[FlowalgError], message: str
+) -> None:
+    """With dead letters an element on which a computation fails is a bad record, and nothing else happens."""
+    timeline = Timeline[Score]().at(minute(1), score(1, 5), watermark=minute(0)).end(minute(2))
+    run = Reference(dead_letters=True).run(POINTS.process(computation), {SCORES: timeline})
+    (bad,) = run.bad_records
+    assert bad.record == '{"key":"a","element":5,"event_time":"2024-01-01T12:01:00Z","state":0}'
+    assert not run.elements
+
+
+def test_a_failed_timer_has_fired() -> None:
+    """A timer on which a computation fails is a bad record, and does not fire again; the state stays."""
+    unlucky = Computation(
+        initial=0,
+        on_element=lambda n, seen, clocks: Transition(
+            n + 1, emit=[n], set=[EventTimer("end", seen.event_time + MINUTE)]
+        ),
+        on_timer=fails,
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), score(1), watermark=minute(2))
+        .at(minute(2), score(5), watermark=minute(3))
+    )
+    run = Reference(dead_letters=True).run(POINTS.process(unlucky), {SCORES: timeline})
+    assert [bad.record for bad in run.bad_records] == [
+        '{"key":"a","timer":{"tag":"end","at":"2024-01-01T12:02:00+00:00"},"state":1}'
+    ]
+    assert [each.value for each in run.elements] == [0, 1]
+
+
+def test_state_ends_with_its_key() -> None:
+    """``None`` frees a key with its timers: its next element begins again."""
+    twice = Computation(
+        initial=0,
+        on_element=lambda n, seen, clocks: (
+            Transition(None, emit=[n])
+            if n
+            else Transition(n + 1, emit=[n], set=[EventTimer("never", seen.event_time + MINUTE)])
+        ),
+        on_timer=fails,
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), score(1), score(1.1), watermark=minute(1))
+        .at(minute(2), score(8), score(9), watermark=minute(8))
+    )
+    assert [each.value for each in MICRO_BATCH.run(POINTS.process(twice), {SCORES: timeline}).elements] == [
+        0,
+        1,
+        0,
+        1,
+    ]
+
+
+def test_setting_a_tag_again_replaces_its_timer() -> None:
+    """A key has one timer for a tag, of either kind."""
+    kinds = Computation(
+        initial=0,
+        on_element=lambda n, seen, clocks: Transition(
+            n + 1,
+            set=[
+                EventTimer("a", minute(5)) if n == 0 else ProcessingTimer("a", minute(20)),
+                EventTimer("b", minute(5 + n)),
+            ],
+        ),
+        on_timer=lambda n, timer, clocks: Transition(n, emit=[f"{timer.tag} {timer.at:%H:%M}"]),
+    )
+    timeline = Timeline[Score]().at(minute(1), score(1), score(2), watermark=minute(3)).end(minute(9))
+    run = MICRO_BATCH.run(POINTS.process(kinds), {SCORES: timeline})
+    assert [each.value for each in run.elements] == ["b 12:06"]
+
+
+def test_late_elements_may_be_dropped() -> None:
+    """With ``Late.DROP`` an element behind the watermark is dropped, and counted."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), score(3), watermark=minute(2))
+        .at(minute(2), score(1), watermark=minute(3))
+    )
+    run = MICRO_BATCH.run(POINTS.process(RUNNING_TOTAL, late=Late.DROP), {SCORES: timeline})
+    assert [each.value for each in run.elements] == [1]
+    assert [(drop.key, drop.reason, drop.count) for drop in run.dropped] == [("a", DropReason.LATE, 1)]
+
+
+@pytest.mark.parametrize("engine", [PolarsBatch(), PolarsStreaming()])
+def test_an_engine_that_lacks_computations_says_so(engine: PolarsBatch | PolarsStreaming) -> None:
+    """An engine that does not run computations rejects them by name, with the reason."""
+    timeline = Timeline[Score]().at(minute(1), score(3), watermark=minute(2))
+    with pytest.raises(
+        UnsupportedError, match=r"Polars .* does not run process\(echo\): computations run in the reference"
+    ):
+        engine.run(POINTS.process(ECHO), {SCORES: timeline})
+
+
+def test_several_outputs_share_a_computation() -> None:
+    """A computation that two outputs read runs once: its failures are reported once."""
+    shared: PCollection[KV[str, int]] = POINTS.process(
+        Computation(initial=0, on_element=fails, name="shared")
+    )
+    timeline = Timeline[Score]().at(minute(1), score(3), watermark=minute(2))
+    found = Reference(dead_letters=True).run_all(
+        {"all": shared, "sums": shared.window(FixedWindows(MINUTE)).combine_per_key(Sum())},
+        {SCORES: timeline},
+    )
+    assert len(found.bad_records) == 1
