@@ -33,6 +33,7 @@ PAGES: Final = (
     "transforms",
     "joins",
     "side-inputs",
+    "computations",
     "outputs",
     "bad-records",
     "what",

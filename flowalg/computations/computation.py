@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, unique
 from functools import cached_property
-from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 
 from attrs import field, frozen
 
@@ -115,7 +115,7 @@ AnyComputation: TypeAlias = Computation[Any, Any, Any, Any]
 def require_computation(argument: str, value: object) -> AnyComputation:
     """Returns the value as a computation; raises ``ArgumentError`` if it is not one."""
     if isinstance(value, Computation):
-        return cast("AnyComputation", value)
+        return value
     raise ArgumentError(argument, value, "a Computation, such as Computation(initial=0, on_element=...)")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from flowalg_laws import VALUES
@@ -42,6 +43,13 @@ from flowalg.pipeline.outputs import emits_panes
 from tests.support.scores import POINTS, SCORES, minute
 
 MINUTE = timedelta(minutes=1)
+transition: Any = Transition  # untyped, for the mistakes that type checkers would report
+event_timer: Any = EventTimer
+processing_timer: Any = ProcessingTimer
+computation: Any = Computation
+points: Any = POINTS
+scores: Any = SCORES
+
 EARLY = POINTS.window(FixedWindows(MINUTE), trigger=AtCount(1).repeat()).combine_per_key(Sum())
 
 
@@ -49,87 +57,87 @@ EARLY = POINTS.window(FixedWindows(MINUTE), trigger=AtCount(1).repeat()).combine
     ("make", "message"),
     [
         (
-            lambda: Transition(1, emit="text"),
+            lambda: transition(1, emit="text"),
             r"Transition.emit must be a tuple or list of outputs; got 'text' \(str\)",
         ),
-        (lambda: Transition(1, emit=3), r"Transition.emit must be a tuple or list of outputs; got 3 \(int\)"),
+        (lambda: transition(1, emit=3), r"Transition.emit must be a tuple or list of outputs; got 3 \(int\)"),
         (
-            lambda: Transition(1, emit_at=[3]),
+            lambda: transition(1, emit_at=[3]),
             r"an item of Transition.emit_at must be a pair .*; got 3 \(int\)",
         ),
         (
-            lambda: Transition(1, emit_at=[(3, 3)]),
+            lambda: transition(1, emit_at=[(3, 3)]),
             r"the event time of an item .* must be a timezone-aware datetime",
         ),
         (
-            lambda: Transition(1, set=["end"]),
+            lambda: transition(1, set=["end"]),
             r"an item of Transition.set must be an EventTimer or a ProcessingTimer",
         ),
         (
-            lambda: Transition(1, set=EventTimer("end", minute(0))),
+            lambda: transition(1, set=event_timer("end", minute(0))),
             r"Transition.set must be a tuple or list of timers",
         ),
-        (lambda: Transition(1, clear="end"), r"Transition.clear must be a tuple or list of tags of timers"),
+        (lambda: transition(1, clear="end"), r"Transition.clear must be a tuple or list of tags of timers"),
         (
-            lambda: Transition(1, clear=[1]),
+            lambda: transition(1, clear=[1]),
             r"an item of Transition.clear must be a non-empty str; got 1 \(int\)",
         ),
-        (lambda: Transition(1, hold=datetime(2024, 1, 1)), r"Transition.hold must be .*it is naive"),
+        (lambda: transition(1, hold=datetime(2024, 1, 1)), r"Transition.hold must be .*it is naive"),
         (
-            lambda: Transition(None, set=[EventTimer("end", minute(0))]),
+            lambda: transition(None, set=[event_timer("end", minute(0))]),
             r"Transition.state must be a state, if the transition sets timers or a hold.*; got None",
         ),
-        (lambda: Transition(None, hold=minute(0)), r"Transition.state must be a state"),
+        (lambda: transition(None, hold=minute(0)), r"Transition.state must be a state"),
         (
-            lambda: Transition(1, set=[EventTimer("a", minute(0)), ProcessingTimer("a", minute(1))]),
+            lambda: transition(1, set=[event_timer("a", minute(0)), processing_timer("a", minute(1))]),
             r"Transition.set must be one timer for the tag 'a', not cleared",
         ),
-        (lambda: Transition(1, set=[EventTimer("a", minute(0))], clear=["a"]), r"one timer for the tag 'a'"),
-        (lambda: EventTimer("", minute(0)), r"EventTimer.tag must be a non-empty str; got ''"),
-        (lambda: EventTimer("a", 3), r"EventTimer.at must be a timezone-aware datetime; got 3 \(int\)"),
-        (lambda: ProcessingTimer("a", datetime(2024, 1, 1)), r"ProcessingTimer.at must be .* naive"),
+        (lambda: transition(1, set=[event_timer("a", minute(0))], clear=["a"]), r"one timer for the tag 'a'"),
+        (lambda: event_timer("", minute(0)), r"EventTimer.tag must be a non-empty str; got ''"),
+        (lambda: event_timer("a", 3), r"EventTimer.at must be a timezone-aware datetime; got 3 \(int\)"),
+        (lambda: processing_timer("a", datetime(2024, 1, 1)), r"ProcessingTimer.at must be .* naive"),
         (
-            lambda: Computation(initial=None, on_element=len),
+            lambda: computation(initial=None, on_element=len),
             r"Computation.initial must be a state.*; got None",
         ),
         (
-            lambda: Computation(initial=[], on_element=len),
+            lambda: computation(initial=[], on_element=len),
             r"Computation.initial must be a state.*; got \[\] \(list\)",
         ),
         (
-            lambda: Computation(initial=0, on_element=3),
+            lambda: computation(initial=0, on_element=3),
             r"Computation.on_element must be a function; got 3 \(int\)",
         ),
         (
-            lambda: Computation(initial=0, on_element=len, on_timer=3),
+            lambda: computation(initial=0, on_element=len, on_timer=3),
             r"Computation.on_timer must be a function, or",
         ),
         (
-            lambda: Computation(initial=0, on_element=len, on_retraction=3),
+            lambda: computation(initial=0, on_element=len, on_retraction=3),
             r"Computation.on_retraction must be a",
         ),
         (
-            lambda: Computation(initial=0, on_element=len, commutative=1),
+            lambda: computation(initial=0, on_element=len, commutative=1),
             r"Computation.commutative must be a bool",
         ),
         (
-            lambda: Computation(initial=0, on_element=len, name=""),
+            lambda: computation(initial=0, on_element=len, name=""),
             r"Computation.name must be a non-empty str",
         ),
-        (lambda: POINTS.process(Sum()), r"computation must be a Computation, .*; got Sum\(\)"),
-        (lambda: POINTS.process(ECHO, in_order=1), r"in_order must be a bool; got 1"),
+        (lambda: points.process(Sum()), r"computation must be a Computation, .*; got Sum\(\)"),
+        (lambda: points.process(ECHO, in_order=1), r"in_order must be a bool; got 1"),
         (
-            lambda: POINTS.process(ECHO, late="drop"),
+            lambda: points.process(ECHO, late="drop"),
             r"late must be Late.OBSERVE, Late.DROP, or None; got 'drop'",
         ),
         (
-            lambda: POINTS.process(ECHO, in_order=True, late=Late.OBSERVE),
+            lambda: points.process(ECHO, in_order=True, late=Late.OBSERVE),
             r"late of process\(echo\) must be Late.DROP, or unset, for a computation in order",
         ),
-        (lambda: POINTS.every(0), r"n must be a positive int; got 0"),
-        (lambda: POINTS.every(True), r"n must be a positive int; got True"),
+        (lambda: points.every(0), r"n must be a positive int; got 0"),
+        (lambda: points.every(True), r"n must be a positive int; got True"),
         (
-            lambda: SCORES.deduplicate(by=len, within=0),
+            lambda: scores.deduplicate(by=len, within=0),
             r"within must be a positive timedelta.*; got 0 \(int\)",
         ),
         (
@@ -182,10 +190,14 @@ def shape_of_value(collection: PCollection[object]) -> Shape | None:
 
 def test_the_type_of_outputs_is_declared_or_annotated() -> None:
     """The shape of outputs is that of ``result``, or of an annotated function; deduplication keeps that of elements."""
-    plain = Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[n]))
-    declared = Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[n]), result=int)
-    assert shape_of_value(POINTS.process(plain)) is None
-    assert shape_of_value(POINTS.process(declared)) == INTEGER
+    plain = POINTS.process(
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[n + seen.value]))
+    )
+    declared = POINTS.process(
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[n]), result=int)
+    )
+    assert shape_of_value(plain) is None
+    assert shape_of_value(declared) == INTEGER
     assert shape_of_value(POINTS.process(RUNNING_TOTAL)) == INTEGER
     assert shape_of_value(POINTS.every(2)) == ListOf(INTEGER)
     assert POINTS.deduplicate(by=lambda pair: pair.value, within=MINUTE).shape == POINTS.shape

@@ -97,7 +97,7 @@ def test_in_order_the_watermark_is_that_of_the_element() -> None:
 
 def test_a_timer_at_the_watermark_fires_once() -> None:
     """A timer of event time fires when the watermark reaches it, not before, and not again."""
-    quiet = Computation(
+    quiet: Computation[str, int, int, int] = Computation(
         initial=0,
         on_element=lambda n, seen, clocks: Transition(n + 1, set=[EventTimer("end", minute(3))]),
         on_timer=lambda n, timer, clocks: Transition(n + 10, emit=[n]),
@@ -146,7 +146,7 @@ def test_a_hold_keeps_an_output_on_time() -> None:
     assert (pane.timing, f"{pane.window.start.datetime:%H:%M}") == (Timing.ON_TIME, "12:01")
 
 
-LOOP = Computation(
+LOOP: Computation[str, int, int, int] = Computation(
     initial=0,
     on_element=lambda n, seen, clocks: Transition(n, set=[EventTimer("again", seen.event_time)]),
     on_timer=lambda n, timer, clocks: Transition(n, set=[EventTimer("again", timer.at)]),
@@ -165,7 +165,7 @@ def test_a_loop_of_timers_is_an_error() -> None:
 
 def test_many_timers_between_elements_are_no_loop() -> None:
     """The number of firings counts between two elements: a batch of a year may fire timers without end."""
-    beat = Computation(
+    beat: Computation[str, int, int, int] = Computation(
         initial=0,
         on_element=lambda n, seen, clocks: Transition(n, set=[EventTimer("beat", seen.event_time + MINUTE)]),
         on_timer=lambda n, timer, clocks: (
@@ -229,7 +229,7 @@ FAULTS = [
         r"overflows 64 bits",
     ),
     (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=["a"]), result=int),  # type: ignore[arg-type,list-item,misc]
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=["a"]), result=int),  # type: ignore[list-item]
         ElementError,
         r"an output of .* must be of type int; got 'a' \(str\)",
     ),
@@ -268,7 +268,7 @@ def test_a_failed_transition_changes_nothing(
 
 def test_a_failed_timer_has_fired() -> None:
     """A timer on which a computation fails is a bad record, and does not fire again; the state stays."""
-    unlucky = Computation(
+    unlucky: Computation[str, int, int, int] = Computation(
         initial=0,
         on_element=lambda n, seen, clocks: Transition(
             n + 1, emit=[n], set=[EventTimer("end", seen.event_time + MINUTE)]
@@ -289,7 +289,7 @@ def test_a_failed_timer_has_fired() -> None:
 
 def test_state_ends_with_its_key() -> None:
     """``None`` frees a key with its timers: its next element begins again."""
-    twice = Computation(
+    twice: Computation[str, int, int, int] = Computation(
         initial=0,
         on_element=lambda n, seen, clocks: (
             Transition(None, emit=[n])
@@ -313,7 +313,7 @@ def test_state_ends_with_its_key() -> None:
 
 def test_setting_a_tag_again_replaces_its_timer() -> None:
     """A key has one timer for a tag, of either kind."""
-    kinds = Computation(
+    kinds: Computation[str, int, int, str] = Computation(
         initial=0,
         on_element=lambda n, seen, clocks: Transition(
             n + 1,

@@ -326,10 +326,7 @@ class _Call:
 def _watched(computation: AnyComputation, calls: list[_Call], *, stored: bool = False) -> AnyComputation:
     """Returns a computation whose calls are recorded; with ``stored`` its states are pickled between calls."""
 
-    def watch(f: Callable[..., Transition[object, object]] | None) -> Callable[..., object] | None:
-        if f is None:
-            return None
-
+    def watch(f: Callable[..., Transition[object, object]]) -> Callable[..., Transition[object, object]]:
         def call(state: object, event: object, clocks: Clocks) -> Transition[object, object]:
             before = deepcopy(state)
             received = pickle.loads(pickle.dumps(state)) if stored else state
@@ -342,8 +339,8 @@ def _watched(computation: AnyComputation, calls: list[_Call], *, stored: bool = 
     return evolve(
         computation,
         on_element=watch(computation.on_element),
-        on_timer=watch(computation.on_timer),
-        on_retraction=watch(computation.on_retraction),
+        on_timer=computation.on_timer and watch(computation.on_timer),
+        on_retraction=computation.on_retraction and watch(computation.on_retraction),
     )
 
 

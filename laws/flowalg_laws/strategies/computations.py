@@ -194,7 +194,9 @@ def key_histories(values: SearchStrategy[object]) -> SearchStrategy[KeyHistory]:
     elements = st.lists(st.tuples(values, event_times(20)), max_size=4).map(tuple)
     step = st.tuples(st.sampled_from((0, 1, 2, 5)), elements, st.none() | event_times(25))
 
-    def build(steps: list[tuple[int, tuple[tuple[object, EventTime], ...], EventTime | None]]) -> KeyHistory:
+    def build(
+        steps: Sequence[tuple[int, tuple[tuple[object, EventTime], ...], EventTime | None]],
+    ) -> KeyHistory:
         clock, watermark, instants = processing_time(START), MIN_TIME, list[KeyInstant]()
         for gap, arrived, reads in steps:
             clock = ProcessingTime(clock + gap * 60_000_000)
