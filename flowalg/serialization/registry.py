@@ -20,6 +20,8 @@ from flowalg.serialization.names import import_object, name_of
 # Modules without serializable values: derived analyses, presentation, and serialization itself.
 _EXCLUDED: Final = (
     "flowalg.analysis",
+    "flowalg.computations.calls",
+    "flowalg.computations.transition",
     "flowalg.lifting",
     "flowalg.notebook",
     "flowalg.pipeline.admission",

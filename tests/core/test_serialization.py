@@ -38,6 +38,7 @@ from flowalg_laws.strategies import (
     window_fns,
     windowing_strategies,
 )
+from flowalg_laws.strategies.computations import SILENCE
 from flowalg_laws.strategies.triggers import DUE, RESTLESS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -462,6 +463,9 @@ EXAMPLES: list[Writable] = [
     VALUES.combine_per_key(Sum()).with_window(),
     VALUES.combine_per_key(Sum()).with_pane(),
     VALUES.top(2, by=hash),
+    VALUES.process(SILENCE, in_order=True),
+    VALUES.every(2),
+    VALUES.deduplicate(by=hash, within=MINUTE),
     ApproximateDistinct(),
     Quantile.of(double, 0.5, relative_error=0.02),
     Quantiles((0.5, 0.95)),

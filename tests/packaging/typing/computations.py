@@ -39,11 +39,7 @@ class Model:
     seats: int
 
 
-Flights = PCollection[KV[str, Flight]]
-Values = PCollection[KV[str, int]]
-
-
-def lambdas(flights: Flights) -> None:
+def lambdas(flights: PCollection[KV[str, Flight]]) -> None:
     """Lambdas need no annotations: their types are those of the collection and of the state."""
     assert_type(
         flights.process(
@@ -100,7 +96,7 @@ def fire(total: int, timer: Timer, clocks: Clocks) -> Transition[int, float]:
     return Transition(None)
 
 
-def named_functions(values: Values) -> None:
+def named_functions(values: PCollection[KV[str, int]]) -> None:
     """Annotated functions determine all types of a computation."""
     halves = Computation(
         initial=0, on_element=observe, on_timer=fire, commutative=True, name="halves", result=float
@@ -108,6 +104,10 @@ def named_functions(values: Values) -> None:
     assert_type(halves, Computation[str, int, int, float])
     hidden: Processor[str, int, float] = halves
     assert_type(values.process(hidden), PCollection[KV[str, float]])
+
+
+def members(halves: Computation[str, int, int, float]) -> None:
+    """The parts of a computation."""
     assert_type(halves.initial, int)
     assert_type(halves.on_element, Callable[[int, Observed[str, int], Clocks], Transition[int, float]])
     assert_type(halves.on_timer, Callable[[int, Timer, Clocks], Transition[int, float]] | None)
@@ -121,7 +121,7 @@ def named_functions(values: Values) -> None:
     assert_type(halves.output_shape, Shape | None)
 
 
-def of_the_library(values: Values) -> None:
+def of_the_library(values: PCollection[KV[str, int]]) -> None:
     """Deduplication and tuple windows keep the type of the elements."""
     assert_type(values.deduplicate(by=lambda pair: pair.value % 2, within=MINUTE), PCollection[KV[str, int]])
     assert_type(values.every(3), PCollection[KV[str, list[int]]])

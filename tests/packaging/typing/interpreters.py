@@ -39,6 +39,7 @@ from flowalg import (
     Run,
     Source,
     Timeline,
+    UnsupportedError,
     Window,
     WindowedValue,
     final_values,
@@ -173,6 +174,7 @@ def capabilities(can: Capabilities) -> None:
     """The capabilities that an interpreter declares."""
     assert_type(can.interpreter, str)
     assert_type(can.missing, Mapping[Feature, str])
+    assert_type(can.refused(Feature.STREAMING, "a part"), UnsupportedError)
     assert_type(can.mode, Mode)
     assert_type(can.streams, bool)
     assert_type(can.relevant([Feature.SUM]), frozenset[Feature])

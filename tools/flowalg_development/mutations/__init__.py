@@ -7,6 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from flowalg_development.mutations.clocks import EXCHANGE_MUTANTS, HOLD_MUTANTS, WATERMARK_MUTANTS
+from flowalg_development.mutations.computations import COMPUTATION_MUTANTS
 from flowalg_development.mutations.dead_letters import DEAD_LETTER_MUTANTS
 from flowalg_development.mutations.local import LOCAL_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
@@ -66,6 +67,9 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("joins", ("joins", "transforms"), JOIN_MUTANTS),
         Area("metadata", ("metadata",), METADATA_MUTANTS),
         Area("side inputs", ("sides",), SIDE_MUTANTS),
+        Area(
+            "computations", ("computations", "computation_values", "conformance", "laws"), COMPUTATION_MUTANTS
+        ),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),

@@ -1,0 +1,168 @@
+"""Checks of user-defined computations: each finds its fault, and each side condition of a law is necessary."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from attrs import define
+from flowalg_laws import READINGS, VALUES, Reading, check_computation
+from flowalg_laws.laws.computations import (
+    a_commutative_computation_does_not_depend_on_bundles,
+    in_order_the_outputs_are_those_of_the_batch,
+    outputs_are_not_late_by_themselves,
+)
+from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, SILENCE, SUMS_OF_FIVE, TOTAL
+from flowalg_laws.strategies.times import point
+from flowalg_reference import Reference, ReferenceBatch
+from hypothesis import strategies as st
+
+from flowalg import (
+    Clocks,
+    Computation,
+    ElementError,
+    Mode,
+    Observed,
+    Processor,
+    Timeline,
+    Transition,
+    UserFunctionError,
+)
+
+MINUTE = timedelta(minutes=1)
+MICRO_BATCH = Reference(Mode.MICRO_BATCH)
+
+
+@pytest.mark.parametrize("computation", [SILENCE, SUMS_OF_FIVE, TOTAL, HOLDING, HEARTBEAT, ECHO])
+def test_valid_computations_pass(computation: Processor[str, int, int]) -> None:
+    """A computation that keeps its promises passes all checks."""
+    check_computation(computation, st.integers(-5, 5))
+
+
+@define
+class Counted:
+    """A state that can be modified."""
+
+    number: int = 0
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def in_place(state: Counted, seen: Observed[str, int], clocks: Clocks) -> Transition[Counted, int]:
+    """Modifies its state."""
+    state.number += 1
+    return Transition(state, emit=[state.number])
+
+
+CALLS: list[int] = []
+
+
+def remembered(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
+    """Returns what depends on former calls, and not on its state alone."""
+    CALLS.append(seen.value)
+    return Transition(state + 1, emit=[len(CALLS)])
+
+
+def first_of_two(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
+    """Returns a state that depends on the order of elements."""
+    return Transition(state or seen.value)
+
+
+def earlier(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
+    """Emits before its cause."""
+    return Transition(state, emit_at=[(seen.event_time - MINUTE, 1)])
+
+
+def by_identity(state: object, seen: Observed[str, int], clocks: Clocks) -> Transition[object, int]:
+    """Returns a state that is another one after it was stored."""
+    return Transition(UNIQUE, emit=[int(state is UNIQUE)])
+
+
+UNIQUE = (object,)
+
+FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
+    (Computation(initial=Counted(), on_element=in_place), AssertionError, "does not hold for in_place"),
+    (
+        Computation(initial=0, on_element=remembered),
+        AssertionError,
+        "a_computation_is_deterministic does not hold",
+    ),
+    (
+        Computation(initial=0, on_element=first_of_two, commutative=True),
+        AssertionError,
+        "a_commutative_computation_does_not_depend_on_bundles does not hold",
+    ),
+    (Computation(initial=0, on_element=earlier), ElementError, "it must not be before"),
+    (Computation(initial=0, on_element=by_identity), AssertionError, "states_can_be_stored does not hold"),
+    (
+        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n // (seen.value + 5))),
+        UserFunctionError,
+        "raised ZeroDivisionError",
+    ),
+]
+
+
+@pytest.mark.parametrize(("computation", "error", "message"), FAULTS)
+def test_each_fault_is_found(
+    computation: Processor[str, int, int], error: type[Exception], message: str
+) -> None:
+    """A computation that breaks a law fails with the law, or with the error that a run would raise."""
+    with pytest.raises(error, match=message):
+        check_computation(computation, st.integers(-5, 5))
+
+
+def timeline(*minutes: tuple[int, int]) -> Timeline[Reading]:
+    """Returns a timeline with an element in each instant, at a minute, before a watermark; then the input ends."""
+    made = Timeline[Reading]()
+    for number, (at, watermark) in enumerate(minutes):
+        reading = Reading("a", number + 1, point(at), point(number))
+        made = made.at(point(number), reading, watermark=point(watermark))
+    return made.end(point(9))
+
+
+def test_a_dropped_element_changes_the_outputs_in_order() -> None:
+    """A stream that dropped a late element does not emit what the batch emits, which has it."""
+    assert "nothing was dropped" in in_order_the_outputs_are_those_of_the_batch.condition
+    late = timeline((5, 6), (1, 6))
+    stream = MICRO_BATCH.run(VALUES.process(ECHO, in_order=True), {READINGS: late})
+    batch = ReferenceBatch().run(VALUES.process(ECHO), {READINGS: late})
+    assert [each.value for each in stream.elements] == [10]
+    assert [each.value for each in batch.elements] == [20, 1010]
+
+
+def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
+    """A timer of processing time fires in a stream, and after the only instant of a batch."""
+    assert "does not depend on processing time" in in_order_the_outputs_are_those_of_the_batch.condition
+    instants = timeline((0, 0)).instants[:1]
+    silent = (
+        Timeline(instants).at(point(5), watermark=point(2)).at(point(9), watermark=point(2)).end(point(9))
+    )
+    stream = MICRO_BATCH.run(VALUES.process(HEARTBEAT, in_order=True), {READINGS: silent})
+    batch = ReferenceBatch().run(VALUES.process(HEARTBEAT), {READINGS: silent})
+    assert stream.elements
+    assert not batch.elements
+
+
+def test_the_output_of_a_late_element_is_late() -> None:
+    """An output at the time of a late element is behind the watermark that was propagated before."""
+    assert "no element is behind the watermark" in outputs_are_not_late_by_themselves.condition
+    run = MICRO_BATCH.run(VALUES.process(ECHO), {READINGS: timeline((5, 6), (1, 6))})
+    assert run.elements[-1].event_time < run.watermarks[0].output
+
+
+def test_bundles_matter_if_a_timer_fires_between_elements() -> None:
+    """Late elements of one window are one sum in one instant, and two sums in two, although sums commute."""
+    assert "the elements are on time" in a_commutative_computation_does_not_depend_on_bundles.condition
+    together = Timeline[Reading]().at(point(0), watermark=point(9))
+    one, two = (Reading("a", value, point(1), point(1)) for value in (1, 2))
+    bundled = together.at(point(1), one, two, watermark=point(9))
+    single = together.at(point(1), one, watermark=point(9)).at(point(1), two, watermark=point(9))
+
+    def sums(instants: Timeline[Reading]) -> list[int]:
+        return [
+            each.value
+            for each in MICRO_BATCH.run(VALUES.process(SUMS_OF_FIVE), {READINGS: instants}).elements
+        ]
+
+    assert (sums(bundled), sums(single)) == ([3], [1, 2])

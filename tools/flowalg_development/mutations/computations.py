@@ -1,0 +1,150 @@
+"""Faults of computations: of their order, their timers, their holds, and their failures."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg_development.mutations.mutant import Replacement
+
+COMPUTATION_MUTANTS: Final = (
+    Replacement(
+        "elements are observed as they arrive",
+        "in_canonical_order",
+        "sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))",
+        "sorted(elements, key=lambda each: each.event_time)",
+    ),
+    Replacement(
+        "retractions come after values",
+        "in_canonical_order",
+        "(each.event_time, each.weight, sort_key(each.value))",
+        "(each.event_time, -each.weight, sort_key(each.value))",
+    ),
+    Replacement(
+        "elements are observed after the watermark",
+        "Computing._advance_key",
+        "self._observe(key, element, before)",
+        "self._observe(key, element, watermark)",
+    ),
+    Replacement(
+        "an element at the watermark does not wait",
+        "Computing._advance_key",
+        "element.event_time >= watermark",
+        "element.event_time > watermark",
+    ),
+    Replacement(
+        "timers fire after all elements in order",
+        "Computing._advance_key",
+        "self._fire(key, element.event_time, None)",
+        "()",
+    ),
+    Replacement(
+        "a timer at the watermark does not fire",
+        "Computing._next_due.is_due",
+        "timer.point <= watermark",
+        "timer.point < watermark",
+    ),
+    Replacement(
+        "timers fire by tag",
+        "_order_of_firing",
+        "(isinstance(timer, ProcessingTimer), timer.point, timer.tag)",
+        "(isinstance(timer, ProcessingTimer), timer.tag, timer.point)",
+    ),
+    Replacement(
+        "timers of processing time fire first",
+        "_order_of_firing",
+        "isinstance(timer, ProcessingTimer)",
+        "not isinstance(timer, ProcessingTimer)",
+    ),
+    Replacement(
+        "a timer that has failed fires again",
+        "Computing._fire",
+        "tag != timer.tag",
+        "True",
+    ),
+    Replacement(
+        "holds are ignored",
+        "Computing.advance",
+        "min(holds, default=MAX_TIME)",
+        "MAX_TIME",
+    ),
+    Replacement(
+        "late elements are not dropped",
+        "Computing._receive",
+        "element.event_time < before and self.late is Late.DROP",
+        "False",
+    ),
+    Replacement(
+        "an element and its retraction do not cancel out",
+        "net",
+        "opposite is None",
+        "True",
+    ),
+    Replacement(
+        "a continuous engine has no deadlines of timers",
+        "Computing.next_deadline",
+        "isinstance(timer, ProcessingTimer)",
+        "False",
+    ),
+    Replacement(
+        "a freed key keeps its state",
+        "Computing._apply",
+        "effect.after is None",
+        "False",
+    ),
+    Replacement(
+        "a transition clears no timers",
+        "Calls._checked",
+        "tag not in returned.clear",
+        "True",
+    ),
+    Replacement(
+        "an output may be before its cause",
+        "Calls._checked",
+        "point < earliest",
+        "False",
+    ),
+    Replacement(
+        "a hold of the previous transition does not count",
+        "Calls._checked",
+        "cause if before.hold is None else min(cause, before.hold)",
+        "cause",
+    ),
+    Replacement(
+        "an output of a timer of processing time is late",
+        "PendingTimer.time_at",
+        "max(self.cause, watermark)",
+        "self.cause",
+    ),
+    Replacement(
+        "outputs keep the windows of the input",
+        "Process.windowing",
+        "Windowing(self.input.windowing.strategy, fresh=True)",
+        "self.input.windowing",
+    ),
+    Replacement(
+        "a computation may ignore retractions",
+        "Process.__attrs_post_init__",
+        "self.input.may_retract and not self.in_order and self.computation.on_retraction is None",
+        "False",
+    ),
+    Replacement(
+        "a batch observes elements as they arrive",
+        "_for_batch",
+        "evolve(node, in_order=True, late=Late.DROP)",
+        "node",
+    ),
+    Replacement(
+        "an id is forgotten a microsecond later",
+        "EmitFirst._end",
+        "event_time(observed.event_time) + within",
+        "event_time(observed.event_time) + within + 1",
+    ),
+    Replacement(
+        "the last elements are not emitted",
+        "EmitEvery.__call__",
+        '() if kept else (EventTimer("rest", MAX_TIME.datetime),)',
+        "()",
+    ),
+)
+
+__all__ = ["COMPUTATION_MUTANTS"]
