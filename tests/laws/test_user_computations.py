@@ -74,12 +74,16 @@ def earlier(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[
     return Transition(state, emit_at=[(seen.event_time - MINUTE, 1)])
 
 
-def by_identity(state: object, seen: Observed[str, int], clocks: Clocks) -> Transition[object, int]:
+Types = tuple[type, ...]
+NONE: Types = ()
+
+
+def by_identity(state: Types, seen: Observed[str, int], clocks: Clocks) -> Transition[Types, int]:
     """Returns a state that is another one after it was stored."""
     return Transition(UNIQUE, emit=[int(state is UNIQUE)])
 
 
-UNIQUE = (object,)
+UNIQUE: Types = (object,)
 
 FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
     (Computation(initial=Counted(), on_element=in_place), AssertionError, "does not hold for in_place"),
@@ -94,7 +98,7 @@ FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
         "a_commutative_computation_does_not_depend_on_bundles does not hold",
     ),
     (Computation(initial=0, on_element=earlier), ElementError, "it must not be before"),
-    (Computation(initial=0, on_element=by_identity), AssertionError, "states_can_be_stored does not hold"),
+    (Computation(initial=NONE, on_element=by_identity), AssertionError, "states_can_be_stored does not hold"),
     (
         Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n // (seen.value + 5))),
         UserFunctionError,
