@@ -43,6 +43,7 @@ from flowalg.data.errors import (
 from flowalg.data.kv import KV
 from flowalg.data.metadata import PaneTiming, Timing, WindowBounds
 from flowalg.data.time import (
+    INGRESS_TIME,
     MAX_TIME,
     MIN_TIME,
     EventTime,
@@ -131,6 +132,7 @@ __all__ = [
     "EVERY_INSTANT",
     "FOREVER",
     "GLOBAL_WINDOW",
+    "INGRESS_TIME",
     "KV",
     "MAX_TIME",
     "MIN_TIME",

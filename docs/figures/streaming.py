@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
 from flowalg_tools.figures.figure_run import FigureRun, differences, figure_pane
-from flowalg_tools.figures.listing import Listing, Scores
+from flowalg_tools.figures.listing import ARRIVALS, Listing, Scores
 from flowalg_tools.figures.listings import LISTINGS
 from flowalg_tools.figures.published import NOON, Arrival, Closing, PublishedFigure, read_figures
 from flowalg_tools.figures.timelines import timeline_of
@@ -31,6 +31,7 @@ from flowalg_tools.flights.on_spark import why_not
 
 from flowalg import (
     FOREVER,
+    INGRESS_TIME,
     KV,
     ClockView,
     CustomPolicy,
@@ -42,6 +43,7 @@ from flowalg import (
     Run,
     Source,
     Window,
+    sources,
 )
 from flowalg.data.time import processing_time
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, WindowInto
@@ -71,6 +73,7 @@ class Play:
 
 
 PLAYS: Final = Source("plays", Play, event_time=lambda play: play.event_time)
+ARRIVING: Final = Source("plays", Play, event_time=INGRESS_TIME)
 
 
 @frozen
@@ -181,7 +184,8 @@ def run_figure(engine: Engine, figure: PublishedFigure, listing: Listing, folder
     """Runs a streaming query over a figure's input."""
     steps = steps_of(figure)
     write(folder / "plays", steps)
-    keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
+    plays = ARRIVING if listing.data == ARRIVALS else PLAYS
+    keyed = plays.key_by(lambda play: play.team).map_values(lambda play: play.value)
     pipeline = _with_unlimited_lateness(listing.build(keyed))
     output = engine(pipeline, steps, folder)
     panes = [pane for pane in output.panes if pane.element.key == TEAM]
@@ -199,7 +203,7 @@ def on_local(pipeline: Scores, steps: Sequence[Step], folder: Path) -> Output:
     stream = flowalg_polars.streaming.StreamInput(
         folder / "plays", _policy(steps), processing_time="seen", tick=pl.col("value").is_null()
     )
-    batches = list(flowalg_polars.streaming.batches(pipeline, {PLAYS: stream}))
+    batches = list(flowalg_polars.streaming.batches(pipeline, dict.fromkeys(sources(pipeline), stream)))
     drops = [
         Dropped.of({**drop, **{name: json.loads(str(drop[name])) for name in ("key", "value")}})
         for batch in batches
@@ -225,9 +229,8 @@ def on_spark(spark: SparkSession) -> Engine:
         plays = StreamInput(
             frame, _policy(steps), processing_time=F.col("seen"), tick=F.col("value").isNull()
         )
-        run_to_end(
-            streaming.compile(pipeline, {PLAYS: plays}).with_drops(), folder / "out", folder / "checkpoint"
-        )
+        panes = streaming.compile(pipeline, dict.fromkeys(sources(pipeline), plays))
+        run_to_end(panes.with_drops(), folder / "out", folder / "checkpoint")
         stored = spark.read.parquet(str(folder / "out"))
         rows = stored.filter("drop is not null").select("drop").toArrow().to_pylist()
         return Output(collect(pipeline, stored), [Dropped.of(row["drop"]) for row in rows])

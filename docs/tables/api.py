@@ -30,7 +30,7 @@ LONGEST: Final = 100
 """The maximum length of a constant's value to show."""
 
 FLOWALG: Final = {
-    "Pipelines": "Source sources PCollection PTransform ptransform SideInput KV flatten together",
+    "Pipelines": "Source INGRESS_TIME sources PCollection PTransform ptransform SideInput KV flatten together",
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows MergedWindow WindowsByValue",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "

@@ -162,6 +162,7 @@ class Feature(Enum):
     ELEMENT_WISE = (Area.TRANSFORMS, "`map`, `filter`, `key_by`, `map_values`")
     FLAT_MAP = (Area.TRANSFORMS, "`flat_map`")
     SPLIT = (Area.TRANSFORMS, "`split`")
+    INGRESS_TIMES = (Area.TRANSFORMS, "event times of arrival, `INGRESS_TIME`")
     WITH_TIMESTAMPS = (Area.TRANSFORMS, "`with_timestamps`")
     WITH_TIMESTAMP = (Area.TRANSFORMS, "`with_timestamp`")
     WITH_WINDOW = (Area.TRANSFORMS, "`with_window`")
@@ -241,6 +242,8 @@ def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
 
 def _of_node(node: Node) -> Iterator[Feature]:
     match node:
+        case SourceNode(event_time=None):
+            yield Feature.INGRESS_TIMES
         case SourceNode() | Hole():
             pass
         case ElementWise(input=CoGroupByKey(join=JoinKind()), steps=(_, *steps)) | ElementWise(steps=steps):

@@ -51,6 +51,11 @@ def range_message(source: str, micros: int) -> str:
     return f"source {source!r}: the event time must be in [{low}, {high}); got {got}"
 
 
+def no_time_message(source: str) -> str:
+    """Returns the message for a record without an event time."""
+    return f"source {source!r}: the event time must not be null"
+
+
 def missing_or_unknown(source: str, record: object, shape: Shape) -> str | None:
     """Returns the message for the first null or unknown name of an enum in a record; ``None`` without one.
 
@@ -99,4 +104,4 @@ def _faults_of_parts(source: str, prefix: str, record: object, shape: RecordOf) 
         yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.name), field.shape)
 
 
-__all__ = ["member_message", "missing_or_unknown", "null_message", "range_message"]
+__all__ = ["member_message", "missing_or_unknown", "no_time_message", "null_message", "range_message"]

@@ -9,6 +9,7 @@ handed one for the other. At the public API points come from timezone-aware ``da
 from __future__ import annotations
 
 import datetime as dt
+from enum import Enum
 from typing import Final, Self, TypeAlias
 
 from flowalg.data.errors import ArgumentError
@@ -18,6 +19,19 @@ Micros: TypeAlias = int
 
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
+
+
+class Ingress(Enum):
+    """The type of ``INGRESS_TIME``."""
+
+    INGRESS_TIME = "ingress time"
+
+    def __repr__(self) -> str:
+        return "INGRESS_TIME"
+
+
+INGRESS_TIME: Final = Ingress.INGRESS_TIME
+"""As the ``event_time`` of a source: an element's event time is the processing time at which it arrives."""
 
 
 class _Point(int):
@@ -157,9 +171,11 @@ def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> M
 
 __all__ = [
     "EPOCH",
+    "INGRESS_TIME",
     "MAX_TIME",
     "MIN_TIME",
     "EventTime",
+    "Ingress",
     "Micros",
     "ProcessingTime",
     "duration_of",

@@ -122,11 +122,14 @@ class _Node:
 
 @frozen(eq=False, repr=False)
 class SourceNode(_Node):
-    """The entry of elements: records of one class, each with an event time."""
+    """The entry of elements: records of one class, each with an event time.
+
+    ``event_time`` is ``None`` if that is the time of arrival.
+    """
 
     name: str
     shape: Shape
-    event_time: Call
+    event_time: Call | None
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the source: it reads no other node."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.shapes import TIMESTAMP, shape_of
+from flowalg.data.time import Ingress
 from flowalg.elementwise.functions import Call, apply, describe_function
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param
@@ -22,18 +23,27 @@ class Source(PCollection[A_co]):
     """The entry of a pipeline for elements of one record class, in the global window.
 
     ``name`` identifies it in messages; ``record`` is a frozen attrs class or a scalar type; ``event_time`` returns the
-    event time of an element as a timezone-aware datetime. The data are bound when the pipeline runs.
+    event time of an element as a timezone-aware datetime. With ``INGRESS_TIME`` it is the processing time at which the
+    element arrives (Streaming 102, "processing-time windows via ingress time"): that of its record, if the source
+    carries processing times, and otherwise that of the instant; in a batch, the processing time of the batch. The data
+    are bound when the pipeline runs.
     """
 
     __slots__ = ()
 
-    def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
+    def __init__(
+        self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime] | Ingress
+    ) -> None:
         if not isinstance(name, str) or not name:
             raise ArgumentError("Source.name", name, "a non-empty str")
-        if not callable(event_time):
-            raise ArgumentError("Source.event_time", event_time, "a function, such as lambda score: score.at")
-        call = Call(event_time)
         shape = shape_of(record)
+        if isinstance(event_time, Ingress):
+            super().__init__(SourceNode(name, shape, None))
+            return
+        if not callable(event_time):
+            valid = "a function, such as lambda score: score.at, or INGRESS_TIME"
+            raise ArgumentError("Source.event_time", event_time, valid)
+        call = Call(event_time)
         lifted = analyse_function(call, Param(shape)).shape
         if lifted is not None and lifted != TIMESTAMP:
             place = f"Source.event_time ({describe_function(event_time)})"
@@ -50,9 +60,18 @@ class Source(PCollection[A_co]):
         """The name of the source in messages and inputs."""
         return self._source.name
 
-    def event_time_of(self, element: object) -> datetime:
-        """Returns the event time of an element, with the function of the source."""
-        point = apply(self._source.event_time, element, f"Source({self.name!r}).event_time")
+    def event_time_of(self, element: object, processing_time: datetime | None = None) -> datetime:
+        """Returns the event time of an element, with the function of the source.
+
+        If its event times are ingress times, it is the ``processing_time`` of the element's arrival.
+        """
+        function = self._source.event_time
+        if function is None:
+            if processing_time is None:
+                valid = f"the arrival of the element, since source {self.name!r} has ingress times"
+                raise ArgumentError("processing_time", None, valid)
+            return processing_time
+        point = apply(function, element, f"Source({self.name!r}).event_time")
         if not isinstance(point, datetime):
             raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
         return point

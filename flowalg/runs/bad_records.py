@@ -9,7 +9,7 @@ from attrs import frozen
 from flowalg.computations.calls import FailedTransition
 from flowalg.data.errors import ElementError
 from flowalg.data.json_text import render_json
-from flowalg.data.record_messages import missing_or_unknown, range_message
+from flowalg.data.record_messages import missing_or_unknown, no_time_message, range_message
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime
 from flowalg.data.values import conform
@@ -58,9 +58,14 @@ def source_stage(source: SourceNode) -> str:
     return f"Source({source.name!r})"
 
 
-def event_time_step(source: SourceNode) -> WithTimestamps:
-    """Returns the event time function of a source as a step, whose label is the stage of records on which it raises."""
-    return WithTimestamps(source.event_time, f"{source_stage(source)}.event_time")
+def event_time_label(source: SourceNode) -> str:
+    """Returns the label of the event times of a source, which is the stage of records on which its function raises."""
+    return f"{source_stage(source)}.event_time"
+
+
+def event_time_step(source: SourceNode) -> WithTimestamps | None:
+    """Returns the event time function of a source as a step; ``None`` if its event times are those of arrival."""
+    return None if source.event_time is None else WithTimestamps(source.event_time, event_time_label(source))
 
 
 def require_record(source: SourceNode, record: object) -> object:
@@ -80,10 +85,17 @@ def require_time(source: SourceNode, step: WithTimestamps, point: object) -> Eve
     Raises ``ElementError`` unless it is an aware datetime in the range that windows contain.
     """
     if isinstance(point, datetime) and point.utcoffset() is not None:
-        micros = (point - EPOCH) // datetime.resolution
-        if not MIN_TIME <= micros < MAX_TIME:
-            raise ElementError(range_message(source.name, micros))
+        require_in_range(source, (point - EPOCH) // datetime.resolution)
     return require_event_time(step, point)
+
+
+def require_in_range(source: SourceNode, micros: int | None) -> EventTime:
+    """Returns an event time; raises ``ElementError`` if it is unknown, or if no window contains it."""
+    if micros is None:
+        raise ElementError(no_time_message(source.name))
+    if not MIN_TIME <= micros < MAX_TIME:
+        raise ElementError(range_message(source.name, micros))
+    return EventTime(micros)
 
 
 @frozen
@@ -110,7 +122,9 @@ __all__ = [
     "bad_element",
     "bad_row",
     "bad_text",
+    "event_time_label",
     "event_time_step",
+    "require_in_range",
     "require_record",
     "require_time",
     "source_stage",

@@ -10,6 +10,9 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
+from flowalg.elementwise.steps import WithTimestamps
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import event_time_step
 from flowalg.runs.micro_batches import multiples_between
 
 
@@ -85,15 +88,21 @@ def require_places(source: str, argument: str, nulls: int, rows: int) -> None:
         )
 
 
-def require_event_times(source: str, stream: object, marks: Iterable[str]) -> None:
-    """Raises ``ArgumentError`` if a stream has rows that are not records, where event times order the rows.
+def require_event_times(source: SourceNode, stream: object, marks: Iterable[str]) -> WithTimestamps:
+    """Returns the function whose event times order the rows of a source; raises ``ArgumentError`` if they cannot.
 
-    ``marks`` are the arguments of its ``StreamInput`` that mark such rows.
+    They cannot if they are those of arrival, or if some rows are not records; ``marks`` are the arguments of the
+    ``StreamInput`` that mark such rows.
     """
+    step = event_time_step(source)
+    if step is None:
+        why = f"the event times of source {source.name!r} are those of arrival"
+        raise ArgumentError("processing_time", None, "a column", why=why)
     for name in marks:
         if getattr(stream, name) is not None:
-            why = f"the rows of source {source!r} that StreamInput.{name} marks have no event time"
+            why = f"the rows of source {source.name!r} that StreamInput.{name} marks have no event time"
             raise ArgumentError("processing_time", None, "a column", why=why)
+    return step
 
 
 def _in_order(keys: Iterable[object]) -> Sequence[object]:

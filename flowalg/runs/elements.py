@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias, assert_never
 
 from attrs import evolve, frozen
 
@@ -20,12 +20,16 @@ from flowalg.runs.bad_records import (
     bad_element,
     bad_row,
     event_time_step,
+    require_in_range,
     require_record,
     require_time,
 )
 from flowalg.runs.output import Output, OutputElement, sort_elements
 from flowalg.runs.panes import Pane, PaneInfo
 from flowalg.windows.window import GLOBAL_WINDOW, Window
+
+ArrivalOf: TypeAlias = Callable[[object], ProcessingTime | None]
+"""Returns when a record arrives, which is its event time if its source has ingress times; ``None`` if unknown."""
 
 
 @frozen
@@ -43,30 +47,31 @@ class Element:
     info: PaneInfo | None = None
 
 
-def read_records(source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
+def read_records(source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf) -> tuple[Element, ...]:
     """The records of a source as elements in the global window, checked against the source's record class."""
-    step = event_time_step(source)
-    values = (require_record(source, record) for record in records)
-    return tuple(
-        Element(value, require_time(source, step, apply(step.function, value, step.label)))
-        for value in values
-    )
+    return tuple(_element(source, record, require_record(source, record), arrival_of) for record in records)
 
 
-def read_or_reject(source: SourceNode, record: object) -> Element | BadRecord:
+def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) -> Element | BadRecord:
     """A record of a source as an element, or as a bad record if it cannot be one."""
-    step = event_time_step(source)
     try:
         value = require_record(source, record)
     except FlowalgError as error:
         return bad_row(source, record, error)
     try:
-        point = apply(step.function, value, step.label)
-        return Element(value, require_time(source, step, point))
+        return _element(source, record, value, arrival_of)
     except Exception as error:
+        step = event_time_step(source)
         # The errors of the function name it; an event time that no window contains is a fault of the record.
-        of_record = str(error).startswith("source ")
+        of_record = step is None or str(error).startswith("source ")
         return bad_row(source, value, error) if of_record else bad_element(step, value, error)
+
+
+def _element(source: SourceNode, record: object, value: object, arrival_of: ArrivalOf) -> Element:
+    step = event_time_step(source)
+    if step is None:
+        return Element(value, require_in_range(source, arrival_of(record)))
+    return Element(value, require_time(source, step, apply(step.function, value, step.label)))
 
 
 def good_records(
@@ -77,12 +82,17 @@ def good_records(
         return records
     good: list[object] = []
     for record in records:
-        read = read_or_reject(source, record)
+        read = read_or_reject(source, record, at_any_time)
         if isinstance(read, BadRecord):
             bad.append(read)
         else:
             good.append(record)
     return good
+
+
+def at_any_time(record: object) -> ProcessingTime:
+    """An arrival for records that are only checked."""
+    return ProcessingTime(0)
 
 
 def apply_steps(steps: Iterable[Step], elements: Iterable[Element]) -> tuple[Element, ...]:
@@ -147,9 +157,11 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
 
 
 __all__ = [
+    "ArrivalOf",
     "Element",
     "after_step",
     "apply_steps",
+    "at_any_time",
     "good_records",
     "output_of",
     "pair_with_metadata",

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Instant, Timeline
 
@@ -22,12 +23,14 @@ class PipelineInstant:
 
     ``clocks`` has what the clocks read at each source, by its name; the processing time is the same at all of them, and
     the signals are those of the source. ``instants`` has the instants of those sources that have one now. ``idle_at``
-    has the time at which each source becomes idle that may, unless it has an instant before.
+    has the time at which each source becomes idle that may, unless it has an instant before. ``generated_by`` has what
+    the clocks observe of the records of each source whose records carry processing times.
     """
 
     clocks: Mapping[str, Clocks]
     instants: Mapping[str, Instant[object]] = field(factory=dict)
     idle_at: Mapping[str, ProcessingTime] = field(factory=dict)
+    generated_by: Mapping[str, GeneratedBy] = field(factory=dict)
 
     @property
     def processing_time(self) -> ProcessingTime:
@@ -42,6 +45,11 @@ class PipelineInstant:
     def records(self, source: str) -> tuple[object, ...]:
         """The records of a source, by its name."""
         return self.instants[source].elements if source in self.instants else ()
+
+    def arrival_of(self, source: str, record: object) -> ProcessingTime:
+        """When a record of a source arrives: at its own processing time if it carries one, else now."""
+        generated_by = self.generated_by.get(source)
+        return self.processing_time if generated_by is None else generated_by.observe(record).processing_time
 
     def empty_at(self, time: ProcessingTime) -> PipelineInstant:
         """An instant at a later processing time, without records and signals."""
@@ -61,6 +69,7 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
         for number, instant in enumerate(same_time)
     ]
     numbered.sort(key=lambda row: row[:3])
+    generated_by = {name: each.generated_by for name, each in timelines.items() if each.generated_by}
     clocks = dict.fromkeys(timelines, BEGINNING)
     idle_at = _idle_unless_started(timelines, numbered[0][0]) if numbered else {}
     for (time, _), group in groupby(numbered, key=lambda row: row[:2]):
@@ -71,7 +80,7 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
             idle_at.pop(name, None)
             if instant.idle_at is not None:
                 idle_at[name] = instant.idle_at
-        yield PipelineInstant(_at(time, clocks, signals, idle_at), instants, dict(idle_at))
+        yield PipelineInstant(_at(time, clocks, signals, idle_at), instants, dict(idle_at), generated_by)
 
 
 def _idle_unless_started(

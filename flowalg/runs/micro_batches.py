@@ -58,7 +58,7 @@ class RecordTimes(Generic[A]):
     def observation(self, record: A) -> Observation:
         """Returns the observation of a record; raises ``UserFunctionError`` if a user function raises."""
         arrival = ProcessingTime(_point("processing_time", self.processing_time, record))
-        event = EventTime(_point("event_time", self.source.event_time_of, record))
+        event = event_time(self.source.event_time_of(record, arrival.datetime), argument="event_time")
         return Observation(self._partition(record), event, arrival, self._published(record))
 
     def _published(self, record: A) -> EventTime | None:

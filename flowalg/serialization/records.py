@@ -20,6 +20,7 @@ from attrs import NOTHING, frozen
 from flowalg.combiners.core import Over
 from flowalg.data.errors import DocumentError, NotWritableError, format_value
 from flowalg.data.shapes import ElementType, Shape
+from flowalg.data.time import INGRESS_TIME
 from flowalg.elementwise.functions import describe_function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.pipeline.graph import nodes_of
@@ -270,6 +271,8 @@ def _construct(cls: type, given: Mapping[str, object]) -> object:
             if not isinstance(node, SourceNode):
                 raise DocumentError("the node of a Source must be a SourceNode")
             element = cast("type[object]", type_of(node.shape))
+            if node.event_time is None:
+                return Source(node.name, element, event_time=INGRESS_TIME)
             return Source(node.name, element, event_time=cast("_EventTimeOf", node.event_time.f))
         case _:
             for parameter in inspect.signature(cls).parameters.values():

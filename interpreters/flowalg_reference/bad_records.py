@@ -12,7 +12,7 @@ from flowalg.elementwise.steps import Filter, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_element
-from flowalg.runs.elements import Element, after_step, read_or_reject
+from flowalg.runs.elements import ArrivalOf, Element, after_step, read_or_reject
 
 
 @define
@@ -26,9 +26,11 @@ class BadRecords:
         """No bad records yet; ``None`` without dead letters, where a bad record fails the run."""
         return cls() if dead_letters else None
 
-    def read_records(self, source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
+    def read_records(
+        self, source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf
+    ) -> tuple[Element, ...]:
         """The records of a source as elements, without the bad ones."""
-        read = [read_or_reject(source, record) for record in records]
+        read = [read_or_reject(source, record, arrival_of) for record in records]
         self.found += [record for record in read if isinstance(record, BadRecord)]
         return tuple(element for element in read if isinstance(element, Element))
 

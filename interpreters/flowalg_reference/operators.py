@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias, assert_never
 
 from attrs import define, field
@@ -70,7 +71,8 @@ class Operators:
             case SourceNode(name=name):
                 read = read_records if self.bad is None else self.bad.read_records
                 return lambda instant: NodeOutput(
-                    read(node, instant.records(name)), {id(node): instant.clocks[name]}
+                    read(node, instant.records(name), partial(instant.arrival_of, name)),
+                    {id(node): instant.clocks[name]},
                 )
             case WindowInto(input=inner):
                 return of(inner)

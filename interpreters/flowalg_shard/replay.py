@@ -59,8 +59,8 @@ class ReplayLog:
         """Returns the timeline of a source in the run: an instant for each micro-batch.
 
         ``records`` are the elements of the source in the order of their micro-batches; those that the run has not
-        received yet are ignored. Raises ``ArgumentError`` for a source that is not in the log, and for fewer records
-        than the run received.
+        received yet are ignored. Ingress times are those of the micro-batches. Raises ``ArgumentError`` for a source
+        that is not in the log, and for fewer records than the run received.
         """
         known = sorted({name for batch in self.batches for name in batch.sources})
         if not isinstance(source, Source) or source.name not in known:

@@ -770,7 +770,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', Score, event_time=3)",
-        "ArgumentError: Source.event_time must be a function, such as lambda score: score.at; got 3 (int)",
+        "ArgumentError: Source.event_time must be a function, such as lambda score: score.at, or INGRESS_TIME; got 3 "
+        "(int)",
     ),
     (
         "Source('s', Score, event_time=points)",

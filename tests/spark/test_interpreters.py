@@ -6,6 +6,7 @@ does not remove.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,14 +18,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import (
+    INGRESS_TIME,
     ArgumentError,
+    AtCount,
     AtSignal,
     AtWatermark,
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
+    IngressTime,
     Mode,
     Perfect,
+    Repeat,
     Source,
     Timeline,
     UserFunctionError,
@@ -49,6 +54,8 @@ CLOCKS = (
     .end(minute(2))
 )
 """Several instants at the same processing time, with different watermarks, percentiles and signals."""
+
+ARRIVALS = Source("arrivals", Score, event_time=INGRESS_TIME)
 
 
 @pytest.fixture(params=["batch", "streaming"])
@@ -170,3 +177,32 @@ def test_a_stream_input_runs_over_the_available_data(spark: SparkSession, tmp_pa
     stream = StreamInput(frame, BoundedOutOfOrderness(MINUTE), processing_time=F.col("at"))
     run = SparkStreaming(spark, shards=2).run(TOTALS, {SCORES: stream})
     assert {(value.key, value.value) for value in run.final_values()} == {("a", 6), ("b", 7), ("a", 3)}
+
+
+def test_a_row_of_a_stream_arrives_at_its_own_processing_time(spark: SparkSession, tmp_path: Path) -> None:
+    """Ingress times are those that rows carry; a row without one is a dead letter."""
+    rows = [("a", 1, minute(0), minute(3)), ("b", 2, minute(0), minute(4)), ("c", 3, minute(0), None)]
+    schema = "team string, points long, at timestamp, seen timestamp"
+    spark.createDataFrame(rows, schema).coalesce(1).write.parquet(str(tmp_path / "in"))
+    frame = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    stream = StreamInput(frame, IngressTime(), processing_time=F.col("seen"))
+    keyed = ARRIVALS.key_by(lambda score: score.team)
+    windowed = keyed.window(FixedWindows(MINUTE), trigger=Repeat(AtCount(1)), allowed_lateness=MINUTE)
+    for pipeline in (windowed.combine_per_key(Count()), keyed):
+        run = SparkStreaming(spark, shards=2, dead_letters=True).run(pipeline, {ARRIVALS: stream})
+        assert [(each.error, json.loads(each.record)["team"]) for each in run.bad_records] == [
+            ("source 'arrivals': the event time must not be null", "c")
+        ]
+        minutes = [
+            (each.element.key, each.event_time.datetime.replace(second=0, microsecond=0))
+            for each in (*run.panes, *run.elements)
+        ]
+        assert sorted(minutes) == [("a", minute(3)), ("b", minute(4))]
+
+
+def test_other_records_arrive_at_their_instant(spark_engine: SparkBatch | SparkStreaming) -> None:
+    """The records of a timeline without processing times of their own have that of their instant."""
+    timeline = Timeline[Score]().at(minute(9), Score("a", 1, minute(0))).end(minute(9))
+    keyed = ARRIVALS.key_by(lambda score: score.team)
+    found = spark_engine.run(keyed, {ARRIVALS: timeline}).elements
+    assert [(each.element.key, each.event_time.datetime) for each in found] == [("a", minute(9))]

@@ -211,7 +211,7 @@ class _Lowering:
         match node:
             case SourceNode(name=name):
                 frame = self.frames[name]
-                program = bind_source(node, dict(frame.collect_schema()))
+                program = bind_source(node, dict(frame.collect_schema()), self.time)
                 if self.letters is not None:
                     return self.letters.bind_source(node, program, frame)
                 return Flow(program.apply(frame), program.shape, program.meta, program.notes)

@@ -17,7 +17,7 @@ from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.data.errors import ElementError, SchemaMismatchError
-from flowalg.data.record_messages import member_message, null_message, range_message
+from flowalg.data.record_messages import member_message, no_time_message, null_message, range_message
 from flowalg.data.shapes import (
     DURATION,
     FLOAT,
@@ -35,13 +35,13 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.elementwise.steps import WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import event_time_label, event_time_step
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type
 from flowalg_polars.lowering.failures import evaluate_scalar
-from flowalg_polars.lowering.programs import ENGINE, Program
+from flowalg_polars.lowering.programs import ENGINE, Operation, Program
 from flowalg_polars.lowering.python_steps import apply_as_column
 from flowalg_polars.meta import ELEMENT_META
 
@@ -132,30 +132,19 @@ class FieldPath:
         return evolve(self, path=f"{self.path}{suffix}")
 
 
-def bind_source(source: SourceNode, schema: Mapping[str, pl.DataType], kept: tuple[str, ...] = ()) -> Program:
+def bind_source(
+    source: SourceNode, schema: Mapping[str, pl.DataType], arrival: pl.Expr, kept: tuple[str, ...] = ()
+) -> Program:
     """Returns the program from frames of a schema to the elements of a source, with their event times.
 
-    The columns ``kept`` of the frames stay with the elements.
+    ``arrival`` is the processing time of a row. The columns ``kept`` of the frames stay with the elements.
 
     Raises ``SchemaMismatchError``, which lists every field that the frame lacks or has with another type.
     """
     shape = source.shape
     require_schema(source, schema)
-    label = f"Source({source.name!r}).event_time"
-    expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
     columns = flatten_columns(_record(source, schema), shape)
-    opaque = first_opaque(expression)
-    reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
-    note = LiftingNote(label, reason, location, ENGINE)
-    element = columns_of(layout_of(shape))
-    if opaque is None:
-        point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
-        timed = lambda frame: frame.with_columns(point.alias(EVENT_TIME))  # noqa: E731
-    else:
-        step = StepAnalysis(WithTimestamps(source.event_time, label), shape, expression, shape)
-        timed = lambda frame: apply_as_column(  # noqa: E731
-            frame.with_columns(pl.lit(0, pl.Int64()).alias(EVENT_TIME)), step, (*ELEMENT_META, *kept)
-        )
+    timed, note = _event_times(source, arrival, kept)
     checked = pl.col(EVENT_TIME).map_batches(
         lambda times: require_in_range(source.name, times), return_dtype=pl.Int64(), is_elementwise=True
     )
@@ -167,11 +156,34 @@ def bind_source(source: SourceNode, schema: Mapping[str, pl.DataType], kept: tup
     return Program(shape, (*ELEMENT_META, *kept), operations, (note,), fallible=True)
 
 
+def _event_times(
+    source: SourceNode, arrival: pl.Expr, kept: tuple[str, ...]
+) -> tuple[Operation, LiftingNote]:
+    """Returns the operation that adds the event times of elements, and how it runs."""
+    label, step, shape = event_time_label(source), event_time_step(source), source.shape
+    if step is None:
+        return lambda frame: frame.with_columns(arrival.alias(EVENT_TIME)), LiftingNote(
+            label, None, None, ENGINE
+        )
+    expression = qualify_locations(label, analyse_function(step.function, Param(shape)))
+    opaque = first_opaque(expression)
+    if opaque is None:
+        element = columns_of(layout_of(shape))
+        point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
+        return lambda frame: frame.with_columns(point.alias(EVENT_TIME)), LiftingNote(
+            label, None, None, ENGINE
+        )
+    analysis = StepAnalysis(step, shape, expression, shape)
+    return lambda frame: apply_as_column(
+        frame.with_columns(pl.lit(0, pl.Int64()).alias(EVENT_TIME)), analysis, (*ELEMENT_META, *kept)
+    ), LiftingNote(label, opaque.reason, opaque.location or None, ENGINE)
+
+
 def require_in_range(source: str, times: pl.Series) -> pl.Series:
     """Returns event times, which must be in the range that windows can contain; raises ``ElementError``."""
     low, high = times.min(), times.max()
     if times.null_count():
-        raise ElementError(f"source {source!r}: the event time must not be null")
+        raise ElementError(no_time_message(source))
     if isinstance(low, int) and isinstance(high, int) and (low < MIN_TIME or high >= MAX_TIME):
         raise ElementError(range_message(source, low if low < MIN_TIME else high))
     return times

@@ -7,18 +7,22 @@ meaning, then finds the bad ones, with the step and the error. Rows without a ba
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import repeat
 from typing import Final
 
 import polars as pl
 from attrs import frozen
 from flowalg_columns.layout import fields_in
+from flowalg_columns.names import PROCESSING_TIME
 from flowalg_columns.values import decode_leniently
 
 from flowalg.data.shapes import RecordOf
+from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.elements import read_or_reject
+from flowalg.runs.elements import ArrivalOf, at_any_time, read_or_reject
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.lowering.programs import Program
 
@@ -54,11 +58,25 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
         return program.apply(part.lazy()).collect()
 
     def in_python(part: pl.DataFrame) -> Sifted:
-        found = [read_or_reject(source, record) for record in stored_records(source, part)]
+        found = [
+            read_or_reject(source, record, arrival_of)
+            for record, arrival_of in zip(stored_records(source, part), _arrivals(part), strict=True)
+        ]
         good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
         return Sifted(bind(part.filter(good)), tuple(each for each in found if isinstance(each, BadRecord)))
 
     return _by_halves(rows, bind, in_python)
+
+
+def _arrivals(rows: pl.DataFrame) -> Iterator[ArrivalOf]:
+    """Yields the arrivals of rows, which carry processing times in a stream only."""
+    if PROCESSING_TIME not in rows.columns:
+        return repeat(at_any_time, rows.height)
+    return (partial(_at, time) for time in rows[PROCESSING_TIME])
+
+
+def _at(time: int | None, record: object) -> ProcessingTime | None:
+    return None if time is None else ProcessingTime(time)
 
 
 def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:

@@ -167,7 +167,7 @@ class StreamSource:
         schema = dict(frame.collect_schema())
         key = tuple(schema.items())
         if key not in self._programs:
-            self._programs[key] = bind_source(self.node, schema, self._kept)
+            self._programs[key] = bind_source(self.node, schema, pl.col(PROCESSING_TIME), self._kept)
         return self._programs[key]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 from attrs import evolve, frozen
@@ -16,7 +17,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.elements import good_records, read_records
+from flowalg.runs.elements import ArrivalOf, good_records, read_records
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal
@@ -43,7 +44,8 @@ class PublishedClocks:
         """Returns the elements and the clocks of an instant."""
         name = self.node.name
         records = good_records(self.node, now.records(name), self.bad)
-        return Arrival(element_frame(self.node, records).lazy(), {0: StageReport(now.clocks[name])})
+        elements = element_frame(self.node, records, partial(now.arrival_of, name))
+        return Arrival(elements.lazy(), {0: StageReport(now.clocks[name])})
 
 
 @frozen
@@ -64,11 +66,9 @@ class ObservedClocks:
     def arrival(self, now: PipelineInstant) -> Arrival:
         """Returns the elements of an instant, and what the policy observes of it."""
         name = self.node.name
-        records, instant = (
-            good_records(self.node, now.records(name), self.bad),
-            now.instants.get(name),
-        )
-        elements = element_frame(self.node, records)
+        instant = now.instants.get(name)
+        records = good_records(self.node, now.records(name), self.bad)
+        elements = element_frame(self.node, records, partial(now.arrival_of, name))
         observations = [self.generated_by.observe(record) for record in records]
         ends = (
             instant is not None
@@ -102,9 +102,9 @@ class ObservedClocks:
         return Arrival(elements.lazy(), {0: evolve(report, signals=signals)})
 
 
-def element_frame(node: SourceNode, records: Sequence[object]) -> pl.DataFrame:
+def element_frame(node: SourceNode, records: Sequence[object], arrival_of: ArrivalOf) -> pl.DataFrame:
     """Returns records as elements in columns, with their event times."""
-    elements = read_records(node, records)
+    elements = read_records(node, records, arrival_of)
     layout = layout_of(node.shape)
     arrays = write_arrays(layout, [element.value for element in elements], f"source {node.name!r}: element")
     columns = [

@@ -255,7 +255,7 @@ class _Lowering:
             case SourceNode(name=name):
                 if self.letters is not None:
                     return self.letters.bind_source(node, self.frames[name])
-                return bind_source(node, self.frames[name], None)
+                return bind_source(node, self.frames[name], None, self.time)
             case Hole():
                 raise node.refused()
             case WindowInto(input=inner):
@@ -300,7 +300,7 @@ class _Lowering:
                 return lower_side_input(reading, flow(inner), flow(side), steps)
             case ElementWise(input=SourceNode(name=name) as source, steps=steps) if self.letters is None:
                 frame = push_down_filters(source, self.frames[name], steps)
-                return apply_steps(bind_source(source, frame, None), steps)
+                return apply_steps(bind_source(source, frame, None, self.time), steps)
             case ElementWise(input=inner, steps=steps):
                 return self.after(self.rows(inner, flow), steps)
 

@@ -41,6 +41,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, SchemaMismatchError
+from flowalg.data.record_messages import no_time_message
 from flowalg.data.shapes import (
     DURATION,
     FLOAT,
@@ -57,10 +58,10 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
-from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
+from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.runs.bad_records import event_time_step, source_stage
+from flowalg.runs.bad_records import event_time_label, event_time_step, source_stage
 from flowalg_spark.encoding.columns import Columns, col
 from flowalg_spark.encoding.json_columns import record_json, text_json
 from flowalg_spark.encoding.meta import META_TYPES
@@ -207,10 +208,13 @@ def require_stream(name: str, frame: DataFrame) -> None:
         )
 
 
-def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | None) -> Flow:
+def bind_source(
+    source: SourceNode, frame: DataFrame, stream: StreamColumns | None, time: Column | None = None
+) -> Flow:
     """Returns the flow of a source's elements, with their event times.
 
-    In a stream it is guarded, with its clocks, except with ``elements_only``.
+    In a stream it is guarded, with its clocks, except with ``elements_only``. ``time`` is the processing time of a
+    batch.
 
     Raises ``SchemaMismatchError``, which lists every field that the frame lacks or has with another type.
     """
@@ -220,13 +224,23 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
     guarded = KEEP in meta
     if stream is not None and not guarded:
         frame = stream.elements(source, frame)
-    timed = event_time_step(source)
-    label = timed.name
-    expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
+    analysis = _analyse_event_time(source)
     dead_letters = stream is not None and stream.dead_letters
-    in_columns = first_opaque(expression) is None and not (dead_letters and can_raise_in_engine(expression))
+    in_columns = analysis is None or (
+        first_opaque(analysis.expression) is None
+        and not (dead_letters and can_raise_in_engine(analysis.expression))
+    )
+    arrival = time if stream is None else stream.processing_time
+
+    def event_time(element: Columns) -> Column:
+        if analysis is not None:
+            return F.unix_micros(compile_scalar(analysis.expression, element))
+        assert arrival is not None, "the elements of a batch arrive at its processing time"
+        return arrival
+
     if stream is not None and dead_letters:
-        bad = _bad_records(source, frame.schema, stream, expression if in_columns else None)
+        micros = event_time(source_columns(shape, frame.schema)) if in_columns else None
+        bad = _bad_records(source, frame.schema, stream, micros)
         frame = frame.select("*", F.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
         meta[KEEP] &= col(_SOURCE_ERROR).isNull()
         meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
@@ -235,8 +249,7 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
         meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
     element = _validate(source, frame.schema, meta.get(KEEP))
     if in_columns:
-        micros = F.unix_micros(compile_scalar(expression, element))
-        meta[EVENT_TIME] = _require_in_range(micros, source, meta.get(KEEP))
+        meta[EVENT_TIME] = _require_in_range(event_time(element), source, meta.get(KEEP))
     elif dead_letters:
         meta[EVENT_TIME] = F.lit(None)
     columns = dict(zip(leaf_columns(layout_of(shape)), leaf_columns(element), strict=True))
@@ -247,18 +260,31 @@ def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | No
     }
     selection = Selection(frame, columns, cheap=not guarded)
     flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=dead_letters)
-    if in_columns:
-        return flow.with_notes(LiftingNote(label, None, None))
-    return run_in_python(flow, [StepAnalysis(timed, shape, expression, shape)])
+    if analysis is None or in_columns:
+        return flow.with_notes(LiftingNote(event_time_label(source), None, None))
+    return run_in_python(flow, [analysis])
+
+
+def _analyse_event_time(source: SourceNode) -> StepAnalysis | None:
+    """Returns the analysis of a source's event time function; ``None`` if its event times are those of arrival."""
+    step = event_time_step(source)
+    if step is None:
+        return None
+    label = event_time_label(source)
+    expression = qualify_locations(label, analyse_function(step.function, Param(source.shape)))
+    return StepAnalysis(step, source.shape, expression, source.shape)
 
 
 _SOURCE_ERROR: Final = "__source_error"
 
 
 def _bad_records(
-    source: SourceNode, schema: T.StructType, stream: StreamColumns, event_time: Expr | None
+    source: SourceNode, schema: T.StructType, stream: StreamColumns, micros: Column | None
 ) -> BadRecords:
-    """Finds the bad records of a source: corrupt records, invalid fields, and invalid event times."""
+    """Finds the bad records of a source: corrupt records, invalid fields, and invalid event times.
+
+    ``micros`` is the event time, unless it is computed in Python.
+    """
     shape = source.shape
     fields = fields_in(shape)
     record = record_json(fields)
@@ -272,11 +298,8 @@ def _bad_records(
         error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
         if error is not None:
             errors.append(error)
-    if event_time is not None:
-        micros = F.unix_micros(compile_scalar(event_time, source_columns(shape, schema)))
-        message = F.coalesce(
-            _range_message(micros, source), F.lit(f"source {source.name!r}: the event time must not be null")
-        )
+    if micros is not None:
+        message = F.coalesce(_range_message(micros, source), F.lit(no_time_message(source.name)))
         errors.append(F.when(~F.coalesce(_is_in_range(micros), F.lit(False)), message))
     return BadRecords(source, F.coalesce(*errors, F.lit(None).cast("string")), record)
 

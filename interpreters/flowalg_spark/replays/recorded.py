@@ -111,8 +111,8 @@ def in_order(
 
 def _event_time(node: SourceNode, stream: StreamInput) -> Column:
     """Returns the event time of a row as its processing time."""
-    require_event_times(node.name, stream, ("end_of_input", "signal", "tick", "corrupt_record"))
-    expression = analyse_function(node.event_time, Param(node.shape))
+    timed = require_event_times(node, stream, ("end_of_input", "signal", "tick", "corrupt_record"))
+    expression = analyse_function(timed.function, Param(node.shape))
     opaque = first_opaque(expression)
     if opaque is not None:
         raise UnsupportedError(

@@ -93,12 +93,16 @@ def published_batches(
 
     Bad records are added to ``bad``; without it they fail the run.
     """
+    node = source_node(source)
+    timed = node.event_time is not None
     for now in instants:
         clocks = pickle.dumps(StageReport(now.clocks[source.name]))
-        records = record_rows(source, good_records(source_node(source), now.records(source.name), bad))
-        yield [{**record, TIME: now.processing_time.datetime} for record in records] + [
-            {TICK: True, _CLOCKS: clocks}
+        records = good_records(node, now.records(source.name), bad)
+        rows = [
+            {**row, TIME: (now.processing_time if timed else now.arrival_of(source.name, record)).datetime}
+            for record, row in zip(records, record_rows(source, records), strict=True)
         ]
+        yield [*rows, {TICK: True, _CLOCKS: clocks}]
 
 
 def publishing_streams(

@@ -13,7 +13,7 @@ from flowalg import FOREVER, KV, Accumulation, Change, EventTime, Pane, PCollect
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, Process
-from flowalg.pipeline.structure import last_grouping, last_groupings
+from flowalg.pipeline.structure import last_grouping, last_groupings, sources_of
 from flowalg.runs.current import current_by
 from flowalg.triggers.normal_form import never_finishes
 from flowalg.windows.strategy import emits_one_pane
@@ -31,11 +31,13 @@ def reaches_batch_result(pipeline: PCollection[object]) -> bool:
     """Returns whether every run that ends without drops has the batch result as its final result, for all timelines.
 
     A result that depends on panes does not: in a batch, all panes are on time. Nor does that of a computation that
-    observes elements as they arrive.
+    observes elements as they arrive, or one of ingress times, since all elements of a batch arrive together.
     """
     root = resolve_accumulation(pipeline.node)
     nodes = tuple(nodes_of(root))
     if any(node.shows_panes or (isinstance(node, Process) and not node.in_order) for node in nodes):
+        return False
+    if any(source.event_time is None for source in sources_of(root)):
         return False
     last = next(iter(last_groupings(root)), None)
     return all(_reaches_batch_result(node, last) for node in nodes if isinstance(node, GroupingNode))

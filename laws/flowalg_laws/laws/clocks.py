@@ -9,10 +9,12 @@ from flowalg_reference import Reference
 
 from flowalg import (
     FOREVER,
+    INGRESS_TIME,
     KV,
     Accumulation,
     Count,
     FixedWindows,
+    IngressTime,
     Instant,
     Interpreter,
     PCollection,
@@ -144,12 +146,36 @@ def a_hold_prevents_late_panes(
     return Equation(len(engine.run(second.combine_per_key(Count()), {READINGS: timeline}).dropped), 0)
 
 
+@law
+def ingress_times_are_arrival_times(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[object]:
+    """A source with ``INGRESS_TIME`` gives the panes of one whose function returns when its records arrive.
+
+    Source: Streaming 102, "processing-time windows via ingress time"; SEMANTICS 1.
+
+    Relied on by: windows of processing time over records that carry none.
+    """
+
+    def outcome(source: Source[Reading]) -> object:
+        arriving = Timeline.from_records(
+            source, timeline.elements, processing_time=lambda reading: reading.seen, watermark=IngressTime()
+        )
+        values = source.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
+        run = engine.run(apply_windowing(values, strategy).combine_per_key(Sum()), {source: arriving})
+        return run.panes, run.dropped
+
+    by_hand = Source("arrivals", Reading, event_time=lambda reading: reading.seen)
+    return Equation(outcome(Source("arrivals", Reading, event_time=INGRESS_TIME)), outcome(by_hand))
+
+
 CLOCK_LAWS: tuple[Law[..., object], ...] = (
     the_watermark_downstream_never_moves_back,
     the_watermark_downstream_never_leads,
     a_join_has_the_least_watermark,
     an_idle_source_holds_nothing_back,
     a_hold_prevents_late_panes,
+    ingress_times_are_arrival_times,
 )
 """All laws of watermarks in a pipeline."""
 

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import assert_type
+from typing import Literal, assert_type
 
 from returns.result import Failure, Result, Success
 
 from flowalg import (
     FOREVER,
+    INGRESS_TIME,
     KV,
     Accumulation,
     AtCount,
@@ -41,6 +42,7 @@ from flowalg import (
     sources,
 )
 from flowalg.data.shapes import Shape
+from flowalg.data.time import Ingress
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.side_inputs import View
 from tests.packaging.typing.records import Flight, Stats
@@ -80,6 +82,9 @@ def inputs(flights: Source[Flight], flight: Flight) -> None:
     assert_type(Source("flights", Flight, event_time=lambda f: f.at), Source[Flight])
     assert_type(flights.name, str)
     assert_type(flights.event_time_of(flight), datetime)
+    assert_type(flights.event_time_of(flight, datetime.now(UTC)), datetime)
+    assert_type(INGRESS_TIME, Literal[Ingress.INGRESS_TIME])
+    assert_type(Source("flights", Flight, event_time=INGRESS_TIME), Source[Flight])
     assert_type(flights.node, Node)
     assert_type(flights.shape, Shape | None)
 

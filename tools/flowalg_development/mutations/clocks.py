@@ -296,6 +296,18 @@ WATERMARK_MUTANTS: Final = (
         "policy.summarize((), ended=True)",
         "policy.summarize(())",
     ),
+    Replacement(
+        "the ingress time of a record is that of its instant",
+        "PipelineInstant.arrival_of",
+        "self.processing_time if generated_by is None else generated_by.observe(record).processing_time",
+        "self.processing_time",
+    ),
+    Replacement(
+        "a policy observes the event time of ingress as the beginning of time",
+        "RecordTimes.observation",
+        "event_time(self.source.event_time_of(record, arrival.datetime), argument='event_time')",
+        "EventTime(0)",
+    ),
 )
 """Faults of the watermark of a source."""
 

@@ -106,7 +106,7 @@ def _records(
         points = list(read_processing_times(table, processing_time, source.name))
     elements = [_apply_steps(steps, record) for record in records]
     return Records.of(
-        [source.event_time_of(record) for record in records],
+        [source.event_time_of(record, point) for record, point in zip(records, points, strict=True)],
         points,
         keys=[element.key if isinstance(element, KV) else None for element in elements],
         kept=[element is not None for element in elements],

@@ -16,13 +16,12 @@ from flowalg import (
     DropReason,
     Instant,
     Pane,
-    PCollection,
     ProcessingTime,
     Run,
     Timeline,
     Window,
 )
-from flowalg_tools.figures.listing import SCORES, Listing
+from flowalg_tools.figures.listing import Listing
 from flowalg_tools.figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
 from flowalg_tools.figures.timelines import timeline_of
 
@@ -51,14 +50,13 @@ class Difference:
 
 def run_figure(figure: PublishedFigure, listing: Listing) -> FigureRun:
     """Runs a listing over a figure's input; also finds when windows close, if the figure shows that."""
-    pipeline = listing.pipeline
     timeline = timeline_of(figure)
-    run = reference.run(pipeline, {SCORES: timeline})
+    run = reference.run(listing.pipeline, {listing.data: timeline})
     return FigureRun(
         run,
         tuple(figure_pane(pane) for pane in run.panes),
         tuple(arrival for arrival in figure.arrivals if any(_is_of(drop, arrival) for drop in run.dropped)),
-        tuple(_closings(pipeline, timeline, [closing.window for closing in figure.closed])),
+        tuple(_closings(listing, timeline, [closing.window for closing in figure.closed])),
     )
 
 
@@ -134,9 +132,7 @@ def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
     )
 
 
-def _closings(
-    pipeline: PCollection[KV[str, int]], timeline: Timeline[Datum], windows: Iterable[Window]
-) -> Iterator[Closing]:
+def _closings(listing: Listing, timeline: Timeline[Datum], windows: Iterable[Window]) -> Iterator[Closing]:
     """When windows close: the first instant after which another datum would be dropped."""
     for window in windows:
         probe = Datum(0, window.start.datetime)
@@ -144,7 +140,7 @@ def _closings(
             when = instant.processing_time.datetime
             probe_instant = Instant(instant.processing_time, (probe,), instant.watermark)
             probed = Timeline((*timeline.instants[:number], probe_instant))
-            drops = reference.run(pipeline, {SCORES: probed}).dropped
+            drops = reference.run(listing.pipeline, {listing.data: probed}).dropped
             if any(
                 drop.reason is DropReason.EXPIRED and _is_of(drop, Arrival(probe, when)) for drop in drops
             ):

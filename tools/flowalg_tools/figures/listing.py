@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from attrs import define
 
-from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
+from flowalg import INGRESS_TIME, KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
 from flowalg.data.durations import duration_in_words
 from flowalg.pipeline.structure import last_grouping
 from flowalg_tools.figures.published import Datum
@@ -21,7 +21,8 @@ Scores: TypeAlias = PCollection[KV[str, int]]
 Build: TypeAlias = Callable[[Scores], Scores]
 
 SCORES: Final = Source("scores", Datum, event_time=lambda d: d.event_time)
-_KEYED: Final = SCORES.key_by(lambda d: "team").map_values(lambda d: d.value)
+ARRIVALS: Final = Source("scores", Datum, event_time=INGRESS_TIME)
+"""The same data, whose event times are the times at which they arrive."""
 
 
 @define(slots=False)
@@ -33,11 +34,12 @@ class Listing:
     place: str
     title: str
     build: Build
+    data: Source[Datum] = SCORES
 
     @cached_property
     def pipeline(self) -> Scores:
-        """The pipeline over ``SCORES``."""
-        return self.build(_KEYED)
+        """The pipeline over its source."""
+        return self.build(self.data.key_by(lambda d: "team").map_values(lambda d: d.value))
 
     @property
     def strategy(self) -> WindowingStrategy:
@@ -87,4 +89,4 @@ def _with_number(duration: timedelta) -> str:
     return words if words[0].isdigit() else f"1 {words}"
 
 
-__all__ = ["SCORES", "Build", "Listing", "Scores"]
+__all__ = ["ARRIVALS", "SCORES", "Build", "Listing", "Scores"]

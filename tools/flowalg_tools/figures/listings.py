@@ -20,9 +20,11 @@ from flowalg import (
     RepeatUntil,
     SequenceOf,
     Sessions,
+    Source,
     Sum,
 )
-from flowalg_tools.figures.listing import Build, Listing, Scores
+from flowalg_tools.figures.listing import ARRIVALS, SCORES, Build, Listing, Scores
+from flowalg_tools.figures.published import Datum
 
 LISTINGS: Final[dict[str, Listing]] = {}
 """The pipelines by the id of their figure."""
@@ -31,10 +33,10 @@ _DATAFLOW: Final = "The Dataflow Model"
 _STREAMING: Final = "Streaming 102"
 
 
-def _figure(paper: str, place: str, title: str) -> Callable[[Build], Build]:
+def _figure(paper: str, place: str, title: str, *, data: Source[Datum] = SCORES) -> Callable[[Build], Build]:
     def add(build: Build) -> Build:
         name = build.__name__.replace("_", "-")
-        LISTINGS[name] = Listing(name, paper, place, title, build)
+        LISTINGS[name] = Listing(name, paper, place, title, build, data)
         return build
 
     return add
@@ -262,9 +264,9 @@ def streaming102_14_right(scores: Scores) -> Scores:
     ).combine_per_key(Sum())
 
 
-@_figure(_STREAMING, "Figure 15, left", "Windows of processing time, by ingress time")
+@_figure(_STREAMING, "Figure 15, left", "Windows of processing time, by ingress time", data=ARRIVALS)
 def streaming102_15_left(scores: Scores) -> Scores:
-    """The event time is the arrival time, so data and watermark follow the diagonal, and nothing is late."""
+    """The source has ``INGRESS_TIME``, so data and watermark follow the diagonal, and nothing is late."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark(),
@@ -272,7 +274,12 @@ def streaming102_15_left(scores: Scores) -> Scores:
     ).combine_per_key(Sum())
 
 
-@_figure(_STREAMING, "Figure 15, right", "Windows of processing time, by ingress time, another order")
+@_figure(
+    _STREAMING,
+    "Figure 15, right",
+    "Windows of processing time, by ingress time, another order",
+    data=ARRIVALS,
+)
 def streaming102_15_right(scores: Scores) -> Scores:
     """Another order of arrival has other sums. The figure prints 36 for the second pane: it omits the 4 of 12:07:53."""
     return scores.window(

@@ -30,6 +30,8 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.timeline import Instant
 
 
 @unique
@@ -101,12 +103,13 @@ def elements_of(
     for source in sources_of(root):
         paths = _Paths.of(root, source)
         counts: dict[int, int] = {}
-        for instant in spec.timelines[source.name]:
+        timeline = spec.timelines[source.name]
+        for instant in timeline:
             time = int(instant.processing_time)
             number = counts.get(time, 0)
             counts[time] = number + 1
             watermark = before.get((time, number), MIN_TIME)
-            points = _event_times(source, instant.elements)
+            points = _event_times(source, instant, timeline.generated_by)
             for point, grouped_as in zip(points, paths.forms(instant.elements, points), strict=True):
                 matching = {drop for grouped in grouped_as for drop in _matches(time, grouped, dropped)}
                 unmatched -= matching
@@ -161,9 +164,14 @@ def _watermarks_before(readings: Sequence[WatermarkReading]) -> dict[tuple[int, 
     return before
 
 
-def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
+def _event_times(source: SourceNode, instant: Instant[object], generated_by: GeneratedBy | None) -> list[int]:
+    if source.event_time is None:
+        time = instant.processing_time
+        return [
+            int(generated_by.observe(each).event_time if generated_by else time) for each in instant.elements
+        ]
     label = f"Source({source.name!r}).event_time"
-    points = apply_all(source.event_time, elements, label)
+    points = apply_all(source.event_time, instant.elements, label)
     # The run has rejected all values that are not times, so this only narrows the type.
     return [int(event_time(point, argument=label)) for point in points]  # type: ignore[arg-type]
 

@@ -137,6 +137,8 @@ class _Rows:
         """The event time of each row in microseconds since the epoch."""
         node = self.source.node
         assert isinstance(node, SourceNode)
+        if node.event_time is None:
+            raise UnsuitedDataError
         expression = analyse_function(node.event_time, Param(self.shape))
         if first_opaque(expression) is None and expression.shape == TIMESTAMP:
             times = _evaluate(expression, self.shape, self._frame).to_series()

@@ -162,10 +162,10 @@ def in_order(
 
 def _with_event_times(source: SourceNode, stream: StreamInput, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the rows with their event times as processing times."""
-    require_event_times(source.name, stream, ("end_of_input", "signal", "tick"))
+    require_event_times(source, stream, ("end_of_input", "signal", "tick"))
     rows = frame.collect()
     with raise_causes():
-        bound = bind_source(source, dict(rows.schema)).apply(rows.lazy())
+        bound = bind_source(source, dict(rows.schema), pl.lit(None)).apply(rows.lazy())
         times = bound.select(
             pl.col(EVENT_TIME).cast(pl.Datetime("us", "UTC")).alias(PROCESSING_TIME)
         ).collect()

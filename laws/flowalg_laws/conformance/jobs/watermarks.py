@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from flowalg import (
+    FOREVER,
+    INGRESS_TIME,
     KV,
     AtWatermark,
     BoundedOutOfOrderness,
@@ -18,6 +20,7 @@ from flowalg import (
     Perfect,
     ProcessingTimeLag,
     Repeat,
+    Source,
     Sum,
     Timeout,
     Trigger,
@@ -26,6 +29,8 @@ from flowalg import (
 )
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.feeds import (
+    FIVE,
+    always,
     feed,
     five,
     key,
@@ -33,9 +38,9 @@ from flowalg_laws.conformance.jobs.feeds import (
     sum_in_windows,
     sums_in_fives,
 )
-from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
+from flowalg_laws.conformance.jobs.job import Answer, Job, fixed, grouped, job
 from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading, value_of
 from flowalg_laws.kit.replay import Feed
 
 MINUTE = timedelta(minutes=1)
@@ -422,8 +427,55 @@ def an_idle_side_input(steady: list[Reading], silent: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value + total for reading in some)), window
 
 
+ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)
+
+
+@job(
+    ARRIVALS.key_by(key).map_values(value_of).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()),
+    Feed(
+        ARRIVALS,
+        Reading,
+        tuple(
+            map(readings, ("3: a=1@0, b=2@2", "5: a=3@4", "11: a=4@7 seen 8, a=6@10", "14: a=7@13, b=8@12"))
+        ),
+        IngressTime(),
+    ),
+    panes="""
+        5: +a=1 [0, 5) on_time 0
+        5: +b=2 [0, 5) on_time 0
+        11: +a=7 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def ingress_times(arrived: list[Reading]) -> Answer:
+    """Event times are those at which records arrive, which is once in a batch. Nothing is late."""
+    end = fixed(max(reading.seen for reading in arrived), 5)
+    for name, _, some in grouped(arrived, key, always):
+        yield KV(name, sum(reading.value for reading in some)), end
+
+
+def parse_time(reading: Reading) -> datetime:
+    """Returns the event time of a reading, by a computation that no engine can lift."""
+    return datetime.fromisoformat(reading.at.isoformat())
+
+
+PARSED = Source("parsed", Reading, event_time=parse_time)
+
+
+@job(
+    PARSED.key_by(key).map_values(value_of).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()),
+    Feed(PARSED, Reading, tuple(map(readings, LINES)), BoundedOutOfOrderness(MINUTE)),
+)
+def event_times_from_Python(parsed: list[Reading]) -> Answer:  # a name of a job
+    """A function of a source that runs in Python determines windows and watermarks."""
+    yield from sums_in_fives(parsed)
+
+
 JOBS: tuple[Job, ...] = (
     *POLICY_JOBS,
+    event_times_from_Python,
+    ingress_times,
     publishing(
         None, "a published watermark", "The watermark is what the source publishes with some records."
     ),
