@@ -1,4 +1,4 @@
-"""Keys of signals: as JSON text in the rows of a stream, and as the columns of a key of a grouping."""
+"""Keys of groupings as columns, and keys of signals as JSON text in the rows of a stream."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from flowalg.data.json_text import Json, dump_json, encode_scalar
 from flowalg.data.shapes import Shape
 from flowalg.data.values import conform
 from flowalg_columns.json_text import decode_json
-from flowalg_columns.layout import layout_of
-from flowalg_columns.values import sort_values, write_arrays
+from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.values import read_arrays, sort_values, write_arrays
 
 
 @frozen
-class SignalKeys:
-    """Encodes keys of a shape as columns of one row; a value of another shape has none."""
+class KeyColumns:
+    """Converts keys of a shape to columns and back; a value of another shape has no columns."""
 
     shape: Shape
 
-    def __call__(self, key: object) -> Sequence[pl.Series] | None:
+    def decode(self, row: pl.DataFrame) -> object:
+        """Returns the key in the columns of a row."""
+        layout = layout_of(self.shape)
+        columns = zip(leaf_columns(layout), row.to_arrow().columns, strict=True)
+        return next(iter(read_arrays(layout, dict(columns))), None)
+
+    def encode(self, key: object) -> Sequence[pl.Series] | None:
         """Returns the columns of a key, of ``KeyText`` too."""
         try:
             value = decode_json(key.text, self.shape) if isinstance(key, KeyText) else key
@@ -60,4 +66,4 @@ def _json(key: object) -> Json:
             return encode_scalar(key)
 
 
-__all__ = ["SignalKeys", "encode_key"]
+__all__ = ["KeyColumns", "encode_key"]

@@ -21,6 +21,7 @@ from flowalg.runs.panes import DropReason
 from flowalg.runs.signals import AnySignal, name_of, signals_reaching
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
+from flowalg.windows.group_errors import errors_in_group
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows, merged_windows
 from flowalg_reference.drops import DroppedElement, drop
@@ -126,18 +127,21 @@ class Grouping:
                 arrivals = [self._arrival(data, element, window, time) for element, window in arriving]
                 yield from self._regroup(key, arrivals, merging, before, time)
                 continue
-            for window, members, joining in self._merge(key, arriving):
+            with errors_in_group(key):
+                merged = list(self._merge(key, arriving))
+            for window, members, joining in merged:
                 if not members and self.spec.expired(window, before):
                     for element, assigned in joining:
                         self._drop(element, assigned, DropReason.EXPIRED, time)
                     continue
-                state = self._replace_members(key, window, members, before)
-                bundle = TriggerSummary()
-                for element, assigned in joining:
-                    arrival = self._arrival(data, element, assigned, time)
-                    state.absorb(arrival.value, element.event_time, element.weight)
-                    bundle = bundle.merge(arrival.summary)
-                state.observe(self.spec, bundle)
+                with errors_in_group(key, window):
+                    state = self._replace_members(key, window, members, before)
+                    bundle = TriggerSummary()
+                    for element, assigned in joining:
+                        arrival = self._arrival(data, element, assigned, time)
+                        state.absorb(arrival.value, element.event_time, element.weight)
+                        bundle = bundle.merge(arrival.summary)
+                    state.observe(self.spec, bundle)
                 yield KeyedWindow(window, key)
 
     def _arrival(
@@ -156,7 +160,8 @@ class Grouping:
     ) -> Iterator[KeyedWindow]:
         """Steps 1 to 3 for a key whose merged windows may come apart."""
         known = self.windows.pop(key, {})
-        regrouped = regroup(known, arrivals, self.spec, merging, before)
+        with errors_in_group(key):
+            regrouped = regroup(known, arrivals, self.spec, merging, before)
         for arrival in regrouped.dropped:
             self._drop(arrival.element, arrival.assigned, DropReason.EXPIRED, time)
         if regrouped.windows:
@@ -240,7 +245,8 @@ class Grouping:
         key, window = keyed_window.key, keyed_window.window
         state = self.windows[key][window]
         trigger_state = state.trigger
-        panes = tuple(state.evaluate(key, self.spec, before, clocks))
+        with errors_in_group(key, window):
+            panes = tuple(state.evaluate(key, self.spec, before, clocks))
         if self.trace is not None:
             self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, panes, state.is_vacant))
         yield from panes
@@ -253,7 +259,8 @@ class Grouping:
         if state.changed:
             self.holds[keyed_window] = state.hold(self.spec)
         if not state.closed and not state.is_vacant:
-            self._schedule(keyed_window, state, clocks)
+            with errors_in_group(key, window):
+                self._schedule(keyed_window, state, clocks)
 
     def _schedule(self, keyed_window: KeyedWindow, state: WindowState, clocks: Clocks) -> None:
         """Record when the trigger is ready next without new elements: in the next instant, or at a deadline."""

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from attrs import evolve, frozen
 from flowalg_columns.json_text import encode_json
-from flowalg_columns.keys import SignalKeys, encode_key
+from flowalg_columns.keys import KeyColumns, encode_key
 from flowalg_polars import PolarsStreaming, streaming
 from flowalg_reference import Reference
 from flowalg_shard.clocks.signals import KeyText
@@ -88,24 +88,27 @@ SHAPES: list[object] = [
 
 @pytest.mark.parametrize(("key", "kind"), list(zip(KEYS, SHAPES, strict=True)), ids=str)
 def test_the_text_of_a_key_is_that_of_its_shape(key: object, kind: object) -> None:
-    """A key has the same text with and without its shape, which a stage decodes to the same columns."""
+    """A key has the same text with and without its shape, which a stage decodes to the same columns, and to the key."""
     shape = shape_of(kind)
     assert encode_key(key) == encode_json(key, shape)
-    keys = SignalKeys(shape)
-    columns = keys(key)
-    decoded = keys(KeyText(encode_key(key)))
+    keys = KeyColumns(shape)
+    columns = keys.encode(key)
+    decoded = keys.encode(KeyText(encode_key(key)))
     assert columns is not None
     assert decoded is not None
     assert [column.to_list() for column in decoded] == [column.to_list() for column in columns]
+    assert (
+        keys.decode(pl.DataFrame([column.alias(str(number)) for number, column in enumerate(columns)])) == key
+    )
 
 
 def test_a_key_of_another_type_is_no_key_of_a_stage() -> None:
     """A value of another shape has no columns: a signal to it reaches no window of the stage."""
-    assert SignalKeys(shape_of(int))("3") is None
-    assert SignalKeys(shape_of(int))(KeyText('"3"')) is None
-    assert SignalKeys(shape_of(str))(3) is None
-    assert SignalKeys(shape_of(str))(KeyText("not JSON")) is None
-    assert SignalKeys(shape_of(tuple[str, int]))(("a", "b")) is None
+    assert KeyColumns(shape_of(int)).encode("3") is None
+    assert KeyColumns(shape_of(int)).encode(KeyText('"3"')) is None
+    assert KeyColumns(shape_of(str)).encode(3) is None
+    assert KeyColumns(shape_of(str)).encode(KeyText("not JSON")) is None
+    assert KeyColumns(shape_of(tuple[str, int])).encode(("a", "b")) is None
 
 
 ENGINES: list[Interpreter] = [Reference(), PolarsStreaming(), LocalQueries(shards=3)]

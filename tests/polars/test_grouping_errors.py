@@ -77,6 +77,8 @@ def custom(**functions: object) -> OnceTrigger:
     return CustomTrigger(**{**given, **functions})  # type: ignore[call-overload,no-any-return]  # the functions vary
 
 
+KEY = r"; the key of the group is '[ab]' \(str\)"
+WINDOW = r", its window \[2024-01-01T12:0"
 FAILING_MERGE = POINTS.window(CustomWindows("minutes", minutes, fails), allowed_lateness=FOREVER)
 RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Score("b", 3, NOON)]
 
@@ -98,9 +100,10 @@ RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Sco
 def test_an_error_of_no_element_fails_the_run(
     pipeline: PCollection[KV[str, int]], part: str, engines: Iterable[Interpreter]
 ) -> None:
-    """The error names the transform, the part and the function, alike in all interpreters that call it."""
+    """The error names the transform, the part, the function, and the group: its key, and its window unless it merges."""
     timeline = Timeline[Score]().at(NOON, RECORDS[0]).at(NOON + MINUTE, *RECORDS[1:]).end(NOON + 9 * MINUTE)
     label = rf"combine_per_key\((total|Sum)\): {re.escape(part)}: fails at .*test_grouping_errors.py:\d+ "
     for engine in engines:
-        with pytest.raises(UserFunctionError, match=f"{label}raised LookupError: no answer"):
+        with pytest.raises(UserFunctionError, match=f"{label}raised LookupError: no answer") as caught:
             engine.run(pipeline, {SCORES: timeline})
+        assert re.search(KEY if part == "minutes.merge" else KEY + WINDOW, str(caught.value))

@@ -108,7 +108,7 @@ def summaries(automaton: Automaton, instant: TriggerInstant) -> pl.DataFrame:
                     case _:
                         retracted = [evaluate_leaf(leaf, 1, -1)] * bundle.retractions
                         lists = pl.Series([[*observed, *retracted]], dtype=pl.List(pl.Binary()))
-                        row[NEW + name] = merge_lists(leaf, lists)[0]
+                        row[NEW + name] = merge_lists(leaf, lists.to_frame("lists"), "lists")[0]
         rows.append(row)
     schema = automaton.summary.of_elements.columns(NEW)
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)

@@ -33,6 +33,7 @@ from flowalg import (
     Source,
     Timeline,
     UserFunctionError,
+    combiner,
     flatten,
 )
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS
@@ -206,3 +207,25 @@ def test_other_records_arrive_at_their_instant(spark_engine: SparkBatch | SparkS
     keyed = ARRIVALS.key_by(lambda score: score.team)
     found = spark_engine.run(keyed, {ARRIVALS: timeline}).elements
     assert [(each.element.key, each.event_time.datetime) for each in found] == [("a", minute(9))]
+
+
+def test_an_error_of_a_group_names_its_key_and_window(spark_engine: SparkBatch | SparkStreaming) -> None:
+    """A function that sees a whole group raises: the message has the part, the key and the window."""
+    total = combiner(zero=0, add=add, merge=add, extract=fail_on_total, name="total")
+    pipeline = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(total)
+    label = r"combine_per_key\(total\): total.extract: fail_on_total at .* raised ValueError: no total of 5; .*"
+    group = r"the key of the group is 'a' \(str\), its window (starts at )?\[?2024-01-01T12:00:00Z"
+    with pytest.raises(UserFunctionError, match=label + group):
+        spark_engine.run(pipeline, {SCORES: TIMELINE})
+
+
+def add(left: int, right: int) -> int:
+    """Adds two numbers."""
+    return left + right
+
+
+def fail_on_total(total: int) -> int:
+    """Fails on five."""
+    if total == 5:
+        raise ValueError(f"no total of {total}")
+    return total

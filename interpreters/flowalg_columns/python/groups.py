@@ -13,9 +13,12 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner
-from flowalg.data.errors import errors_of
+from flowalg.data.errors import UserFunctionError, errors_of
+from flowalg.data.time import EventTime
+from flowalg.windows.group_errors import in_group
+from flowalg.windows.window import Window
 from flowalg_columns.layout import Layout
-from flowalg_columns.names import EVENT_TIME
+from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups, group_keys
 from flowalg_columns.values import read_elements, read_integers, write_arrays
 
@@ -97,6 +100,7 @@ class CombineGroups:
     """Combines groups whose rows are consecutive; they have values, or accumulators if ``value`` is ``None``."""
 
     by: tuple[str, ...]
+    key: Layout
     value: Layout | None
     combiner: AnyCombiner
     result: Layout
@@ -117,6 +121,14 @@ class CombineGroups:
 
     def finish(self, parts: list[pa.RecordBatch]) -> tuple[object, int, int]:
         """Returns the result of one group, and its earliest and latest event times."""
+        try:
+            return self._finish(parts)
+        except UserFunctionError as error:
+            row = parts[0].slice(0, 1)
+            (key,) = read_elements(self.key, row) or [None]
+            raise in_group(error, key, _window_of(row, self.by)) from error.__cause__
+
+    def _finish(self, parts: list[pa.RecordBatch]) -> tuple[object, int, int]:
         combiner = self.combiner
         accumulator = combiner.zero()
         earliest: list[int] = []
@@ -135,6 +147,14 @@ class CombineGroups:
                 earliest += times
                 latest += times
         return combiner.extract(accumulator), min(earliest), max(latest)
+
+
+def _window_of(row: pa.RecordBatch, by: Sequence[str]) -> Window | EventTime | None:
+    """Returns the window of a group, or its start, as far as the columns that identify the group have it."""
+    if START not in by:
+        return None
+    (start,) = map(EventTime, read_integers(row, START))
+    return Window(start, EventTime(read_integers(row, END)[0])) if END in by else start
 
 
 @define

@@ -9,6 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from flowalg.data.time import EventTime
+from flowalg.windows.group_errors import errors_in_group
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import (
     WindowFn,
@@ -17,7 +18,7 @@ from flowalg.windows.window_functions import (
     assign_windows,
     merged_windows,
 )
-from flowalg_columns.layout import Layout, key_and_value
+from flowalg_columns.layout import Layout, key_and_value, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups
 from flowalg_columns.values import read_elements, read_integers
@@ -54,13 +55,13 @@ class AssignWindows:
 class MergeWindows:
     """Moves the rows of a key, which are consecutive, to their merged windows."""
 
-    keys: tuple[str, ...]
+    key: Layout
     window_fn: WindowFn
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches, one key at a time, with merged windows."""
-        for _, parts in consecutive_groups(batches, self.keys):
+        for _, parts in consecutive_groups(batches, leaf_columns(self.key)):
             table = pa.Table.from_batches(parts)
             starts, ends = (read_integers(table, name) for name in (START, END))
             before = [
@@ -68,7 +69,9 @@ class MergeWindows:
             ]
             merge = as_merging(self.window_fn)
             assert merge is not None, "the windows merge"
-            groups = merged_windows(merge, dict.fromkeys(before))
+            (key,) = read_elements(self.key, parts[0].slice(0, 1)) or [None]
+            with errors_in_group(key):
+                groups = merged_windows(merge, dict.fromkeys(before))
             after = {window: group.window for group in groups for window in group.parts}
             merged = [after[window] for window in before]
             yield from windowed_table(table, merged, self.schema).to_batches()

@@ -122,9 +122,9 @@ def _group_in_python(node: CombinePerKey, flow: Flow, pair: RecordOf, time: pl.E
     keys = key_columns(flow.shape)
     by = (*keys, *windowed.by)
     spread = windowed.flow
-    value = key_and_value(layout_of(flow.shape))[1]
+    key, value = key_and_value(layout_of(flow.shape))
     result = key_and_value(layout_of(pair))[1]
-    combine = _CombineInPython(node.combiner, node.label, spread.shape, spread.meta, by, value, result, keys)
+    combine = _CombineInPython(node.combiner, node.label, spread.shape, spread.meta, by, key, value, result)
     rows = spread.frame.sort(*by, EVENT_TIME, maintain_order=True).map_batches(
         combine,
         schema=combine.schema,
@@ -143,9 +143,9 @@ class _CombineInPython:
     shape: Shape
     meta: tuple[str, ...]
     by: tuple[str, ...]
+    key: Layout
     value: Layout
     result: Layout
-    keys: tuple[str, ...]
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -170,7 +170,7 @@ class _CombineInPython:
                 *((name, pa.int64()) for name in (PYTHON_EARLIEST, PYTHON_LATEST)),
             ]
         )
-        combine = CombineGroups(self.by, self.value, self.combiner, self.result, self.label, schema)
+        combine = CombineGroups(self.by, self.key, self.value, self.combiner, self.result, self.label, schema)
         parts = [_frame(batch) for batch in combine(table.combine_chunks().to_batches())]
         if not parts:
             return pl.DataFrame(schema=self.schema)

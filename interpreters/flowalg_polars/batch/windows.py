@@ -180,7 +180,7 @@ def _in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> WindowedFlow:
     def merged(rows: pl.DataFrame) -> pl.DataFrame:
         ordered = rows.sort(keys) if keys else rows
         table = to_arrow(ordered, flow.shape, meta)
-        merge = MergeWindows(keys, windows, schema)
+        merge = MergeWindows(key_and_value(layout_of(flow.shape))[0], windows, schema)
         frames = [from_arrow(batch, frame_schema(flow.shape, meta)) for batch in merge(table.to_batches())]
         return pl.concat(frames) if frames else rows
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.combiners import ignores_values, unknown_result
-from flowalg_columns.keys import SignalKeys
+from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
@@ -93,7 +93,7 @@ def _stage(node: GroupingNode, result: RecordOf) -> Stage:
         fresh=effective.fresh,
         retractions=node.receives_retractions,
         preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
-        key_columns=SignalKeys(key.shape),
+        key_codec=KeyColumns(key.shape),
     )
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.signals import name_of
+from flowalg_shard.step.groups import errors_in_stage
 from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
@@ -33,6 +34,11 @@ _LONG: Final = 2**62
 
 def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows after an instant with ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``."""
+    with errors_in_stage(stage):
+        return _with_wakeups(stage, state, clocks)
+
+
+def _with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
     automaton, table = stage.automaton, state.windows
     again = automaton.evaluate(table, END, clocks)
     moved = [again[name].ne_missing(table[name]) for name in automaton.columns]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 
-from flowalg.data.errors import errors_of
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions
+from flowalg.windows.window_functions import Sessions
 from flowalg_shard.step.column_contents import LARGE, ColumnContents
 from flowalg_shard.step.contents import contents_of
+from flowalg_shard.step.groups import errors_in_stage, implied_bounds
 from flowalg_shard.step.islands import merges_islands
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.window_assignment import assign_windows, end_of_fixed, has_bounds, window_bounds
+from flowalg_shard.step.window_assignment import assign_windows, has_bounds, window_bounds
 from flowalg_shard.tables.columns import (
     COUNT,
-    END,
     EVENT_TIME,
     KEEP,
     MULTIPLICITY,
     NEW,
     POINT,
     SHARD,
-    START,
     WEIGHT,
 )
 from flowalg_shard.triggers.summary import COUNT as SUMMARY_COUNT
@@ -38,7 +36,7 @@ def precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool = False) -> pl.D
 
     Law: pre-combining per partition and merging later equals combining at once.
     """
-    with errors_of(stage.label):
+    with errors_in_stage(stage):
         return _precombine(stage, rows, alone=alone)
 
 
@@ -90,20 +88,6 @@ def _implied(stage: Stage, elements: pl.DataFrame) -> dict[str, pl.Expr]:
     return implied
 
 
-def implied_bounds(stage: Stage) -> dict[str, pl.Expr]:
-    """Returns the bounds of windows that the rest of a window's key implies, so that fewer columns are grouped by."""
-    if not stage.fresh or stage.preassigned:
-        return {}
-    match stage.strategy.windows:
-        case FixedWindows() as fixed:
-            return {END: end_of_fixed(fixed)}
-        case GlobalWindows() if stage.keys:
-            start, end = window_bounds(GlobalWindows())
-            return {START: start, END: end}
-        case _:
-            return {}
-
-
 def _assign(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the elements in their windows."""
     if not stage.fresh or stage.preassigned:
@@ -129,4 +113,4 @@ def aggregate_summary(stage: Stage) -> list[pl.Expr]:
     return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() not in arrivals]
 
 
-__all__ = ["aggregate_summary", "implied_bounds", "keeps_event_times", "precombine"]
+__all__ = ["aggregate_summary", "keeps_event_times", "precombine"]

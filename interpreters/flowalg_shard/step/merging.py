@@ -12,6 +12,7 @@ from flowalg.windows.window import Window
 from flowalg.windows.window_functions import MergingWindowFn, Sessions, merged_windows
 from flowalg_shard.step.islands import number_islands
 from flowalg_shard.tables.columns import END, START
+from flowalg_shard.tables.rows import for_rows
 
 TO_START: Final = "__to_start"
 TO_END: Final = "__to_end"
@@ -64,10 +65,15 @@ def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: 
     numbers: list[tuple[int, Window]] = []
     number = 0
     parts = windows.partition_by(list(keys), maintain_order=True) if keys else [windows]
-    for part in parts:
-        assigned = [Window(EventTime(start), EventTime(end)) for start, end in part.select(START, END).rows()]
+    of_keys = [
+        [Window(EventTime(start), EventTime(end)) for start, end in part.select(START, END).rows()]
+        for part in parts
+    ]
+    firsts = pl.concat([part.head(1) for part in parts]).drop(START, END)
+    merged_of_keys = for_rows(firsts, (merged_windows(strategy, assigned) for assigned in of_keys))
+    for assigned, groups in zip(of_keys, merged_of_keys, strict=True):
         known: dict[Window, tuple[int, Window]] = {}
-        for merged in merged_windows(strategy, assigned):
+        for merged in groups:
             number += 1
             known.update(dict.fromkeys(merged.parts, (number, merged.window)))
         numbers += [known[window] for window in assigned]

@@ -32,6 +32,7 @@ from flowalg_shard.tables.columns import (
     VALUE,
     WEIGHT,
 )
+from flowalg_shard.tables.rows import for_rows
 
 ArrivalOrder = tuple[int, int, int]
 """The position of an element in its instant: its assigned window, and its number."""
@@ -136,10 +137,13 @@ class ObjectContents:
         """Returns one row for each group of elements."""
         lists = [VALUE, EVENT_TIME, WEIGHT, ARRIVAL]
         grouped = table.group_by(group, maintain_order=True).agg(*map(pl.col, lists), *extra)
-        contents = [
-            self._contents_of(start, end, list(zip(*parts, strict=True)))
-            for start, end, *parts in grouped.select(START, END, *lists).iter_rows()
-        ]
+        contents = for_rows(
+            grouped,
+            (
+                self._contents_of(start, end, list(zip(*parts, strict=True)))
+                for start, end, *parts in grouped.select(START, END, *lists).iter_rows()
+            ),
+        )
         return self._with_contents(grouped.drop(lists), contents)
 
     def _contents_of(
@@ -174,7 +178,9 @@ class ObjectContents:
     def absorb(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
         """Returns one row for each group: contents of windows merge in the order of the rows, then new elements."""
         grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS).drop_nulls(), *extra)
-        contents = [self._merge(map(self._unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
+        contents = for_rows(
+            grouped, (self._merge(map(self._unpickle, parts)) for parts in grouped[CONTENTS].to_list())
+        )
         return self._with_contents(grouped, contents)
 
     def _merge(self, parts: Iterable[WindowContents]) -> WindowContents:
@@ -244,9 +250,10 @@ class ObjectContents:
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the table with pickled results in place of contents."""
-        results = [
-            pickle.dumps(self._extract(self._unpickle(packed))) for packed in table[CONTENTS].to_list()
-        ]
+        results = for_rows(
+            table,
+            (pickle.dumps(self._extract(self._unpickle(packed))) for packed in table[CONTENTS].to_list()),
+        )
         return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
 
     def _extract(self, contents: WindowContents) -> object:
@@ -267,7 +274,10 @@ class ObjectContents:
         That is what the combiner keeps, and unmatched retractions.
         """
         discarded = table.filter(pl.col(emitted))
-        contents = [self._after_discard(self._unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
+        contents = for_rows(
+            discarded,
+            (self._after_discard(self._unpickle(packed)) for packed in discarded[CONTENTS].to_list()),
+        )
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
 
     def _after_discard(self, contents: WindowContents) -> WindowContents:

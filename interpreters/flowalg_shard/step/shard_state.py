@@ -8,11 +8,11 @@ from typing import Final
 import polars as pl
 from attrs import field, frozen
 
-from flowalg.data.errors import errors_of
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.contents import contents_of
+from flowalg_shard.step.groups import errors_in_stage
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
@@ -62,7 +62,7 @@ class Late:
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for all elements of a key and window with one reason: their number and combined value."""
-        with errors_of(self.stage.label):
+        with errors_in_stage(self.stage):
             return stack([self._combined(reason, rows) for reason, rows in self.rows])
 
     def _combined(self, reason: DropReason, rows: pl.DataFrame) -> pl.DataFrame:

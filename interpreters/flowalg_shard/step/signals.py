@@ -27,7 +27,7 @@ def windows_reached(stage: Stage, table: pl.DataFrame, signals: Iterable[AnySign
 def _reached(stage: Stage, table: pl.DataFrame, signal: AnySignal) -> pl.Expr:
     if isinstance(signal, str):
         return pl.lit(True)
-    key = stage.key_columns(signal.key)
+    key = stage.key_codec.encode(signal.key)
     if key is None:
         return pl.lit(False)
     conditions = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 import polars as pl
 from attrs import frozen
@@ -46,12 +46,26 @@ class AggregateColumn:
         )
 
 
-KeyColumns: TypeAlias = Callable[[object], Sequence[pl.Series] | None]
-"""Encodes a key as columns of one row; returns ``None`` for a value that is not a key of the stage."""
+class KeyCodec(Protocol):
+    """Converts a key of a stage to columns and back."""
+
+    def encode(self, key: object) -> Sequence[pl.Series] | None:
+        """Encodes a key as columns of one row; returns ``None`` for a value that is not a key of the stage."""
+
+    def decode(self, row: pl.DataFrame) -> object:
+        """Decodes the key in the key columns of one row."""
 
 
-def has_no_key(key: object) -> None:
-    """Encodes no key: no signal to a key reaches the stage."""
+@frozen
+class AnyKey:
+    """The keys of a stage without a type: no signal to a key reaches it."""
+
+    def encode(self, key: object) -> None:
+        """Encodes no key."""
+
+    def decode(self, row: pl.DataFrame) -> object:
+        """Returns the columns of a key."""
+        return row.row(0)
 
 
 @frozen
@@ -61,7 +75,7 @@ class Stage:
     Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. If ``fresh``, this
     grouping assigns windows; otherwise elements bring those of the previous grouping. With ``retractions``, elements
     may be retractions. With ``preassigned``, a user-defined function has assigned windows before rows arrive here.
-    ``key_columns`` encodes the key of a signal.
+    ``key_codec`` encodes the key of a signal, and decodes that of an error.
     """
 
     label: str
@@ -72,7 +86,7 @@ class Stage:
     retractions: bool = False
     preassigned: bool = False
     combiner: AnyCombiner | None = None
-    key_columns: KeyColumns = has_no_key
+    key_codec: KeyCodec = AnyKey()
 
     @cached_property
     def automaton(self) -> Automaton:

@@ -7,11 +7,10 @@ from typing import Final
 
 import polars as pl
 
-from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.arrival import ArrivedElements, arrive
-from flowalg_shard.step.bundle import implied_bounds
 from flowalg_shard.step.contents import Contents, contents_of
+from flowalg_shard.step.groups import errors_in_stage, implied_bounds
 from flowalg_shard.step.panes import emit
 from flowalg_shard.step.proto_windows import combine_rows, is_vacant
 from flowalg_shard.step.shard_state import (
@@ -50,7 +49,7 @@ def step(
     ``bundles`` are results of ``precombine``, in any order and division. ``clocks`` are the clocks after the elements
     of the instant, and its signals.
     """
-    with errors_of(stage.label):
+    with errors_in_stage(stage):
         return _step(stage, state, bundles, clocks)
 
 

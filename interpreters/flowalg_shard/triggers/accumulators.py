@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable
 from functools import reduce
+from typing import TypeAlias
 
 import polars as pl
 
@@ -23,6 +24,10 @@ from flowalg.triggers.accumulation import (
     merge_accumulated,
 )
 from flowalg.triggers.syntax import AtValue, CustomTrigger
+from flowalg_shard.tables.rows import for_rows
+
+Observed: TypeAlias = tuple[str, str, str]
+"""The columns of what a trigger has observed: the accumulator, and the first and the last arrival."""
 
 
 def accumulate_value(leaf: AccumulatingTrigger, value: object, weight: int) -> bytes | None:
@@ -31,62 +36,65 @@ def accumulate_value(leaf: AccumulatingTrigger, value: object, weight: int) -> b
     return None if observed is None else _pack(observed)
 
 
-def merge_columns(leaf: AccumulatingTrigger, left: pl.Series, right: pl.Series, rows: pl.Series) -> pl.Series:
-    """Returns the left accumulators, merged with the right ones in some rows."""
-    merged = [
+def merge_columns(
+    leaf: AccumulatingTrigger, table: pl.DataFrame, left: str, right: str, rows: pl.Series
+) -> pl.Series:
+    """Returns the left accumulators of a table, merged with the right ones in some rows."""
+    merged = (
         _merge(leaf, (mine, other)) if merges else mine
-        for mine, other, merges in zip(left.to_list(), right.to_list(), rows.to_list(), strict=True)
-    ]
-    return pl.Series(left.name, merged, pl.Binary())
+        for mine, other, merges in zip(
+            table[left].to_list(), table[right].to_list(), rows.to_list(), strict=True
+        )
+    )
+    return pl.Series(left, for_rows(table, merged), pl.Binary())
 
 
-def merge_lists(leaf: AccumulatingTrigger, lists: pl.Series) -> pl.Series:
-    """Returns the merger of each list of accumulators."""
-    merged = [_merge(leaf, packed) for packed in lists.to_list()]
-    return pl.Series(lists.name, merged, pl.Binary())
+def merge_lists(leaf: AccumulatingTrigger, table: pl.DataFrame, lists: str) -> pl.Series:
+    """Returns the merger of each list of accumulators in a column of a table."""
+    merged = (_merge(leaf, packed) for packed in table[lists].to_list())
+    return pl.Series(lists, for_rows(table, merged), pl.Binary())
 
 
-def evaluate_where(leaf: AccumulatingTrigger, observed: pl.Series, rows: pl.Series) -> pl.Series:
-    """Returns whether the predicate holds of each accumulator, for some rows; null for the others."""
+def evaluate_where(
+    leaf: AccumulatingTrigger, table: pl.DataFrame, observed: str, rows: pl.Series
+) -> pl.Series:
+    """Returns whether the predicate holds of each accumulator of a table, for some rows; null for the others."""
     predicate: Callable[[Accumulated], bool]
     if isinstance(leaf, AtValue):
         predicate = lambda each: holds(leaf, each)  # noqa: E731
     else:
         predicate = lambda each: is_custom_ready(leaf, each, *_NO_CLOCKS)  # noqa: E731
-    results = [
+    results = (
         predicate(_unpack(packed)) if evaluated and packed is not None else None
-        for packed, evaluated in zip(observed.to_list(), rows.to_list(), strict=True)
-    ]
-    return pl.Series(results, dtype=pl.Boolean())
+        for packed, evaluated in zip(table[observed].to_list(), rows.to_list(), strict=True)
+    )
+    return pl.Series(for_rows(table, results), dtype=pl.Boolean())
 
 
-def due_where(
-    leaf: CustomTrigger, observed: pl.Series, firsts: pl.Series, lasts: pl.Series, rows: pl.Series
-) -> pl.Series:
+def due_where(leaf: CustomTrigger, table: pl.DataFrame, observed: Observed, rows: pl.Series) -> pl.Series:
     """Returns the processing times before which a trigger is not ready, for some rows; null for the others."""
-    columns = (observed.to_list(), firsts.to_list(), lasts.to_list(), rows.to_list())
-    results = [
+    columns = (*(table[name].to_list() for name in observed), rows.to_list())
+    results = (
         due_of(leaf, _unpack(packed), ProcessingTime(first), ProcessingTime(last))
         if evaluated and packed is not None
         else None
         for packed, first, last, evaluated in zip(*columns, strict=True)
-    ]
-    return pl.Series(results, dtype=pl.Int64())
+    )
+    return pl.Series(for_rows(table, results), dtype=pl.Int64())
 
 
 def ready_where(
     leaf: CustomTrigger,
-    observed: pl.Series,
-    firsts: pl.Series,
-    lasts: pl.Series,
-    ends: pl.Series,
+    table: pl.DataFrame,
+    observed: Observed,
+    end: str,
     rows: pl.Series,
     clocks: Clocks,
 ) -> pl.Series:
     """Returns whether a trigger that depends on the clocks is ready, for the rows in which it is due."""
     now, watermark = clocks.processing_time, clocks.watermark
-    columns = (series.to_list() for series in (observed, firsts, lasts, ends, rows))
-    results = [
+    columns = (*(table[name].to_list() for name in (*observed, end)), rows.to_list())
+    results = (
         due
         and packed is not None
         and is_custom_ready(
@@ -96,11 +104,11 @@ def ready_where(
             ProcessingTime(last),
             now,
             watermark,
-            EventTime(end),
+            EventTime(until),
         )
-        for packed, first, last, end, due in zip(*columns, strict=True)
-    ]
-    return pl.Series(results, dtype=pl.Boolean())
+        for packed, first, last, until, due in zip(*columns, strict=True)
+    )
+    return pl.Series(for_rows(table, results), dtype=pl.Boolean())
 
 
 _START = ProcessingTime(MIN_TIME)
@@ -124,6 +132,7 @@ def _unpack(packed: bytes) -> Accumulated:
 
 
 __all__ = [
+    "Observed",
     "accumulate_value",
     "due_where",
     "evaluate_where",

@@ -38,7 +38,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_shard.triggers.accumulators import due_where, evaluate_where, ready_where
+from flowalg_shard.triggers.accumulators import Observed, due_where, evaluate_where, ready_where
 from flowalg_shard.triggers.summary import COUNT, FIRST, LAST, SummaryColumns
 
 CLOSED: Final = "__closed"
@@ -199,11 +199,11 @@ class Automaton:
                 held = pl.col(once.holds(name))
                 latches = isinstance(leaf, AtValue)
                 rows = active & changed(name) & ~held if latches else active & changed(name)
-                found = evaluate_where(leaf, table[once.prefix + name], _select(table, rows))
+                found = evaluate_where(leaf, table, once.prefix + name, _select(table, rows))
                 table = table.with_columns(pl.coalesce(found, held).alias(once.holds(name)))
             for name, leaf in once.timed:
                 renewed = _select(table, active & changed(name))
-                found = due_where(leaf, *_observations(table, once, name), renewed)
+                found = due_where(leaf, table, _observations(once, name), renewed)
                 due = pl.when(renewed).then(found).otherwise(pl.col(once.due(name)))
                 table = table.with_columns(due.alias(once.due(name)))
         return table
@@ -226,7 +226,7 @@ class Automaton:
             for name, leaf in once.timed:
                 due = active & (pl.col(once.due(name)) <= clocks.processing_time)
                 rows = _select(table, due & ~pl.col(CLOSED) if self.finishes else due)
-                ready = ready_where(leaf, *_observations(table, once, name), table[end], rows, clocks)
+                ready = ready_where(leaf, table, _observations(once, name), end, rows, clocks)
                 table = table.with_columns(ready.alias(once.holds(name)))
         return table
 
@@ -467,11 +467,9 @@ def _select(table: pl.DataFrame, rows: pl.Expr) -> pl.Series:
     return table.select(rows=rows.fill_null(False))["rows"]
 
 
-def _observations(
-    table: pl.DataFrame, once: CompiledOnce, name: str
-) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Returns the accumulators and arrivals that a trigger depends on."""
-    return table[once.prefix + name], table[once.prefix + FIRST], table[once.prefix + LAST]
+def _observations(once: CompiledOnce, name: str) -> Observed:
+    """Returns the columns of the accumulators and arrivals that a trigger depends on."""
+    return once.prefix + name, once.prefix + FIRST, once.prefix + LAST
 
 
 def _name_of(leaf: DataDrivenTrigger, once: CompiledOnce) -> str:

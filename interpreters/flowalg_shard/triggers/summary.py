@@ -158,7 +158,7 @@ class SummaryColumns:
 
     def merge_groups(self, table: pl.DataFrame, prefix: str) -> pl.DataFrame:
         """Returns groups with accumulators in place of the lists of accumulators that ``aggregate`` gave."""
-        merged = [merge_lists(leaf, table[prefix + name]) for name, leaf in self.accumulating]
+        merged = [merge_lists(leaf, table, prefix + name) for name, leaf in self.accumulating]
         return table.with_columns(merged) if merged else table
 
     def merge_accumulators(
@@ -168,7 +168,7 @@ class SummaryColumns:
         for name, leaf in self.accumulating:
             both = pl.col(second + name).is_not_null()
             rows = table.select(rows=both if where is None else both & where)["rows"]
-            table = table.with_columns(merge_columns(leaf, table[first + name], table[second + name], rows))
+            table = table.with_columns(merge_columns(leaf, table, first + name, second + name, rows))
         return table
 
     def with_signals(self, prefix: str, reached: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:

@@ -63,7 +63,9 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     schema = T.StructType(
         [*group_fields, *results, *(T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST))]
     )
-    combine_groups = CombineGroups(by, values, node.combiner, result_layout, node.label, arrow_schema(schema))
+    combine_groups = CombineGroups(
+        by, key_layout, values, node.combiner, result_layout, node.label, arrow_schema(schema)
+    )
     rows = frame.mapInArrow(combine_groups, schema)
     match effective.strategy.timestamp_combiner:
         case TimestampCombiner.EARLIEST:

@@ -240,7 +240,7 @@ def _assign_in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> Windowe
     if as_merging(windows) is not None:
         key = [col(name) for name in leaf_columns(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
-        merged = MergeWindows(leaf_columns(layout), windows, schema)
+        merged = MergeWindows(layout, windows, schema)
         assigned = evolve(assigned, frame=by_key).map_in_arrow(merged, spread.shape)
     return WindowedFlow(assigned, (START, END), col(START), col(END))
 

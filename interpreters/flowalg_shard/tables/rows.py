@@ -1,0 +1,34 @@
+"""Results of functions in Python for the rows of a table, whose errors have their row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import polars as pl
+
+from flowalg.data.errors import UserFunctionError
+
+T = TypeVar("T")
+
+
+class RowError(UserFunctionError):
+    """A user-defined function raised for a row of a table, which is ``row``."""
+
+    row: pl.DataFrame
+
+
+def for_rows(table: pl.DataFrame, results: Iterable[T]) -> list[T]:
+    """Returns a result for each row of a table; raises ``RowError`` if a user-defined function raises for one."""
+    found: list[T] = []
+    try:
+        for result in results:
+            found.append(result)
+    except UserFunctionError as error:
+        failed = RowError(str(error))
+        failed.row = table[len(found)]
+        raise failed from error.__cause__
+    return found
+
+
+__all__ = ["RowError", "for_rows"]
