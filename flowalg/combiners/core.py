@@ -18,7 +18,7 @@ from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.combiners.exact_sums import ExactSum, add_exactly, exact
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
-from flowalg.data.values import check_integer
+from flowalg.data.values import canonicalize, check_integer
 from flowalg.elementwise.functions import Call, Spread, apply, describe_function
 
 In_contra = TypeVar("In_contra", contravariant=True)
@@ -302,8 +302,12 @@ class Over(Combiner[A, object, B]):
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()
 
+    def argument(self, value: object) -> object:
+        """Returns the result of the function, in its normal form; raises ``ValueRangeError`` beyond 64 bits."""
+        return canonicalize(apply(self.function, value, self.label), self._result)
+
     def add(self, accumulator: object, value: A) -> object:  # noqa: D102
-        return self.combiner.add(accumulator, apply(self.function, value, self.label))
+        return self.combiner.add(accumulator, self.argument(value))
 
     def merge(self, left: object, right: object) -> object:  # noqa: D102
         return self.combiner.merge(left, right)
@@ -323,6 +327,10 @@ class Over(Combiner[A, object, B]):
     def label(self) -> str:
         """The name of the combiner in messages. Cached, because it is read for each value."""
         return f"{type(self.combiner).__name__}.of({describe_function(self.function.f)})"
+
+    @cached_property
+    def _result(self) -> str:
+        return f"the result of {self.label}"
 
 
 @frozen

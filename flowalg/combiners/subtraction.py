@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from flowalg.combiners.core import Combiner, Group, Into, Over, Together
-from flowalg.elementwise.functions import apply
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
 
@@ -41,8 +40,8 @@ def subtract(combiner: AnyCombiner, accumulator: object, value: object) -> objec
     match combiner:
         case Group():
             return combiner.subtract(accumulator, value)
-        case Over(function=function, combiner=inner):
-            return subtract(inner, accumulator, apply(function, value, combiner.label))
+        case Over(combiner=inner):
+            return subtract(inner, accumulator, combiner.argument(value))
         case Into(combiner=inner):
             return subtract(inner, accumulator, value)
         case Together(parts=parts):

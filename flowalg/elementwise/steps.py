@@ -9,9 +9,9 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ElementError, format_value
+from flowalg.data.errors import ElementError, FlowalgError, format_value
 from flowalg.data.time import EventTime, event_time
-from flowalg.elementwise.functions import Function, apply, describe_function, user_call
+from flowalg.elementwise.functions import Function, apply, describe_function, user_call, user_function_error
 
 Scope: TypeAlias = tuple[str, ...]
 """The names of the transforms that a step or node was built inside of, the outermost first. They change no meaning."""
@@ -75,8 +75,8 @@ Step: TypeAlias = Map | Filter | FlatMap | Split | WithTimestamps
 def apply_step(step: Step, element: object) -> Iterable[object]:
     """Returns the elements that a step emits for an element.
 
-    Raises ``UserFunctionError`` if the user function raises, and ``ElementError`` if the function of a ``filter``
-    does not return a ``bool`` or that of a ``flat_map`` does not return an iterable.
+    Raises ``UserFunctionError`` if the user function raises, also while its result is iterated, and ``ElementError``
+    if the function of a ``filter`` does not return a ``bool`` or that of a ``flat_map`` does not return an iterable.
     """
     result = apply(step.function, element, step.label)
     match step:
@@ -85,7 +85,7 @@ def apply_step(step: Step, element: object) -> Iterable[object]:
         case Filter():
             return (element,) if require_bool(step, result) else ()
         case FlatMap():
-            return require_iterable(step, result)
+            return items_of(step, element, result)
         case WithTimestamps():
             return (element,)
     assert_never(step)
@@ -98,13 +98,22 @@ def require_bool(step: Filter, result: object) -> bool:
     raise ElementError(f"the result of {step.label} must be a bool; got {format_value(result)}")
 
 
-def require_iterable(step: FlatMap, result: object) -> Iterable[object]:
-    """Returns the result of a ``flat_map``'s function, an iterable but not a str; raises ``ElementError`` otherwise."""
+def items_of(step: FlatMap, element: object, result: object) -> list[object]:
+    """Returns the elements that a ``flat_map`` emits for an element, from the result of its function.
+
+    Raises ``ElementError`` unless the result is an iterable but not a str, and ``UserFunctionError`` if it is a
+    generator that raises.
+    """
     if isinstance(result, str) or not isinstance(result, Iterable):
         raise ElementError(
             f"the result of {step.label} must be an iterable of elements; got {format_value(result)}"
         )
-    return result
+    try:
+        return list(result)
+    except FlowalgError:
+        raise
+    except Exception as cause:
+        raise user_function_error(step.label, user_call(step.function).f, element, cause) from cause
 
 
 def assign_timestamp(step: WithTimestamps, element: object) -> EventTime:
@@ -131,7 +140,7 @@ __all__ = [
     "WithTimestamps",
     "apply_step",
     "assign_timestamp",
+    "items_of",
     "require_bool",
     "require_event_time",
-    "require_iterable",
 ]

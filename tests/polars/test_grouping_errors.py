@@ -100,7 +100,7 @@ RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Sco
 def test_an_error_of_no_element_fails_the_run(
     pipeline: PCollection[KV[str, int]], part: str, engines: Iterable[Interpreter]
 ) -> None:
-    """The error names the transform, the part, the function, and the group: its key, and its window unless it merges."""
+    """The error names the transform, the part, the function, and the group: its key, and its window if it is known."""
     timeline = Timeline[Score]().at(NOON, RECORDS[0]).at(NOON + MINUTE, *RECORDS[1:]).end(NOON + 9 * MINUTE)
     label = rf"combine_per_key\((total|Sum)\): {re.escape(part)}: fails at .*test_grouping_errors.py:\d+ "
     for engine in engines:

@@ -213,7 +213,9 @@ def test_an_error_of_a_group_names_its_key_and_window(spark_engine: SparkBatch |
     """A function that sees a whole group raises: the message has the part, the key and the window."""
     total = combiner(zero=0, add=add, merge=add, extract=fail_on_total, name="total")
     pipeline = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(total)
-    label = r"combine_per_key\(total\): total.extract: fail_on_total at .* raised ValueError: no total of 5; .*"
+    label = (
+        r"combine_per_key\(total\): total.extract: fail_on_total at .* raised ValueError: no total of 5; .*"
+    )
     group = r"the key of the group is 'a' \(str\), its window (starts at )?\[?2024-01-01T12:00:00Z"
     with pytest.raises(UserFunctionError, match=label + group):
         spark_engine.run(pipeline, {SCORES: TIMELINE})

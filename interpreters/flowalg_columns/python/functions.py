@@ -36,7 +36,7 @@ class ArrayFunction:
         """Computes the results."""
         names = leaf_columns(self.element)
         elements = read_arrays(self.element, dict(zip(names, columns, strict=True)))
-        results = check_results(self.step, apply_all(self.function, elements, self.step.label))
+        results = check_results(self.step, elements, apply_all(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
 
 

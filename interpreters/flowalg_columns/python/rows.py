@@ -5,7 +5,7 @@ A single step with one result for each element is a column instead; see ``python
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, assert_never, cast
 
 import pyarrow as pa
@@ -20,9 +20,9 @@ from flowalg.elementwise.steps import (
     Split,
     Step,
     WithTimestamps,
+    items_of,
     require_bool,
     require_event_time,
-    require_iterable,
 )
 from flowalg.runs.bad_records import BadRecord, bad_element
 from flowalg_columns.layout import Layout
@@ -71,7 +71,8 @@ class Rows:
         if self.bad_elements is not None:
             self.inputs = self.elements
         results = self.apply(
-            step, lambda elements: check_results(step, apply_all(step.function, elements, step.label))
+            step,
+            lambda elements: check_results(step, elements, apply_all(step.function, elements, step.label)),
         )
         match step:
             case Map() | Split():
@@ -116,8 +117,8 @@ class Rows:
             self.inputs = [self.inputs[position] for position in kept]
 
 
-def check_results(step: Step, results: list[object]) -> list[object]:
-    """Returns the results of a step's function, checked to have the type that the step requires.
+def check_results(step: Step, elements: Sequence[object], results: list[object]) -> list[object]:
+    """Returns the results of a step's function for elements, checked to have the type that the step requires.
 
     An event time is a plain number, as in its column.
     """
@@ -127,7 +128,9 @@ def check_results(step: Step, results: list[object]) -> list[object]:
         case Filter():
             return [require_bool(step, result) for result in results]
         case FlatMap():
-            return [list(require_iterable(step, result)) for result in results]
+            return [
+                items_of(step, element, result) for element, result in zip(elements, results, strict=True)
+            ]
         case WithTimestamps():
             return [int(require_event_time(step, result)) for result in results]
     assert_never(step)

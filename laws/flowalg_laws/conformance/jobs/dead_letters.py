@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flowalg import (
     FOREVER,
@@ -123,6 +123,22 @@ def a_filter_that_raises(some: list[Reading]) -> Answer:
 @job(in_fives(VALUES.flat_map(twice)), SOME, bad_records=f"flat_map(twice) {BAD}")
 def a_flat_map_that_raises(some: list[Reading]) -> Answer:
     """An element on which a ``flat_map`` raises gives nothing."""
+    yield from sums(some)
+
+
+def one_by_one(pair: KV[str, int]) -> Iterator[KV[str, int]]:
+    """Yields a pair without its value, and one with it."""
+    yield KV(pair.key, 0)
+    yield KV(pair.key, lucky(pair.value))
+
+
+@job(
+    in_fives(VALUES.flat_map(one_by_one, result=KV[str, int])),
+    SOME,
+    bad_records=f"flat_map(one_by_one) {BAD}",
+)
+def a_generator_that_raises(some: list[Reading]) -> Answer:
+    """An element whose generator raises after it has yielded something gives nothing."""
     yield from sums(some)
 
 
@@ -248,6 +264,7 @@ JOBS: tuple[Job, ...] = (
     a_result_of_another_type,
     a_filter_that_raises,
     a_flat_map_that_raises,
+    a_generator_that_raises,
     a_function_of_a_combiner_that_raises,
     a_combiner_whose_add_raises,
     a_window_function_that_raises,
