@@ -1,4 +1,4 @@
-"""Signals: control messages to a pipeline, for which ``AtSignal`` waits (SEMANTICS section 6)."""
+"""Signals: control messages to a pipeline, for which ``AtSignal`` waits (SEMANTICS section 15)."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class AtValue(_Once):
 
     The predicate is evaluated once in each instant that brings elements of the window, on all of them together. Once it
     has held, the trigger stays ready until it is reset. A retraction is subtracted if the combiner can subtract, and is
-    not an element otherwise (SEMANTICS section 6). The combiner must not depend on the order of values.
+    not an element otherwise (SEMANTICS section 15). The combiner must not depend on the order of values.
 
     Example:
 
@@ -342,7 +342,7 @@ class AfterInactivity(_Once):
     """Ready when ``gap`` has passed since the last element observed, in processing time.
 
     An element that arrives exactly at the deadline moves it. The only built-in trigger that is not monotone: another
-    element can make it unready again (SEMANTICS section 6).
+    element can make it unready again (SEMANTICS section 15).
 
     Example:
 

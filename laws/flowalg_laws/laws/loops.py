@@ -275,7 +275,7 @@ def a_signal_reaches_every_window(
 
     Where: the mode is discarding.
 
-    Source: SEMANTICS 6.
+    Source: SEMANTICS 15.
     """
     return _compare(MICRO_BATCH, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never())
 
@@ -286,7 +286,7 @@ def a_signal_to_all_windows_is_one_to_each_key(
 ) -> Equation[tuple[Pane[KV[str, int]], ...]]:
     """The signal ``name`` is ``Signal(name, key)`` for every key.
 
-    Source: SEMANTICS 6.
+    Source: SEMANTICS 15.
     """
     keys = {element.key for element in timeline.elements}
     one_by_one = Timeline(

@@ -520,7 +520,7 @@ def either_delay(m: Small, n: Small) -> Equation[Trigger]:
 def both_inactivities(m: Small, n: Small) -> Equation[Trigger]:
     """``AfterInactivity(m) & AfterInactivity(n) = AfterInactivity(max(m, n))``.
 
-    Source: the lattice of once-triggers is pointwise (SEMANTICS 6); found here.
+    Source: the lattice of once-triggers is pointwise (SEMANTICS 6 and 15); found here.
 
     Relied on by: `normalise`, which keeps one gap.
     """
@@ -531,7 +531,7 @@ def both_inactivities(m: Small, n: Small) -> Equation[Trigger]:
 def either_inactivity(m: Small, n: Small) -> Equation[Trigger]:
     """``AfterInactivity(m) | AfterInactivity(n) = AfterInactivity(min(m, n))``.
 
-    Source: the lattice of once-triggers is pointwise (SEMANTICS 6); found here.
+    Source: the lattice of once-triggers is pointwise (SEMANTICS 6 and 15); found here.
 
     Relied on by: `normalise`, which keeps one gap.
     """
@@ -590,7 +590,7 @@ def add(left: int, right: int) -> int:
 def either_value(m: Small, n: Small) -> Equation[Trigger]:
     """``AtValue(c, p) | AtValue(c, q) = AtValue(c, p or q)``.
 
-    Source: latching commutes with disjunction (SEMANTICS 6); found here.
+    Source: latching commutes with disjunction (SEMANTICS 15); found here.
     """
     either = AtValue(Sum(), OneOf(frozenset((m, n))))
     apart = Or(AtValue(Sum(), OneOf(frozenset((m,)))), AtValue(Sum(), OneOf(frozenset((n,)))))
@@ -603,7 +603,7 @@ def a_count_is_a_value(n: Small) -> Equation[Trigger]:
 
     Where: nothing upstream retracts.
 
-    Source: SEMANTICS 6; found here.
+    Source: SEMANTICS 15; found here.
     """
     return Equation(AtCount(n).repeat(), AtValue(Count(), AtLeast(n)).repeat())
 
@@ -612,7 +612,7 @@ def a_count_is_a_value(n: Small) -> Equation[Trigger]:
 def an_element_is_a_greatest_value(n: Small) -> Equation[Trigger]:
     """``AtElement(at least n) = AtValue(Max(), at least n)``.
 
-    Source: SEMANTICS 6; found here.
+    Source: SEMANTICS 15; found here.
     """
     return Equation(AtElement(AtLeast(n)).repeat(), AtValue(Max(), AtLeast(n)).repeat())
 
@@ -623,7 +623,7 @@ def a_measure_is_a_value(n: Small) -> Equation[Trigger]:
 
     Where: nothing upstream retracts.
 
-    Source: SEMANTICS 6; found here.
+    Source: SEMANTICS 15; found here.
     """
     return Equation(AtMeasure(magnitude, n).repeat(), AtValue(Sum.of(magnitude), AtLeast(n)).repeat())
 
@@ -632,7 +632,7 @@ def a_measure_is_a_value(n: Small) -> Equation[Trigger]:
 def a_measure_is_user_defined(n: Small) -> Equation[Trigger]:
     """``AtMeasure(f, n) = CustomTrigger(zero=0, add=plus f, merge=plus, ready=at least n)``.
 
-    Source: SEMANTICS 6; found here.
+    Source: SEMANTICS 15; found here.
     """
     custom = CustomTrigger(zero=0, add=add_magnitude, merge=add, ready=AtLeast(n))
     return Equation(AtMeasure(magnitude, n).repeat(), custom.repeat())
