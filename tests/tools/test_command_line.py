@@ -35,6 +35,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     FixedWindows,
     Mode,
+    Perfect,
     ProcessingTimeLag,
     Repeat,
     Timeline,
@@ -263,6 +264,64 @@ def test_what_if_prints_the_table_and_the_recommendation(
     assert results.table() in printed
     assert str(results.recommendation()) in printed
     assert (folder / "grid.svg").exists()
+
+
+DIRTY_LINES = (
+    "red,five,2015-01-01T12:00:30Z,2015-01-01T12:01:00Z",
+    ",3,2015-01-01T12:00:30Z,2015-01-01T12:01:00Z",
+    "red,1,9999-12-31T00:00:00Z,2015-01-01T12:01:00Z",
+)
+"""A value of another type, a null, and a time that no window contains."""
+
+
+@pytest.mark.parametrize("on", ["local", "reference"])
+@pytest.mark.parametrize("times", [[], TIMES_AND_POLICY], ids=["batch", "stream"])
+def test_run_writes_bad_records_next_to_the_output(
+    times: list[str], on: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ``--dead-letters`` the output is that of the good records, and a file has the others with their errors."""
+    command = ("run", "games:STANDINGS", "--on", on, *times)
+    clean = output_of(capsys, *command, "--input", "scores.csv", "--output", "clean.csv")
+    with (folder / "scores.csv").open("a", encoding="utf-8") as lines:
+        lines.writelines(f"{line}\n" for line in DIRTY_LINES)
+    printed = output_of(capsys, *command, "--input", "scores.csv", "--dead-letters", "--output", "panes.csv")
+    assert printed == f"{clean.replace('clean', 'panes')}3 bad records to panes.dead-letters.csv\n"
+    times_of_run = {"pane.processing_time"}
+    clean_panes, panes = (arrow_csv.read_csv(folder / f"{name}.csv") for name in ("clean", "panes"))
+    compared = [name for name in panes.column_names if name not in times_of_run]
+    assert panes.select(compared).equals(clean_panes.select(compared))
+    stored = arrow_csv.read_csv(folder / "panes.dead-letters.csv").to_pylist()
+    assert {row["stage"] for row in stored} == {"Source('scores')"}
+    assert [row["error"].partition(": ")[2] for row in stored] == [
+        "scores.csv: row 6: points must be of type int64; got 'five'",
+        "team must be of type str; got null; remove such rows, keep them apart with dead_letters=True, or declare it "
+        "as str | None",
+        "the event time must be in [0001-01-03T00:00:00Z, 9999-12-30T00:00:00Z); got 9999-12-31T00:00:00.000000Z",
+    ]
+    assert json.loads(stored[1]["record"])["points"] == 3
+
+
+@pytest.mark.parametrize("on", ["local", "reference"])
+def test_run_follows_a_published_watermark(on: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``--source-watermark`` the policy ``Perfect`` is the watermark that some records carry."""
+    marks = [None, noon(1), noon(3), None, noon(9)]
+    rows = [
+        {"team": score.team, "points": score.points, "at": score.at, "seen": seen, "mark": mark}
+        for (score, seen), mark in zip(RECORDS, marks, strict=True)
+    ]
+    parquet.write_table(pa.Table.from_pylist(rows), folder / "marked.parquet")
+    arguments = ("--processing-time", "seen", "--source-watermark", "mark", "--output", "panes.parquet")
+    output_of(capsys, "run", "games:STANDINGS", "--on", on, "--input", "marked.parquet", *arguments)
+    published = dict(zip(TIMES, marks, strict=True))
+    timeline = Timeline.from_records(
+        games.SCORES,
+        TIMES,
+        processing_time=TIMES.__getitem__,
+        watermark=Perfect(),
+        published=published.__getitem__,
+    )
+    expected = pane_table(games.STANDINGS, run(games.STANDINGS, {games.SCORES: timeline}).panes)
+    assert parquet.read_table(folder / "panes.parquet").equals(expected)
 
 
 def run_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -651,6 +710,26 @@ def test_a_failed_query_is_described_by_its_bad_record(folder: Path, spark: Spar
         locate_bad_records({games.SCORES: Path("bad.csv")}, None),
     ):
         raise failed.value
+
+
+@pytest.mark.spark
+@pytest.mark.thorough
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_batch_on_spark_writes_bad_records_next_to_the_output(suffix: str, folder: Path) -> None:
+    """With ``--dead-letters`` a Spark batch writes them to a folder, texts that cannot be parsed included."""
+    (folder / "in").mkdir()
+    rows = [
+        HEADER.rstrip().replace(",seen", "").replace(",2015-01-01T12:01:30Z", ""),
+        *(line.rpartition(",")[0] for line in DIRTY_LINES),
+    ]
+    (folder / "in" / "scores.csv").write_text("\n".join(rows) + "\n")
+    done = run_on_spark(folder, "batch", "--dead-letters", "--output", f"panes.{suffix}")
+    assert (
+        f"1 panes to the files of panes.{suffix}\n3 bad records to panes.dead-letters.{suffix}" in done.stdout
+    )
+    written = "".join(file.read_text() for file in (folder / f"panes.dead-letters.{suffix}").glob("part-*"))
+    for part in ("Source('scores')", "five", "team must be of type str; got null", "9999-12-31T00:00:00"):
+        assert part in written
 
 
 @pytest.mark.spark

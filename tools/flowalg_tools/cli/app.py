@@ -64,6 +64,14 @@ Watermark = Annotated[
         "'ProcessingTimeLag(5 * minute)'. Default: Perfect(); a stream needs one.",
     ),
 ]
+SourceWatermark = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column with the watermark that the source publishes with some records, a time with a time zone. A "
+        "policy follows it; Perfect() is the watermark itself.",
+    ),
+]
 Every = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +120,7 @@ def why(
     ] = None,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
+    source_watermark: SourceWatermark = None,
     every: Every = None,
     unbounded: Unbounded = False,
     replay: Replay = None,
@@ -121,7 +130,7 @@ def why(
     Example: flowalg why games:STANDINGS scores.csv --processing-time seen
     --watermark 'BoundedOutOfOrderness(minute)' --window 2015-01-01T12:00/2015-01-01T12:02 --key red
     """
-    options = timeline_options(processing_time, watermark, every, unbounded, replay)
+    options = timeline_options(processing_time, watermark, every, unbounded, replay, source_watermark)
     explain_window(pipeline, timeline, window, key, at, options)
 
 
@@ -159,6 +168,7 @@ def draw(
     title: Annotated[str | None, typer.Option(help="The title of the picture.")] = None,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
+    source_watermark: SourceWatermark = None,
     every: Every = None,
     unbounded: Unbounded = False,
     replay: Replay = None,
@@ -168,7 +178,7 @@ def draw(
     Example: flowalg draw games:STANDINGS scores.csv --processing-time seen
     --watermark 'BoundedOutOfOrderness(minute)' --output run.svg
     """
-    options = timeline_options(processing_time, watermark, every, unbounded, replay)
+    options = timeline_options(processing_time, watermark, every, unbounded, replay, source_watermark)
     draw_pipeline(pipeline, timeline, output, options, key=key, progress=progress, title=title)
 
 
@@ -247,6 +257,7 @@ def run(
     on: Annotated[Engine, typer.Option(help="The interpreter: this process, or Spark.")] = Engine.LOCAL,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
+    source_watermark: SourceWatermark = None,
     every: Every = None,
     unbounded: Unbounded = False,
     checkpoint: Annotated[
@@ -258,7 +269,9 @@ def run(
     dead_letters: Annotated[
         bool,
         typer.Option(
-            "--dead-letters", help="A stream writes bad records as drops, with the error, instead of failing."
+            "--dead-letters",
+            help="Write bad records with their error, instead of failing: a stream among its drops, the others next "
+            "to the output.",
         ),
     ] = False,
     batch_rows: Annotated[
@@ -281,29 +294,36 @@ def run(
                 f"--on {on}",
                 checkpoint=checkpoint,
                 metrics=metrics or None,
-                dead_letters=dead_letters or None,
                 batch_rows=batch_rows,
             )
-            options = timeline_options(processing_time, watermark, every, unbounded, None)
+            options = timeline_options(
+                processing_time,
+                watermark,
+                every,
+                unbounded,
+                None,
+                source_watermark,
+                dead_letters=dead_letters,
+            )
             (run_local if on is Engine.LOCAL else run_reference)(pipeline, inputs, output, options)
         case Engine.BATCH:
             reject_options(
                 "--on batch",
                 processing_time=processing_time,
                 watermark=watermark,
+                source_watermark=source_watermark,
                 every=every,
                 checkpoint=checkpoint,
                 metrics=metrics or None,
-                dead_letters=dead_letters or None,
                 batch_rows=batch_rows,
             )
-            run_batch(pipeline, inputs, output)
+            run_batch(pipeline, inputs, output, dead_letters=dead_letters)
         case Engine.STREAMING:
             reject_options("--on streaming", every=every)
             policy = None if watermark is None else parse_policy(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
             stream = StreamOptions(
-                policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows
+                policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows, source_watermark
             )
             run_streaming(pipeline, inputs, output, stream)
 
@@ -340,6 +360,9 @@ def timeline_options(
     every: str | None,
     unbounded: bool,
     replay: Path | None,
+    source_watermark: str | None,
+    *,
+    dead_letters: bool = False,
 ) -> TimelineOptions:
     """The options that make timelines of files; the default watermark policy is ``Perfect``."""
     if replay is not None:
@@ -347,12 +370,21 @@ def timeline_options(
             "--replay",
             processing_time=processing_time,
             watermark=watermark,
+            source_watermark=source_watermark,
             every=every,
             unbounded=unbounded or None,
         )
     policy = Perfect() if watermark is None else parse_policy(watermark, "--watermark")
     interval = None if every is None else parse_duration(every, "--every")
-    return TimelineOptions(processing_time, policy, interval, ends=not unbounded, replay=replay)
+    return TimelineOptions(
+        processing_time,
+        policy,
+        interval,
+        ends=not unbounded,
+        replay=replay,
+        source_watermark=source_watermark,
+        dead_letters=dead_letters,
+    )
 
 
 def reject_options(mode: str, **options: object) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flowalg import ArgumentError, FlowalgError, MissingExtraError, Output, PCollection, Source
+from flowalg import ArgumentError, BadRecord, FlowalgError, MissingExtraError, Output, PCollection, Source
+from flowalg.pipeline.source import source_node
+from flowalg.runs.bad_records import bad_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,27 +38,45 @@ def format_of(path: Path, argument: str) -> str:
     return kind
 
 
-def read_table(source: Source[object], path: Path, *, processing_time: str | None) -> pa.Table:
-    """Reads the columns of a source's records and their processing times from a file or a folder."""
+def reject_text(source: Source[object], path: Path, error: str, text: str) -> BadRecord:
+    """The bad record of a text that a file has in place of a record."""
+    return bad_text(source_node(source), f"source {source.name!r}: {path}: {error}", text)
+
+
+def read_table(
+    source: Source[object], path: Path, *times: str, bad: list[BadRecord] | None = None
+) -> pa.Table:
+    """Reads the columns of a source's records, and further columns of times, from a file or a folder.
+
+    Texts that are not records are added to ``bad``; without it they are errors.
+    """
     if not path.exists():
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
     with require_extra("polars"):
         import pyarrow as pa
         from flowalg_columns.tables import arrow_schema_of
     schema = arrow_schema_of(source)
-    if processing_time is not None and processing_time not in schema.names:
-        schema = schema.append(pa.field(processing_time, pa.timestamp("us", tz="UTC")))
+    for name in times:
+        if name not in schema.names:
+            schema = schema.append(pa.field(name, pa.timestamp("us", tz="UTC")))
     kind = format_of(path, f"the input of {source.name}")
     files = sorted(file for file in path.rglob("*") if file.suffix in FORMATS) if path.is_dir() else [path]
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
-    return pa.concat_tables([_read(file, kind, schema) for file in files], promote_options="default")
+
+    def reject(file: Path) -> Callable[[str, str], None] | None:
+        if bad is None:
+            return None
+        return lambda error, text: bad.append(reject_text(source, file, error, text))
+
+    tables = [_read(file, kind, schema, reject(file)) for file in files]
+    return pa.concat_tables(tables, promote_options="default")
 
 
-def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
+def _read(path: Path, kind: str, schema: pa.Schema, reject: Callable[[str, str], None] | None) -> pa.Table:
     """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
     import pyarrow as pa
-    from flowalg_columns.text_files import describe_bad_cell, parse_text
+    from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
     from pyarrow import parquet
 
     try:
@@ -64,6 +84,8 @@ def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
         if kind == "parquet":
             return parquet.read_table(pa.BufferReader(data))
         try:
+            if reject is not None:
+                return parse_records(data, kind, schema, reject)
             return parse_text(data, kind, schema)
         except pa.ArrowException as error:
             raise UnreadableFileError(f"{path}: {describe_bad_cell(data, kind, schema) or error}") from error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import flowalg_reference as reference
 from attrs import frozen
@@ -14,6 +14,7 @@ from flowalg_reference import ReferenceRun
 
 from flowalg import (
     ArgumentError,
+    BadRecord,
     ElementError,
     Mode,
     PCollection,
@@ -25,6 +26,8 @@ from flowalg import (
     sources,
 )
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.pipeline.source import source_node
+from flowalg.runs.elements import good_records
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.names import is_qualified_name, load_timelines
 from flowalg_tools.cli.terminal import spinner
@@ -34,13 +37,17 @@ if TYPE_CHECKING:
 
     from flowalg_tools.recorded import ColumnHistory
 
+T = TypeVar("T")
+
 
 @frozen
 class TimelineOptions:
     """How the records of a file become a timeline.
 
     ``processing_time`` is the column with their processing times, and ``every`` the micro-batch interval. With
-    ``replay`` the timeline is instead that of a streaming run, from the metrics in the files of its output.
+    ``source_watermark``, a column, some records carry the watermark of their source. With ``replay`` the timeline is
+    instead that of a streaming run, from the metrics in the files of its output. With ``dead_letters`` bad records are
+    kept apart.
     """
 
     processing_time: str | None
@@ -48,6 +55,13 @@ class TimelineOptions:
     every: timedelta | None
     ends: bool
     replay: Path | None = None
+    source_watermark: str | None = None
+    dead_letters: bool = False
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of times that are read besides the records."""
+        return tuple(name for name in (self.processing_time, self.source_watermark) if name is not None)
 
     @property
     def mode(self) -> Mode:
@@ -77,23 +91,33 @@ def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Sou
 
 
 def run_timelines(
-    pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
+    pipeline: PCollection[object],
+    inputs: Sequence[str],
+    options: TimelineOptions,
+    bad: list[BadRecord] | None = None,
 ) -> ReferenceRun[object]:
-    """Runs a pipeline in the reference interpreter, over timelines from a module or from files."""
+    """Runs a pipeline in the reference interpreter, over timelines from a module or from files.
+
+    Bad records of files are added to ``bad``.
+    """
     with spinner("running the reference interpreter"):
-        return reference.run(pipeline, read_timelines(pipeline, inputs, options), mode=options.mode)
+        timelines = read_timelines(pipeline, inputs, options, bad)
+        return reference.run(pipeline, timelines, mode=options.mode, dead_letters=options.dead_letters)
 
 
 def read_timelines(
-    pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
+    pipeline: PCollection[object],
+    inputs: Sequence[str],
+    options: TimelineOptions,
+    bad: list[BadRecord] | None = None,
 ) -> dict[Source[object], Timeline[object]]:
-    """The timeline of each source of a pipeline, from a module or from files."""
+    """The timeline of each source of a pipeline, from a module or from files. Bad records of files go to ``bad``."""
     if len(inputs) == 1 and is_qualified_name(inputs[0]):
         return _by_source(pipeline, load_timelines(inputs[0]), inputs[0])
     paths = bind_paths(pipeline, inputs)
     if options.replay is not None:
         return _replay_timelines(paths, options.replay)
-    return {source: _from_file(source, path, options) for source, path in paths.items()}
+    return {source: _from_file(source, path, options, bad) for source, path in paths.items()}
 
 
 def read_columns(
@@ -106,11 +130,13 @@ def read_columns(
     is_timeline = len(inputs) == 1 and is_qualified_name(inputs[0])
     if is_timeline or options.replay is not None or options.processing_time is None:
         return None
+    if options.source_watermark is not None:
+        return None
     paths = bind_paths(pipeline, inputs)
     if len(paths) != 1:
         return None
     ((source, path),) = paths.items()
-    table = read_table(source, path, processing_time=options.processing_time)
+    table = read_table(source, path, *options.times)
     from flowalg_tools.recorded import UnsuitedDataError, column_history
 
     try:
@@ -149,9 +175,7 @@ def _replay_timelines(
     )
     log = flowalg_spark.replay_log(metrics)
     return {
-        source: log.timeline(
-            source, read_records(source, read_table(source, path, processing_time=None), path)
-        )
+        source: log.timeline(source, read_records(source, read_table(source, path), path))
         for source, path in paths.items()
     }
 
@@ -173,31 +197,55 @@ def _by_source(
     return timelines
 
 
-def _from_file(source: Source[object], path: Path, options: TimelineOptions) -> Timeline[object]:
-    """The timeline of the records of a file, by the column with their processing times."""
+def _from_file(
+    source: Source[object], path: Path, options: TimelineOptions, bad: list[BadRecord] | None
+) -> Timeline[object]:
+    """The timeline of the records of a file, by the columns with their times."""
     if options.processing_time is None:
         raise ArgumentError("--processing-time", None, "the column with the processing time of each record")
-    table = read_table(source, path, processing_time=options.processing_time)
-    records = read_records(source, table, path)
+    table = read_table(source, path, *options.times, bad=bad)
+    records = read_records(source, table, path, lenient=bad is not None)
     with errors_in(path):
-        points = list(read_processing_times(table, options.processing_time, source.name))
-    times = dict(zip(map(id, records), points, strict=True))
+        times = _by_record(records, read_times(table, options.processing_time, source.name))
+        published = None
+        if options.source_watermark is not None:
+            column = read_optional_times(table, options.source_watermark, source.name)
+            published = _by_record(records, column).__getitem__
     return Timeline.from_records(
         source,
-        records,
+        good_records(source_node(source), records, bad),
         processing_time=lambda record: times[id(record)],
+        published=None if published is None else lambda record: published(id(record)),
         watermark=options.watermark,
         every=options.every,
         ends=options.ends,
     )
 
 
-def read_records(source: Source[object], table: pa.Table, path: Path) -> list[object]:
-    """The records of a table that was read from a file, each as a new object."""
+def _by_record(records: Sequence[object], points: Iterable[T]) -> dict[int, T]:
+    """The times of records, by their identity."""
+    return dict(zip(map(id, records), points, strict=True))
+
+
+def read_records(
+    source: Source[object], table: pa.Table, path: Path, *, lenient: bool = False
+) -> list[object]:
+    """The records of a table that was read from a file, each as a new object.
+
+    If ``lenient``, records that do not match the source are read as they are stored.
+    """
     with require_extra("polars"):
         from flowalg_columns.tables import records_in
     with errors_in(path):
-        return records_in(source, table)
+        if not lenient:
+            return records_in(source, table)
+        import polars as pl
+        from flowalg_polars.lowering.binding import require_schema
+        from flowalg_polars.lowering.sifting import stored_records
+
+        frame = pl.DataFrame(table)
+        require_schema(source_node(source), frame.schema)
+        return stored_records(source_node(source), frame)
 
 
 @contextmanager
@@ -209,17 +257,27 @@ def errors_in(path: Path) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from error
 
 
-def read_processing_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
+def read_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
     """The timestamps of a column; raises ``SchemaMismatchError`` if it is missing, has nulls or another type."""
+    for row, value in enumerate(read_optional_times(table, column, source), start=1):
+        if value is None:
+            raise SchemaMismatchError(_bad_time(source, column, value, row))
+        yield value
+
+
+def read_optional_times(table: pa.Table, column: str, source: str) -> Iterator[datetime | None]:
+    """The timestamps and nulls of a column; raises ``SchemaMismatchError`` if it is missing or has another type."""
     names = ", ".join(table.column_names)
     if column not in table.column_names:
         raise SchemaMismatchError(f"source {source!r}: the data have no column {column}; they have {names}")
     for row, value in enumerate(table.column(column).to_pylist(), start=1):
-        if not isinstance(value, datetime) or value.tzinfo is None:
-            raise SchemaMismatchError(
-                f"source {source!r}: {column} is {value!r} in row {row}; it must be a timestamp with a time zone"
-            )
+        if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+            raise SchemaMismatchError(_bad_time(source, column, value, row))
         yield value
+
+
+def _bad_time(source: str, column: str, value: object, row: int) -> str:
+    return f"source {source!r}: {column} is {value!r} in row {row}; it must be a timestamp with a time zone"
 
 
 __all__ = [
@@ -227,8 +285,9 @@ __all__ = [
     "bind_paths",
     "errors_in",
     "read_columns",
-    "read_processing_times",
+    "read_optional_times",
     "read_records",
     "read_timelines",
+    "read_times",
     "run_timelines",
 ]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import ArgumentError, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
+from flowalg import ArgumentError, BadRecord, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
 from flowalg.pipeline.outputs import emits_panes
+from flowalg_tools.cli.dead_letters import letters_path, report_dead_letters, write_dead_letters
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,
@@ -32,6 +33,7 @@ from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
+    from flowalg_spark import PaneFrame
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as T
 
@@ -55,7 +57,8 @@ class Engine(StrEnum):
 class StreamOptions:
     """How a streaming query runs.
 
-    ``processing_time`` is the column with the processing times of recorded data. The query keeps its state in
+    ``processing_time`` is the column with the processing times of recorded data, and ``source_watermark`` one with the
+    watermarks that the source publishes. The query keeps its state in
     ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run. With ``metrics`` it also
     writes the metrics of each stage and micro-batch. With ``dead_letters`` it writes bad records instead of failing.
     ``batch_rows`` is the number of records of each micro-batch, if the records are divided.
@@ -68,23 +71,35 @@ class StreamOptions:
     metrics: bool
     dead_letters: bool = False
     batch_rows: int | None = None
+    source_watermark: str | None = None
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of times that are read besides the records."""
+        return tuple(name for name in (self.processing_time, self.source_watermark) if name is not None)
 
 
 def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
     """Runs the reference interpreter: over a timeline if processing times are given, otherwise as a batch."""
     loaded = load_pipeline(pipeline)
     format_of(output, "--output")
+    bad: list[BadRecord] | None = [] if options.dead_letters else None
     if options.processing_time is None:
         with spinner("running the reference interpreter"):
             records = {
-                source: read_records(source, read_table(source, path, processing_time=None), path)
+                source: read_records(
+                    source, read_table(source, path, bad=bad), path, lenient=options.dead_letters
+                )
                 for source, path in bind_paths(loaded, inputs).items()
             }
-            run = reference.run_batch(loaded, records, time=datetime.now(UTC))
+            now = datetime.now(UTC)
+            run = reference.run_batch(loaded, records, time=now, dead_letters=options.dead_letters)
     else:
-        run = run_timelines(loaded, inputs, options)
+        run = run_timelines(loaded, inputs, options, bad)
     write_output(loaded, run, output)
     _report(loaded, run, output)
+    if bad is not None:
+        write_dead_letters([*bad, *run.bad_records], output)
 
 
 def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
@@ -94,27 +109,33 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
     with require_extra("polars"):
         import polars as pl
         from flowalg_polars import PolarsStreaming, batch
+        from flowalg_polars.batch.dead_letters import bad_records_in
+    bad: list[BadRecord] | None = [] if options.dead_letters else None
     if options.processing_time is not None:
-        timelines = read_timelines(loaded, inputs, options)
+        timelines = read_timelines(loaded, inputs, options, bad)
         with spinner("running the local engine"):
-            run = PolarsStreaming(mode=options.mode).run(loaded, timelines)
+            run = PolarsStreaming(mode=options.mode, dead_letters=options.dead_letters).run(loaded, timelines)
         write_output(loaded, run, output)
         _report(loaded, run, output)
+        if bad is not None:
+            write_dead_letters([*bad, *run.bad_records], output)
         return
     paths = bind_paths(loaded, inputs)
-    with spinner("running the local engine"), locate_bad_records(paths, None):
-        frames = {
-            source: pl.DataFrame(read_table(source, path, processing_time=None))
-            for source, path in paths.items()
-        }
-        found = batch.compile(loaded, frames)
+    with spinner("running the local engine"), locate_bad_records({} if options.dead_letters else paths):
+        frames = {source: pl.DataFrame(read_table(source, path, bad=bad)) for source, path in paths.items()}
+        found = batch.compile(loaded, frames, dead_letters=options.dead_letters)
         others = PANE_COLUMNS if emits_panes(loaded.node) else ELEMENT_COLUMNS
         element = [name for name in found.collect_schema().names() if name not in others]
-        rows = found.sort(others[0], *element).collect(engine="streaming")
+        queries = [found.sort(others[0], *element)]
+        if options.dead_letters:
+            queries.append(found.dead_letters())
+        rows, *letters = pl.collect_all(queries, engine="streaming")
     write_table(rows.to_arrow(), output, kind)
     count = f"{rows.height:,} {_kind_of(loaded)}"
     on_time = f"({rows.height:,} on time)" if rows.height else "(none)"
     show(f"{count} {on_time} to {output}" if emits_panes(loaded.node) else f"{count} to {output}")
+    if bad is not None:
+        write_dead_letters([*bad, *(record for frame in letters for record in bad_records_in(frame))], output)
 
 
 def _kind_of(pipeline: PCollection[object]) -> str:
@@ -145,20 +166,44 @@ def _report_drops(run: Run[object]) -> None:
         show(f"{reasons.total():,} elements were dropped: {dropped}")
 
 
-def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
-    """Runs a Spark batch that writes a folder of files."""
+def run_batch(pipeline: str, inputs: Sequence[str], output: Path, *, dead_letters: bool) -> None:
+    """Runs a Spark batch that writes a folder of files, and with ``dead_letters`` one of bad records."""
     loaded = load_pipeline(pipeline)
     paths = bind_paths(loaded, inputs)
     kind = format_of(output, "--output")
     with _spark() as session, spinner("running Spark batch"):
         from flowalg_spark import batch
 
-        frames = {source: _frame(session, source, path) for source, path in paths.items()}
-        frame = _plain(batch.compile(loaded, frames), kind)
-        with locate_bad_records(paths, None):
-            frame.write.format(kind).options(**_write_options(kind)).save(str(output))
+        frames = {
+            source: _frame(session, source, path, dead_letters=dead_letters) for source, path in paths.items()
+        }
+        texts = any(_CORRUPT in frame.columns for frame in frames.values())
+        found = batch.compile(
+            loaded, frames, dead_letters=dead_letters, corrupt_record=_CORRUPT if texts else None
+        )
+        with locate_bad_records({} if dead_letters else paths):
+            _write(_plain(found, kind), output, kind)
         count = _rows_of(session, output, kind)
+        bad = _write_letters(found, output, kind) if dead_letters else 0
     show(f"{count:,} {_kind_of(loaded)} to the files of {output}")
+    if dead_letters:
+        report_dead_letters(bad, output)
+
+
+def _write(frame: DataFrame, output: Path, kind: str) -> None:
+    frame.write.format(kind).options(**_write_options(kind)).save(str(output))
+
+
+def _write_letters(found: PaneFrame[object], output: Path, kind: str) -> int:
+    """Writes the bad records of a batch next to its output; returns their number."""
+    from pyspark.sql import functions as F
+
+    letters = found.dead_letters().select("stage", "error", F.col("value").alias("record")).cache()
+    try:
+        _write(letters, letters_path(output), kind)
+        return letters.count()
+    finally:
+        letters.unpersist()
 
 
 def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: StreamOptions) -> None:
@@ -207,7 +252,7 @@ def _divide(
         raise ArgumentError("--batch-rows", batch_rows, valid)
     divided = {}
     for source, path in paths.items():
-        table = read_table(source, path, processing_time=options.processing_time)
+        table = read_table(source, path, *options.times)
         if options.processing_time is not None:
             table = table.sort_by(options.processing_time)
         divided[source] = folder / source.name
@@ -233,7 +278,8 @@ def _run_query(
             _stream(session, source, path, options),
             options.watermark,
             processing_time=None if options.processing_time is None else F.col(options.processing_time),
-            corrupt_record=F.col(_CORRUPT) if _has_text(path, options) else None,
+            source_watermark=None if options.source_watermark is None else F.col(options.source_watermark),
+            corrupt_record=F.col(_CORRUPT) if _keeps_texts(path, options.dead_letters) else None,
         )
         for source, path in paths.items()
     }
@@ -255,21 +301,21 @@ def _run_query(
         .start(str(output))
     )
     try:
-        with locate_bad_records({} if options.dead_letters else paths, options.processing_time):
+        with locate_bad_records({} if options.dead_letters else paths, *options.times):
             watch(query)
     finally:
         query.stop()
 
 
 @contextmanager
-def locate_bad_records(paths: Mapping[Source[object], Path], processing_time: str | None) -> Iterator[None]:
+def locate_bad_records(paths: Mapping[Source[object], Path], *times: str) -> Iterator[None]:
     """Reads the files again if a query fails: the error for a bad record then has its file, row and column."""
     try:
         yield
     except Exception as error:
         if isinstance(error, FlowalgError) or describe_failure(error) is not None:
             for source, path in paths.items():
-                read_records(source, read_table(source, path, processing_time=processing_time), path)
+                read_records(source, read_table(source, path, *times), path)
         raise
 
 
@@ -286,8 +332,8 @@ def _spark() -> Iterator[SparkSession]:
             session.stop()
 
 
-def _frame(session: SparkSession, source: Source[object], path: Path) -> DataFrame:
-    """Reads files as a batch."""
+def _frame(session: SparkSession, source: Source[object], path: Path, *, dead_letters: bool) -> DataFrame:
+    """Reads files as a batch; with dead letters, a line that cannot be parsed is in the column ``_CORRUPT``."""
     from flowalg_spark import read_files, schema_of
 
     kind = _format_of_input(source, path)
@@ -296,8 +342,19 @@ def _frame(session: SparkSession, source: Source[object], path: Path) -> DataFra
     schema = schema_of(source)
     if kind == "csv":
         schema = _schema_of_header(path, schema)
-    options = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
+    schema, options = _parsing(kind, schema, keeps_texts=dead_letters)
     return session.read.schema(schema).options(**options).format(kind).load(str(path))
+
+
+def _parsing(kind: str, schema: T.StructType, *, keeps_texts: bool) -> tuple[T.StructType, dict[str, str]]:
+    """How Spark parses texts: the schema, and the options of its reader."""
+    from pyspark.sql import types as T
+
+    options = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
+    if not keeps_texts:
+        return schema, options
+    schema = T.StructType([*schema.fields, T.StructField(_CORRUPT, T.StringType())])
+    return schema, options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
 
 
 def _stream(session: SparkSession, source: Source[object], path: Path, options: StreamOptions) -> DataFrame:
@@ -307,14 +364,12 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
 
     kind = _format_of_input(source, path)
     schema = schema_of(source)
-    if options.processing_time is not None and options.processing_time not in schema.names:
-        schema = schema.add(options.processing_time, T.TimestampType())
+    for name in options.times:
+        if name not in schema.names:
+            schema = schema.add(name, T.TimestampType())
     if kind == "csv":
         schema = _schema_of_header(path, schema)
-    settings = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
-    if _has_text(path, options):
-        schema = schema.add(_CORRUPT, T.StringType())
-        settings |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    schema, settings = _parsing(kind, schema, keeps_texts=_keeps_texts(path, options.dead_letters))
     if options.batch_rows is not None:
         settings["maxFilesPerTrigger"] = "1"
     if path.is_file():  # a stream reads a folder
@@ -322,9 +377,9 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     return session.readStream.schema(schema).options(**settings).format(kind).load(str(path))
 
 
-def _has_text(path: Path, options: StreamOptions) -> bool:
+def _keeps_texts(path: Path, dead_letters: bool) -> bool:
     """Whether lines that cannot be parsed become dead letters."""
-    return options.dead_letters and format_of(path, "--input") != "parquet"
+    return dead_letters and format_of(path, "--input") != "parquet"
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:

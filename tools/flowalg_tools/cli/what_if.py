@@ -14,7 +14,7 @@ from flowalg.elementwise.steps import Filter, Map, Step, apply_step
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
 from flowalg_tools.cli.files import read_table, require_extra
-from flowalg_tools.cli.inputs import bind_paths, errors_in, read_processing_times, read_records
+from flowalg_tools.cli.inputs import bind_paths, errors_in, read_records, read_times
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
 
@@ -59,7 +59,7 @@ def recommend(
     steps = tuple(_steps(first.input))
     ((source, path),) = paths.items()
     with spinner("evaluating the choices"):
-        table = read_table(source, path, processing_time=processing_time)
+        table = read_table(source, path, processing_time)
         records = _records(source, table, path, processing_time, steps)
         choices = what_if(
             records,
@@ -103,7 +103,7 @@ def _records(
 
     records = read_records(source, table, path)
     with errors_in(path):
-        points = list(read_processing_times(table, processing_time, source.name))
+        points = list(read_times(table, processing_time, source.name))
     elements = [_apply_steps(steps, record) for record in records]
     return Records.of(
         [source.event_time_of(record, point) for record, point in zip(records, points, strict=True)],
