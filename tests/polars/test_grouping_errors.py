@@ -80,7 +80,22 @@ def custom(**functions: object) -> OnceTrigger:
 KEY = r"; the key of the group is '[ab]' \(str\)"
 WINDOW = r", its window \[2024-01-01T12:0"
 FAILING_MERGE = POINTS.window(CustomWindows("minutes", minutes, fails), allowed_lateness=FOREVER)
-RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Score("b", 3, NOON)]
+RECORDS = [Score("a", 1, NOON), Score("a", 2, NOON + timedelta(seconds=30)), Score("b", 4, NOON)]
+
+
+@pytest.mark.parametrize(("bad", "key"), [(3, "a"), (4, "b")])
+def test_the_error_is_that_of_the_group_that_raised(bad: int, key: str) -> None:
+    """The key and the window are those of the group with the result on which the function raises."""
+
+    def extract(total: int) -> int:
+        if total == bad:
+            fails()
+        return total
+
+    timeline = Timeline[Score]().at(NOON, *RECORDS).end(NOON + 9 * MINUTE)
+    for engine in ALL:
+        with pytest.raises(UserFunctionError, match=rf"group is '{key}' \(str\), its window \["):
+            engine.run(total(extract=extract), {SCORES: timeline})
 
 
 @pytest.mark.parametrize(

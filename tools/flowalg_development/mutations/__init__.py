@@ -60,7 +60,11 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("unmerging", ("corrections",), UNMERGING_MUTANTS),
         Area("accumulation", _SEMANTICS, ACCUMULATION_MUTANTS),
         Area("expiry", _SEMANTICS, EXPIRY_MUTANTS),
-        Area("watermarks", ("watermarks", "watermark_examples", "reference"), WATERMARK_MUTANTS),
+        Area(
+            "watermarks",
+            ("watermarks", "watermark_examples", "ingress_times", "reference"),
+            WATERMARK_MUTANTS,
+        ),
         Area("holds", _SEMANTICS, HOLD_MUTANTS),
         Area("exchange", ("clock_exchange", "emitted_rows"), EXCHANGE_MUTANTS),
         Area("combiners", ("combiners", "functional_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
@@ -71,7 +75,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
             "computations", ("computations", "computation_values", "conformance", "laws"), COMPUTATION_MUTANTS
         ),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
-        Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
+        Area("step", ("corrections", "automaton", "step", "step_pipelines", "grouping_errors"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
         Area("outputs", ("outputs", "reference", "conformance"), OUTPUT_MUTANTS),
         Area(

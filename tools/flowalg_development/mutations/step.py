@@ -7,6 +7,7 @@ from typing import Final
 from flowalg_development.mutations.mutant import Replacement
 
 STEP_MUTANTS: Final = (
+    Replacement("an error has the first group of a table", "for_rows", "table[len(found)]", "table[0]"),
     Replacement(
         "a member of a sequence observes elements before it is active",
         "_fire_active",
