@@ -7,6 +7,7 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, ElementError
+from flowalg.data.json_text import render_json
 from flowalg.data.values import sort_key
 from flowalg.windows.window import Window
 
@@ -46,6 +47,21 @@ class Signal:
         return f"{self.name} for {self.key}{where}"
 
 
+@frozen
+class KeyText:
+    """A key as canonical JSON text, in a signal whose reader knows the type: it is every key with this text."""
+
+    text: str
+
+    @classmethod
+    def of(cls, key: object) -> KeyText:
+        """Returns the text of a key."""
+        return key if isinstance(key, KeyText) else cls(render_json(key))
+
+    def __str__(self) -> str:
+        return self.text
+
+
 AnySignal: TypeAlias = str | Signal
 """A signal; a name alone is a signal to all windows."""
 
@@ -63,7 +79,10 @@ def signals_reaching(signals: frozenset[AnySignal], key: object, window: Window)
 def _reaches(signal: AnySignal, key: object, window: Window) -> bool:
     if isinstance(signal, str):
         return True
-    is_key = signal.key == key and type(signal.key) is type(key)  # 1 is not True
+    if isinstance(signal.key, KeyText):
+        is_key = signal.key == KeyText.of(key)
+    else:
+        is_key = signal.key == key and type(signal.key) is type(key)  # 1 is not True
     return is_key and signal.window in (None, window)
 
 
@@ -72,4 +91,4 @@ def in_order(signals: frozenset[AnySignal]) -> list[AnySignal]:
     return sorted(signals, key=lambda signal: (name_of(signal), isinstance(signal, Signal), str(signal)))
 
 
-__all__ = ["AnySignal", "Signal", "in_order", "name_of", "signals_reaching"]
+__all__ = ["AnySignal", "KeyText", "Signal", "in_order", "name_of", "signals_reaching"]

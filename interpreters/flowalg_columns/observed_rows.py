@@ -17,9 +17,8 @@ from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import good_records
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
-from flowalg.runs.signals import AnySignal, in_order
+from flowalg.runs.signals import AnySignal, KeyText, in_order
 from flowalg.runs.timeline import Timeline
-from flowalg_columns.keys import encode_key
 from flowalg_columns.tables import record_rows
 
 TICK: Final = "instant_tick"
@@ -80,7 +79,7 @@ def signal_row(signal: AnySignal) -> Row:
         return {SIGNAL: signal}
     window = signal.window
     bounds = None if window is None else {"start": window.start.datetime, "end": window.end.datetime}
-    return {SIGNAL: signal.name, SIGNAL_KEY: encode_key(signal.key), SIGNAL_WINDOW: bounds}
+    return {SIGNAL: signal.name, SIGNAL_KEY: KeyText.of(signal.key).text, SIGNAL_WINDOW: bounds}
 
 
 def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:

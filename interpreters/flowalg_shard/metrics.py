@@ -17,7 +17,7 @@ from attrs import frozen
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change
-from flowalg.runs.signals import Signal, in_order
+from flowalg.runs.signals import KeyText, Signal, in_order
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, Upstream, merge_reports
 from flowalg_shard.operators import (
@@ -34,13 +34,30 @@ from flowalg_shard.tables.packing import unpack
 
 
 @frozen
+class SignalToKey:
+    """A signal to the windows of a key, or to one of them; ``key`` is the key as canonical JSON text."""
+
+    name: str
+    key: str
+    start: EventTime | None = None
+    end: EventTime | None = None
+
+    @classmethod
+    def of(cls, signal: Signal) -> SignalToKey:
+        """The signal as metrics keep it."""
+        window = signal.window
+        bounds = () if window is None else (window.start, window.end)
+        return cls(signal.name, KeyText.of(signal.key).text, *bounds)
+
+
+@frozen
 class SourceMetrics:
     """The contribution of a source to a micro-batch, and its clock after it.
 
     ``elements`` is the number of its elements, ``signals`` the names of its signals to all windows, ``signals_to_keys``
-    its other signals as text, and ``reached`` the greatest event
-    time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON. Other
-    sources do not wait for an ``idle`` one. ``awaited`` has the declared partitions that have sent nothing yet.
+    its other signals, and ``reached`` the greatest event time of each partition that is not idle.
+    ``percentile_watermarks`` has the percentiles as text, as in JSON. Other sources do not wait for an ``idle`` one.
+    ``awaited`` has the declared partitions that have sent nothing yet.
     """
 
     source: str
@@ -51,7 +68,7 @@ class SourceMetrics:
     reached: Mapping[str, EventTime]
     idle: bool = False
     awaited: tuple[str, ...] = ()
-    signals_to_keys: tuple[str, ...] = ()
+    signals_to_keys: tuple[SignalToKey, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -194,7 +211,7 @@ def source_metrics(
                 clock.reached_by_partition(upstream.policy.idle_micros),
                 upstream.policy.is_idle(clock),
                 tuple(sorted(upstream.policy.awaited_partitions(clock))),
-                tuple(str(each) for each in in_order(report.signals) if isinstance(each, Signal)),
+                tuple(SignalToKey.of(each) for each in in_order(report.signals) if isinstance(each, Signal)),
             )
     return tuple(found.values())
 

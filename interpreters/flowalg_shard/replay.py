@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -31,13 +31,6 @@ class SourceBatch:
 
 
 _BEFORE: Final = SourceBatch(0, EventTime(MIN_TIME), {}, frozenset(), {})
-
-
-def require_no_keys(source: str, signals: Sequence[str]) -> None:
-    """Raises ``ArgumentError`` for signals to single keys, of which metrics have the texts and not the keys."""
-    if signals:
-        valid = "without signals to single keys: metrics do not keep the keys"
-        raise ArgumentError(f"the metrics of source {source!r}", ", ".join(signals), valid)
 
 
 @frozen
@@ -91,4 +84,4 @@ class ReplayLog:
             )
 
 
-__all__ = ["ReplayBatch", "ReplayLog", "SourceBatch", "require_no_keys"]
+__all__ = ["ReplayBatch", "ReplayLog", "SourceBatch"]

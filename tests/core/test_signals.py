@@ -13,10 +13,9 @@ import polars as pl
 import pytest
 from attrs import evolve, frozen
 from flowalg_columns.json_text import encode_json
-from flowalg_columns.keys import KeyColumns, encode_key
+from flowalg_columns.keys import KeyColumns
 from flowalg_polars import PolarsStreaming, streaming
 from flowalg_reference import Reference
-from flowalg_shard.clocks.signals import KeyText
 
 from flowalg import (
     KV,
@@ -25,6 +24,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     FixedWindows,
     Interpreter,
+    Mode,
     PCollection,
     Repeat,
     Signal,
@@ -34,6 +34,7 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import event_time
+from flowalg.runs.signals import KeyText
 from tests.support.local_queries import LocalQueries
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -90,10 +91,10 @@ SHAPES: list[object] = [
 def test_the_text_of_a_key_is_that_of_its_shape(key: object, kind: object) -> None:
     """A key has the same text with and without its shape, which a stage decodes to the same columns, and to the key."""
     shape = shape_of(kind)
-    assert encode_key(key) == encode_json(key, shape)
+    assert KeyText.of(key).text == encode_json(key, shape)
     keys = KeyColumns(shape)
     columns = keys.encode(key)
-    decoded = keys.encode(KeyText(encode_key(key)))
+    decoded = keys.encode(KeyText.of(key))
     assert columns is not None
     assert decoded is not None
     assert [column.to_list() for column in decoded] == [column.to_list() for column in columns]
@@ -144,7 +145,7 @@ def test_a_signal_reaches_the_windows_that_it_names(engine: Interpreter) -> None
 
 
 def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
-    """Rows with a name, a key as JSON and a window are signals; a row with a name alone is one to all windows."""
+    """Rows with a name, a key as JSON and a window are signals, which a replay has too; a name alone reaches all."""
     schema = {"team": pl.String(), "points": pl.Int64(), "at": pl.Datetime("us", "UTC")}
     bounds = {"start": pl.Datetime("us", "UTC"), "end": pl.Datetime("us", "UTC")}
     marks = {"signal": pl.String(), "key": pl.String(), "window": pl.Struct(bounds)}
@@ -166,7 +167,8 @@ def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
         signal_key="key",
         signal_window="window",
     )
-    batches = streaming.batches(FLUSHED.combine_per_key(Sum()), {SCORES: stream}, metrics=True)
+    sums = FLUSHED.combine_per_key(Sum())
+    batches = list(streaming.batches(sums, {SCORES: stream}, metrics=True))
     found = [([(pane.key, pane.window.start) for pane in batch.panes], batch.sources[0]) for batch in batches]
     first, second = event_time(minute(0)), event_time(minute(5))
     assert [panes for panes, _ in found[:4]] == [
@@ -177,6 +179,10 @@ def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
     ]
     assert [source.signals for _, source in found[:4]] == [(), (), (), ("flush",)]
     assert [len(source.signals_to_keys) for _, source in found[:4]] == [0, 1, 1, 0]
+    records = [Score(**score) for score in scores]  # type: ignore[arg-type]  # of these types
+    timeline = streaming.replay_log(batches).timeline(SCORES, records)
+    replayed = Reference(Mode.MICRO_BATCH).run(sums, {SCORES: timeline})
+    assert list(replayed.panes) == [pane for batch in batches for pane in batch.panes]
 
 
 def test_invalid_signals_are_errors() -> None:

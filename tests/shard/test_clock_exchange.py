@@ -26,7 +26,6 @@ from flowalg_shard import (
     source_report,
 )
 from flowalg_shard.clocks.exchange import Reports, Upstream, advance_clocks, merge_reports
-from flowalg_shard.clocks.signals import KeyText
 from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
@@ -47,6 +46,7 @@ from hypothesis import strategies as st
 from flowalg import ClockSummary, ElementError, Perfect, ProcessingTimeLag, Signal, Window
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
+from flowalg.runs.signals import KeyText
 from flowalg.watermarks import Observation, WatermarkPolicy
 
 SCHEMA = {

@@ -7,12 +7,15 @@ from os import PathLike
 from typing import Final
 
 import polars as pl
-from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch, require_no_keys
+from flowalg_shard.clocks.signals import signal_of
+from flowalg_shard.metrics import SignalToKey
+from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 
 from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.runs.signals import AnySignal
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.query import MicroBatch
 
@@ -89,19 +92,23 @@ def _replay_batches(batches: Iterable[MicroBatch[object]]) -> Iterator[ReplayBat
                 "batches", batch.number, f"all micro-batches in order: number {expected} is missing"
             )
         expected += 1
-        for source in batch.sources:
-            require_no_keys(source.source, source.signals_to_keys)
         sources = {
             source.source: SourceBatch(
                 source.elements,
                 source.watermark,
                 {float(q): point for q, point in source.percentile_watermarks.items()},
-                frozenset(source.signals),
+                frozenset((*source.signals, *map(_signal, source.signals_to_keys))),
                 source.reached,
+                source.idle,
+                frozenset(source.awaited),
             )
             for source in batch.sources
         }
         yield ReplayBatch(batch.number, batch.processing_time, sources)
+
+
+def _signal(given: SignalToKey) -> AnySignal:
+    return signal_of(given.name, given.key, given.start, given.end)
 
 
 __all__ = ["open_windows", "replay_log"]

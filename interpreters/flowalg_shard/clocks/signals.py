@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from flowalg.data.time import EventTime
-from flowalg.runs.signals import AnySignal, Signal
+from flowalg.runs.signals import AnySignal, KeyText, Signal
 from flowalg.windows.window import Window
-
-
-@frozen
-class KeyText:
-    """A key as canonical JSON text, in a signal of a stream: each stage decodes it to a key of its own type."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def signal_of(name: str, key: str | None, start: int | None, end: int | None) -> AnySignal:
@@ -27,4 +15,4 @@ def signal_of(name: str, key: str | None, start: int | None, end: int | None) ->
     return Signal(name, KeyText(key), window)
 
 
-__all__ = ["KeyText", "signal_of"]
+__all__ = ["signal_of"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import NoneType, UnionType
 from typing import Final, get_args, get_origin, get_type_hints
 
 from attrs import asdict, fields, has
@@ -31,6 +32,8 @@ _TIMES: Final = (EventTime, ProcessingTime)
 
 def _spark_type(hint: object, time: T.DataType) -> T.DataType:
     """Returns the Spark type for a type hint of a metric; ``time`` is the type for points in time."""
+    if get_origin(hint) is UnionType:
+        (hint,) = (part for part in get_args(hint) if part is not NoneType)
     if hint in _TIMES:
         return time
     if isinstance(hint, type) and has(hint):

@@ -8,15 +8,24 @@ from typing import Final, TypedDict, TypeVar, cast
 import pyarrow as pa
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_columns.values import AnyColumn
-from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch, require_no_keys
+from flowalg_shard.clocks.signals import signal_of
+from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import event_time, processing_time
+from flowalg.runs.signals import AnySignal
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, require_metrics
 
 A = TypeVar("A")
+
+
+class _SignalRow(TypedDict):
+    name: str
+    key: str
+    start: datetime | None
+    end: datetime | None
 
 
 class _SourceRow(TypedDict):
@@ -28,7 +37,7 @@ class _SourceRow(TypedDict):
     reached: list[tuple[str, datetime]]
     idle: bool
     awaited: list[str]
-    signals_to_keys: list[str]
+    signals_to_keys: list[_SignalRow]
 
 
 class _Row(TypedDict):
@@ -78,16 +87,20 @@ def _rows(stored: DataFrame | pa.Table) -> list[_Row]:
 
 
 def _source_batch(row: _SourceRow) -> SourceBatch:
-    require_no_keys(row["source"], row["signals_to_keys"])
     return SourceBatch(
         row["elements"],
         event_time(row["watermark"]),
         {float(q): event_time(point) for q, point in row["percentile_watermarks"]},
-        frozenset(row["signals"]),
+        frozenset((*row["signals"], *map(_signal, row["signals_to_keys"]))),
         {name: event_time(point) for name, point in row["reached"]},
         row["idle"],
         frozenset(row["awaited"]),
     )
+
+
+def _signal(row: _SignalRow) -> AnySignal:
+    start, end = (None if point is None else event_time(point) for point in (row["start"], row["end"]))
+    return signal_of(row["name"], row["key"], start, end)
 
 
 __all__ = ["replay_log"]
