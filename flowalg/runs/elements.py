@@ -63,8 +63,9 @@ def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) ->
     except Exception as error:
         step = event_time_step(source)
         # The errors of the function name it; an event time that no window contains is a fault of the record.
-        of_record = step is None or str(error).startswith("source ")
-        return bad_row(source, value, error) if of_record else bad_element(step, value, error)
+        if step is None or str(error).startswith("source "):
+            return bad_row(source, value, error)
+        return bad_element(step, value, error)
 
 
 def _element(source: SourceNode, record: object, value: object, arrival_of: ArrivalOf) -> Element:

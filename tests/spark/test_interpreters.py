@@ -194,10 +194,9 @@ def test_a_row_of_a_stream_arrives_at_its_own_processing_time(spark: SparkSessio
         assert [(each.error, json.loads(each.record)["team"]) for each in run.bad_records] == [
             ("source 'arrivals': the event time must not be null", "c")
         ]
-        minutes = [
-            (each.element.key, each.event_time.datetime.replace(second=0, microsecond=0))
-            for each in (*run.panes, *run.elements)
-        ]
+        found = [(pane.element, pane.event_time) for pane in run.panes]
+        found += [(element.element, element.event_time) for element in run.elements]
+        minutes = [(pair.key, time.datetime.replace(second=0, microsecond=0)) for pair, time in found]
         assert sorted(minutes) == [("a", minute(3)), ("b", minute(4))]
 
 

@@ -707,7 +707,7 @@ def test_a_failed_query_is_described_by_its_bad_record(folder: Path, spark: Spar
         pytest.raises(
             UnreadableFileError, match=r"^bad.csv: row 2: points must be of type int64; got 'five'$"
         ),
-        locate_bad_records({games.SCORES: Path("bad.csv")}, None),
+        locate_bad_records({games.SCORES: Path("bad.csv")}),
     ):
         raise failed.value
 
