@@ -259,16 +259,16 @@ class Grouping:
         if state.changed:
             self.holds[keyed_window] = state.hold(self.spec)
         if not state.closed and not state.is_vacant:
-            with errors_in_group(key, window):
-                self._schedule(keyed_window, state, clocks)
+            self._schedule(keyed_window, state, clocks)
 
     def _schedule(self, keyed_window: KeyedWindow, state: WindowState, clocks: Clocks) -> None:
         """Record when the trigger is ready next without new elements: in the next instant, or at a deadline."""
         trigger = self.spec.strategy.trigger
-        again = is_ready(trigger, state.trigger, state.window, clocks)
-        if again and fire(trigger, state.trigger, state.window, clocks) != state.trigger:
-            self.ready_again.add(keyed_window)
-        deadline = next_deadline(trigger, state.trigger, state.window, clocks)
+        with errors_in_group(keyed_window.key, state.window):
+            again = is_ready(trigger, state.trigger, state.window, clocks)
+            if again and fire(trigger, state.trigger, state.window, clocks) != state.trigger:
+                self.ready_again.add(keyed_window)
+            deadline = next_deadline(trigger, state.trigger, state.window, clocks)
         if deadline is not None:
             self.timers_set += 1
             self.deadlines[keyed_window] = deadline

@@ -27,7 +27,7 @@ MEMORY_MUTANTS: Final = (
     ),
     Replacement(
         "a window is dormant although its trigger can fire again without input",
-        "with_wakeups",
+        "_with_wakeups",
         "again[FIRES] & one",
         "again[FIRES] & one & False",
     ),
