@@ -38,11 +38,6 @@ def format_of(path: Path, argument: str) -> str:
     return kind
 
 
-def reject_text(source: Source[object], path: Path, error: str, text: str) -> BadRecord:
-    """The bad record of a text that a file has in place of a record."""
-    return bad_text(source_node(source), f"source {source.name!r}: {path}: {error}", text)
-
-
 def read_table(
     source: Source[object], path: Path, *times: str, bad: list[BadRecord] | None = None
 ) -> pa.Table:
@@ -64,13 +59,22 @@ def read_table(
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
 
-    def reject(file: Path) -> Callable[[str, str], None] | None:
-        if bad is None:
-            return None
-        return lambda error, text: bad.append(reject_text(source, file, error, text))
-
-    tables = [_read(file, kind, schema, reject(file)) for file in files]
+    tables = [_read(file, kind, schema, _rejecting(source, file, bad)) for file in files]
     return pa.concat_tables(tables, promote_options="default")
+
+
+def _rejecting(
+    source: Source[object], path: Path, bad: list[BadRecord] | None
+) -> Callable[[str, str], None] | None:
+    """What happens to a text that a file has in place of a record; ``None`` if it is an error."""
+    if bad is None:
+        return None
+    letters, node = bad, source_node(source)
+
+    def reject(error: str, text: str) -> None:
+        letters.append(bad_text(node, f"source {source.name!r}: {path}: {error}", text))
+
+    return reject
 
 
 def _read(path: Path, kind: str, schema: pa.Schema, reject: Callable[[str, str], None] | None) -> pa.Table:
