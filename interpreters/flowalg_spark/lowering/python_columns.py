@@ -15,7 +15,7 @@ from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP
 from flowalg_columns.python.functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
 from flowalg_columns.values import AnyArray, take_indices
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
@@ -68,9 +68,20 @@ def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: S
     return udf.asNondeterministic()(*arguments)
 
 
+def in_rows(frame: DataFrame) -> DataFrame:
+    """Returns the frame in a form whose rows, and not whose columnar batches, Spark sends to Python.
+
+    Since 4.3, Spark hands the batches of a scan to Python directly. If they are not Arrow data, as those of Parquet,
+    it converts them value by value, which takes a third more time of the JVM than rows from generated code. The
+    filter keeps all rows; since its condition is not deterministic, Spark neither removes nor moves it.
+    """
+    return frame.filter(F.spark_partition_id() >= 0)
+
+
 def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
     """Returns the flow after a step with one result, of a known type, for each element."""
     step = analysis.step
+    flow = evolve(flow, frame=in_rows(flow.frame))
     match step:
         case Map():
             return _apply_map(flow, step, analysis.after)
@@ -119,4 +130,4 @@ def _tuple_of(shape: Shape, columns: tuple[Columns, ...]) -> Columns:
     return Branch(shape, columns)
 
 
-__all__ = ["apply_as_column", "arrow_column", "compute_where_kept", "python_column"]
+__all__ = ["apply_as_column", "arrow_column", "compute_where_kept", "in_rows", "python_column"]
