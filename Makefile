@@ -83,7 +83,7 @@ faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result mus
 faults-local: $(STAMP) ## kill a query of the local engine a hundred times; its tables must not change (minutes)
 	@'$(BIN)/python' -m flowalg_development.faults.local
 
-replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the local engine, from their rows
+replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
 # Two processes, each with a Spark session of its own.

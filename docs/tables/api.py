@@ -65,7 +65,7 @@ SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
     "collect_elements collect_drops collect_bad_records "
     "final_values output_of open_windows check_checkpoint metrics "
-    "StageMetrics stage_metrics bad_records replay ReplayedBatch ReplayInput "
+    "StageMetrics stage_metrics bad_records replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
 )

@@ -21,7 +21,13 @@ from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
-from flowalg_spark.replays.replaying import ReplayedBatch, ReplayInput, replay
+from flowalg_spark.replays.replaying import (
+    ReplayedBatch,
+    ReplayedBatches,
+    ReplayInput,
+    replay,
+    replay_all,
+)
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows
@@ -36,6 +42,7 @@ __all__ = [
     "ReplayInput",
     "ReplayLog",
     "ReplayedBatch",
+    "ReplayedBatches",
     "SparkBatch",
     "SparkStreaming",
     "StageMetrics",
@@ -60,6 +67,7 @@ __all__ = [
     "record_table",
     "records_in",
     "replay",
+    "replay_all",
     "replay_log",
     "schema_of",
     "sinks",

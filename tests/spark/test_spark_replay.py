@@ -19,7 +19,7 @@ from flowalg_laws import check_interpreter
 from flowalg_laws.conformance import JOBS, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, VALUES
-from flowalg_spark import record_table, replay, streaming
+from flowalg_spark import StreamInput, record_table, replay, replay_all, streaming
 from flowalg_spark.streaming.timelines import observed_stream
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -50,8 +50,15 @@ from tests.support.replays import NUMBER, recorded_tables
 
 A = TypeVar("A")
 
-REPLAYED = ("a sum per key", "sessions that retract", "a map side input", "a left join")
-"""Jobs with one and several sources and stages, early and late panes, and retractions."""
+REPLAYED = (
+    "a sum per key",
+    "sessions that retract",
+    "a map side input",
+    "a left join",
+    "panes beside elements",
+    "two groupings of one source",
+)
+"""Jobs with one and several sources, stages and outputs, early and late panes, and retractions."""
 
 
 @frozen
@@ -67,11 +74,7 @@ class SparkReplays:
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Replays the timelines."""
-        streams = {
-            source: observed_stream(source.name, self.spark.createDataFrame(table), inputs[source])
-            for source, table in recorded_tables(inputs).items()
-        }
-        batches = replay(pipeline, streams, micro_batch=F.col(NUMBER), ends=False, shards=2)
+        batches = replay(pipeline, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
         found = [(batch.output, batch.dropped) for batch in batches]
         output = joined(output for output, _ in found)
         return Run(output.panes, tuple(drop for _, some in found for drop in some), elements=output.elements)
@@ -79,8 +82,20 @@ class SparkReplays:
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> Outputs:
-        """Raises ``UnsupportedError``, as Spark streaming does."""
-        raise UnsupportedError("several outputs of one run")
+        """Replays the timelines."""
+        batches = replay_all(outputs, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
+        found = [batch.outputs for batch in batches]
+        return Outputs(
+            {name: joined(some[name] for some in found) for name in outputs},
+            tuple(drop for some in found for drop in some.dropped),
+            outputs,
+        )
+
+    def _streams(self, inputs: Mapping[AnySource, Timeline[object]]) -> dict[AnySource, StreamInput]:
+        return {
+            source: observed_stream(source.name, self.spark.createDataFrame(table), inputs[source])
+            for source, table in recorded_tables(inputs).items()
+        }
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics, on the local
 engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run, on which the
-reference must emit the same panes and drop the same elements. So must ``replay`` of the local engine over the recorded
-rows, which are in no order, from their processing times and the numbers of their files alone. The last line is
+reference must emit the same panes and drop the same elements. So must ``replay`` of the engine over the recorded rows,
+which are in no order, from their processing times and the numbers of their files alone. The last line is
 ``replay: equal``, or ``replay: different`` with exit code 1.
 """
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import flowalg_polars
 import flowalg_reference as reference
+import flowalg_spark
 import polars as pl
 import pyarrow.parquet as pq
 from attrs import frozen
@@ -136,6 +137,21 @@ def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
     return StreamRun(Emitted(collect(case.pipeline, stored), count_dropped(stored)), replay_log(stored))
 
 
+def replay_on_spark(spark: SparkSession, case: Case, folder: Path) -> Emitted:
+    """Replays the rows of a case on Spark."""
+    rows = spark.read.parquet(str(folder / "in")).withColumn(FILE, F.input_file_name())
+    recorded = rows.filter(~F.col(case.end_of_input)).drop(case.end_of_input)
+    batches = flowalg_spark.replay(
+        case.pipeline,
+        {case.source: recorded},
+        watermark=case.watermark,
+        processing_time=F.col(case.processing_time),
+        micro_batch=F.col(FILE),
+    )
+    found = [(batch.panes, sum(drop.count for drop in batch.dropped)) for batch in batches]
+    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+
+
 def replays_equally(engine: str, case: Case, run: StreamRun, replayed: Emitted) -> bool:
     """Compares a run with its replays, prints what it was, and returns whether all agree."""
     emitted = run.emitted
@@ -193,7 +209,7 @@ def main() -> int:
             spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
             try:
                 for folder, case in cases.items():
-                    run, replayed = run_on_spark(spark, case, folder), replay_on_local(case, folder)
+                    run, replayed = run_on_spark(spark, case, folder), replay_on_spark(spark, case, folder)
                     results.append(replays_equally("Spark", case, run, replayed))
             finally:
                 spark.stop()

@@ -14,6 +14,7 @@ from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.values import decode
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from flowalg.data.json_text import dump_json
 from flowalg.data.kv import KV
@@ -48,8 +49,11 @@ def collect_drops_of(outputs: Mapping[str, PCollection[object]], frame: DataFram
 def collect_bad_records(frame: DataFrame) -> tuple[BadRecord, ...]:
     """Collects the bad records of a frame from ``with_drops``, or of a table that a sink has stored, sorted.
 
-    The query was compiled with ``dead_letters``. The bad records must fit in memory.
+    There are none if the query was compiled without ``dead_letters``. The bad records must fit in memory.
     """
+    drop = frame.schema["drop"].dataType
+    if not isinstance(drop, T.StructType) or "error" not in drop.names:
+        return ()
     bad = frame.filter(F.col("drop.reason") == BAD_RECORD).select("drop.*")
     return read_bad_records(bad.select("stage", "error", "value").toArrow())
 

@@ -11,7 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.run import Outputs
 from flowalg_spark.encoding.columns import col
+from flowalg_spark.frames.drops import collect_bad_records, collect_drops_of
+from flowalg_spark.frames.pane_frame import collect_output
 
 OUTPUT: Final = "output"
 """The column with the name of a row's output."""
@@ -43,6 +47,16 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
     return frame.filter(col(OUTPUT) == F.lit(name)).select(f"`{name}`.*")
 
 
+def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> Outputs:
+    """Collects several outputs, with the drops and bad records of all, as typed values from a frame with these rows."""
+    return Outputs(
+        {name: collect_output(each, output_of(frame, name)) for name, each in outputs.items()},
+        collect_drops_of(outputs, frame),
+        outputs,
+        bad_records=collect_bad_records(frame),
+    )
+
+
 def output_names(frame: DataFrame) -> list[str]:
     """Returns the names of the outputs in a frame; raises ``ArgumentError`` for a frame without outputs."""
     if not isinstance(frame, DataFrame) or OUTPUT not in frame.columns:
@@ -50,4 +64,4 @@ def output_names(frame: DataFrame) -> list[str]:
     return [column for column in frame.columns if column not in _RESERVED]
 
 
-__all__ = ["OUTPUT", "output_names", "output_of", "require_column_names"]
+__all__ = ["OUTPUT", "collect_outputs", "output_names", "output_of", "require_column_names"]

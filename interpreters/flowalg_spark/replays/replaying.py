@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,19 +13,24 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
+from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.division import Division
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
+from flowalg.runs.run import Outputs
 from flowalg.watermarks import WatermarkPolicy
-from flowalg_spark.frames.drops import collect_drops
+from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.failures import raise_causes
-from flowalg_spark.frames.pane_frame import collect_output
+from flowalg_spark.frames.output_rows import collect_outputs
+from flowalg_spark.frames.pane_frame import PaneFrame, collect_output
 from flowalg_spark.lowering.binding import require_bounded
 from flowalg_spark.replays.recorded import Recording, in_order
-from flowalg_spark.streaming.compilation import StreamInput, compile
+from flowalg_spark.streaming.compilation import StreamInput, compile, compile_all
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -38,8 +43,8 @@ ReplayInput: TypeAlias = "DataFrame | StreamInput"
 class ReplayedBatch(Generic[A_co]):
     """What a pipeline emits in one instant of a replay.
 
-    ``frame`` has the panes or elements and, as in ``PaneFrame.with_drops``, the drops. It reads files that the replay
-    removes when it ends, so read it, and the values, before the replay is closed.
+    ``frame`` has the panes or elements and, as in ``PaneFrame.with_drops``, the drops and bad records. It reads files
+    that the replay removes when it ends, so read it, and the values, before the replay is closed.
     """
 
     pipeline: PCollection[A_co]
@@ -66,6 +71,30 @@ class ReplayedBatch(Generic[A_co]):
     def dropped(self) -> tuple[Drop, ...]:
         """The drops as values."""
         return collect_drops(self.pipeline, self.frame)
+
+    @property
+    def bad_records(self) -> tuple[BadRecord, ...]:
+        """The bad records of a replay with ``dead_letters``."""
+        return collect_bad_records(self.frame)
+
+
+@frozen
+class ReplayedBatches:
+    """What several outputs of a replay emit in one instant.
+
+    ``frame`` has the rows of ``streaming.compile_all``, with drops and bad records; ``output_of`` selects those of one
+    output. Read it, and the values, before the replay is closed.
+    """
+
+    collections: Mapping[str, PCollection[object]]
+    number: int
+    processing_time: ProcessingTime
+    frame: DataFrame
+
+    @property
+    def outputs(self) -> Outputs:
+        """The outputs, drops and bad records as values."""
+        return collect_outputs(self.collections, self.frame)
 
 
 def replay(
@@ -115,18 +144,77 @@ def replay(
         ):
             print(batch.panes)
     """
-    division = Division(every, micro_batch is not None, tick, ends=ends)
-    given = inputs_by_name(inputs, "DataFrame", pipeline.node)
+    return _replayed(
+        lambda number, time, frame: ReplayedBatch(pipeline, number, time, frame),
+        lambda streams: compile(pipeline, streams, shards=shards, dead_letters=dead_letters),
+        [pipeline.node],
+        inputs,
+        watermark,
+        processing_time,
+        Division(every, micro_batch is not None, tick, ends=ends),
+        micro_batch,
+        folder,
+    )
+
+
+def replay_all(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, ReplayInput],
+    *,
+    watermark: WatermarkPolicy | None = None,
+    processing_time: Column | None = None,
+    every: timedelta | None = None,
+    micro_batch: Column | None = None,
+    tick: timedelta | None = None,
+    ends: bool = True,
+    dead_letters: bool = False,
+    shards: int | None = None,
+    folder: Path | None = None,
+) -> Generator[ReplayedBatches, None, None]:
+    """Yields several named outputs of one replay, instant by instant, from one query as ``compile_all`` makes.
+
+    The arguments and errors are those of ``replay``.
+    """
+    known = require_outputs(outputs)
+    return _replayed(
+        lambda number, time, frame: ReplayedBatches(known, number, time, frame),
+        lambda streams: compile_all(known, streams, shards=shards, dead_letters=dead_letters),
+        [pipeline.node for pipeline in known.values()],
+        inputs,
+        watermark,
+        processing_time,
+        Division(every, micro_batch is not None, tick, ends=ends),
+        micro_batch,
+        folder,
+    )
+
+
+def _replayed(
+    batch: Callable[[int, ProcessingTime, DataFrame], A],
+    compiled: Callable[[Mapping[AnySource, StreamInput]], PaneFrame[object]],
+    roots: Sequence[Node],
+    inputs: Mapping[AnySource, ReplayInput],
+    watermark: WatermarkPolicy | None,
+    processing_time: Column | None,
+    division: Division,
+    micro_batch: Column | None,
+    folder: Path | None,
+) -> Generator[A, None, None]:
+    """Replays the inputs in a query of the frame that ``compiled`` makes of their streams, and yields the batches.
+
+    The rows are checked and divided at once; the query starts when the first instant is asked for.
+    """
+    given = inputs_by_name(inputs, "DataFrame", *roots)
     rows = [
         in_order(
             node, _stream_of(node.name, given[node.name], watermark, processing_time), division, micro_batch
         )
-        for node in sources_of(pipeline.node)
+        for node in sources_of(*roots)
     ]
     recording = Recording.of(rows, division)
     sources = {source.name: source for source in inputs}
 
-    def batches() -> Generator[ReplayedBatch[A], None, None]:
+    def batches() -> Generator[A, None, None]:
         session = rows[0].stream.frame.sparkSession
         with TemporaryDirectory(prefix="flowalg-", dir=folder, ignore_cleanup_errors=True) as name:
             place = Path(name)
@@ -134,15 +222,14 @@ def replay(
             schema = recording.stage(place / "staged")
             files = session.readStream.schema(schema).parquet(str(place / "in"))
             streams = {sources[source]: stream for source, stream in recording.streams(files).items()}
-            frame = compile(pipeline, streams, shards=shards, dead_letters=dead_letters).with_drops()
-            yield from _run(pipeline, frame, recording, place)
+            yield from _run(batch, compiled(streams).with_drops(), recording, place)
 
     return batches()
 
 
 def _run(
-    pipeline: PCollection[A], frame: DataFrame, recording: Recording, place: Path
-) -> Generator[ReplayedBatch[A], None, None]:
+    batch: Callable[[int, ProcessingTime, DataFrame], A], frame: DataFrame, recording: Recording, place: Path
+) -> Generator[A, None, None]:
     """Gives the query one file after another, and yields what it writes for each."""
     out = place / "out"
     writer = frame.writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
@@ -157,7 +244,7 @@ def _run(
             written = set(out.glob("*.parquet")) - known
             known |= written
             stored = _read(frame.sparkSession, frame, written)
-            yield ReplayedBatch(pipeline, number, instant.processing_time, stored)
+            yield batch(number, instant.processing_time, stored)
     finally:
         query.stop()
 
@@ -183,4 +270,4 @@ def _stream_of(
     return stream if processing_time is None else evolve(stream, processing_time=processing_time)
 
 
-__all__ = ["ReplayInput", "ReplayedBatch", "replay"]
+__all__ = ["ReplayInput", "ReplayedBatch", "ReplayedBatches", "replay", "replay_all"]

@@ -25,9 +25,9 @@ from flowalg.runs.output import Output
 from flowalg.runs.run import Outputs, Run, with_bad_records
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
-from flowalg_spark.frames.drops import collect_bad_records, collect_drops, collect_drops_of
+from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.failures import raise_causes
-from flowalg_spark.frames.output_rows import output_of
+from flowalg_spark.frames.output_rows import collect_outputs
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.session import require_session
 from flowalg_spark.streaming.compilation import (
@@ -96,9 +96,11 @@ class SparkStreaming:
             run: Run[A] = Run((), ())
             if stored is not None:
                 output = collect_output(pipeline, stored)
-                bad = collect_bad_records(stored) if letters else ()
                 run = Run(
-                    output.panes, collect_drops(pipeline, stored), elements=output.elements, bad_records=bad
+                    output.panes,
+                    collect_drops(pipeline, stored),
+                    elements=output.elements,
+                    bad_records=collect_bad_records(stored),
                 )
             return with_bad_records(run, opened.bad)
 
@@ -116,13 +118,10 @@ class SparkStreaming:
             else:
                 frame = compile_all(known, opened.streams, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
-            run = Outputs({name: Output(()) for name in known}, (), known)
-            if stored is not None:
-                by_name = {
-                    name: collect_output(each, output_of(stored, name)) for name, each in known.items()
-                }
-                bad = collect_bad_records(stored) if letters else ()
-                run = Outputs(by_name, collect_drops_of(known, stored), known, bad_records=bad)
+            if stored is None:
+                run = Outputs({name: Output(()) for name in known}, (), known)
+            else:
+                run = collect_outputs(known, stored)
             return with_bad_records(run, opened.bad)
 
     @contextmanager

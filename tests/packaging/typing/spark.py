@@ -15,6 +15,7 @@ from flowalg_spark import (
     LiftingNote,
     PaneFrame,
     ReplayedBatch,
+    ReplayedBatches,
     ReplayInput,
     ReplayLog,
     StageMetrics,
@@ -36,6 +37,7 @@ from flowalg_spark import (
     read_table,
     records_in,
     replay,
+    replay_all,
     replay_log,
     schema_of,
     stage_metrics,
@@ -48,6 +50,7 @@ from pyspark.sql.types import StructType
 
 from flowalg import (
     KV,
+    BadRecord,
     BoundedOutOfOrderness,
     Drop,
     Output,
@@ -196,6 +199,12 @@ def recorded(
     assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
     assert_type(output.dropped, tuple[Drop, ...])
+    assert_type(output.bad_records, tuple[BadRecord, ...])
+    several = replay_all({"totals": totals}, {flights: found}, micro_batch=time)
+    assert_type(several, Generator[ReplayedBatches, None, None])
+    for instant in several:
+        assert_type(instant.outputs[totals], Output[KV[str, int]])
+        assert_type(instant.frame, DataFrame)
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:
