@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import assert_type
@@ -200,11 +200,26 @@ def recorded(
     assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
     assert_type(output.dropped, tuple[Drop, ...])
     assert_type(output.bad_records, tuple[BadRecord, ...])
-    several = replay_all({"totals": totals}, {flights: found}, micro_batch=time)
-    assert_type(several, Generator[ReplayedBatches, None, None])
-    for instant in several:
-        assert_type(instant.outputs[totals], Output[KV[str, int]])
-        assert_type(instant.frame, DataFrame)
+
+
+def several_recorded(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    found: ReplayInput,
+    time: Column,
+    output: ReplayedBatches,
+) -> None:
+    """Several outputs of recorded data."""
+    assert_type(
+        replay_all({"totals": totals}, {flights: found}, micro_batch=time),
+        Generator[ReplayedBatches, None, None],
+    )
+    assert_type(output.collections, Mapping[str, PCollection[object]])
+    assert_type(output.number, int)
+    assert_type(output.processing_time, ProcessingTime)
+    assert_type(output.frame, DataFrame)
+    assert_type(output.outputs, Outputs)
+    assert_type(output.outputs[totals], Output[KV[str, int]])
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:
