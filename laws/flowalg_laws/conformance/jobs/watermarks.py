@@ -455,26 +455,8 @@ def ingress_times(arrived: list[Reading]) -> Answer:
         yield KV(name, sum(reading.value for reading in some)), end
 
 
-def parse_time(reading: Reading) -> datetime:
-    """Returns the event time of a reading, by a computation that no engine can lift."""
-    return datetime.fromisoformat(reading.at.isoformat())
-
-
-PARSED = Source("parsed", Reading, event_time=parse_time)
-
-
-@job(
-    PARSED.key_by(key).map_values(value_of).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()),
-    Feed(PARSED, Reading, tuple(map(readings, LINES)), BoundedOutOfOrderness(MINUTE)),
-)
-def event_times_from_Python(parsed: list[Reading]) -> Answer:  # a name of a job
-    """A function of a source that runs in Python determines windows and watermarks."""
-    yield from sums_in_fives(parsed)
-
-
 JOBS: tuple[Job, ...] = (
     *POLICY_JOBS,
-    event_times_from_Python,
     ingress_times,
     publishing(
         None, "a published watermark", "The watermark is what the source publishes with some records."
