@@ -142,6 +142,12 @@ class Calls:
             "on_timer must free the key or stop setting timers that are due at once"
         )
 
+    def unstorable(self, key: object, state: str, error: Exception) -> ElementError:
+        """Returns the error for a state that cannot be pickled."""
+        return ElementError(
+            f"{self.label}: the state {state} of the key {format_value(key)} cannot be stored: {error}"
+        )
+
     def _effect(
         self,
         f: Callable[..., object],

@@ -7,14 +7,9 @@ from typing import Final
 from flowalg.analysis.capabilities import Capabilities, Mode
 from flowalg.analysis.features import Feature
 
-_COMPUTATIONS: Final = "computations run in the reference interpreter only, so far"
-
 BATCH: Final = Capabilities(
     "Polars batch",
-    {
-        Feature.STREAMING: "a batch is one instant: every window has one pane, on time",
-        Feature.COMPUTATIONS: _COMPUTATIONS,
-    },
+    {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"},
 )
 """The capabilities of ``flowalg_polars.batch``."""
 
@@ -23,7 +18,6 @@ STREAMING: Final = Capabilities(
     {
         Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
         Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
-        Feature.COMPUTATIONS: _COMPUTATIONS,
     },
 )
 """The capabilities of ``flowalg_polars.streaming``."""
@@ -31,9 +25,7 @@ STREAMING: Final = Capabilities(
 
 def timeline_capabilities(mode: Mode, *, observed: bool) -> Capabilities:
     """Returns the capabilities over timelines, which are finite; if clocks are ``observed``, none is perfect."""
-    missing = {Feature.COMPUTATIONS: _COMPUTATIONS}
-    if observed:
-        missing[Feature.PERFECT] = STREAMING.missing[Feature.PERFECT]
+    missing = {Feature.PERFECT: STREAMING.missing[Feature.PERFECT]} if observed else {}
     return Capabilities(STREAMING.interpreter, missing, mode)
 
 

@@ -78,7 +78,8 @@ class Counts:
     ``windows`` is the number of live windows after the micro-batch, and ``state_bytes`` their approximate size. The
     windows of a side input are those that elements may still read; each shard has all of them, and the first counts.
     ``early``, ``on_time`` and ``late`` count the emitted panes by timing, and ``retraction`` the retracted ones.
-    ``expired`` and ``closed`` count the dropped elements by reason.
+    ``expired``, ``closed`` and ``dropped_late`` count the dropped elements by reason. The windows of a computation are
+    its keys.
     """
 
     windows: int = 0
@@ -89,6 +90,7 @@ class Counts:
     retraction: int = 0
     expired: int = 0
     closed: int = 0
+    dropped_late: int = 0
 
 
 @frozen(kw_only=True)

@@ -24,7 +24,17 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
+from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
+from flowalg_shard.step.computations import (
+    DUE_TIME,
+    DUE_WATERMARK,
+    KEPT_HOLD,
+    ComputationOutput,
+    ComputationStage,
+    compute,
+)
+from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (
     SideDrops,
@@ -199,6 +209,33 @@ class Side:
         )
 
 
+@frozen
+class Computing:
+    """A computation: one input of elements. Its windows are keys, which are due by timers."""
+
+    stage: ComputationStage
+    upstreams: tuple[Upstream, ...]
+
+    @property
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
+        """The upstreams of its input."""
+        return (self.upstreams,)
+
+    def step(
+        self, state: OperatorState, input_clocks: tuple[InputClocks, ...], rows: pl.DataFrame
+    ) -> tuple[OperatorState, ComputationOutput, StageReport]:
+        """One step over the keys that elements arrive for or that are due."""
+        (before,), (now,) = state.input_clocks, input_clocks
+        active = state.windows.activate_rows(self.stage.keys, [rows], now.clocks)
+        kept, output = compute(self.stage, active.windows, rows, before.clocks.watermark, now.clocks)
+        due = [
+            pl.col(own).alias(name)
+            for own, name in ((DUE_WATERMARK, NEXT_WATERMARK), (DUE_TIME, NEXT_TIME), (KEPT_HOLD, HOLD))
+        ]
+        windows = active.put_rows_back(self.stage.keys, kept, pl.DataFrame(), lambda: kept.with_columns(due))
+        return OperatorState(input_clocks, windows), output, StageReport(now.clocks, windows.hold)
+
+
 def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
     of_main, of_side = input_clocks
     return Watermarks(of_main.clocks.watermark, of_side.clocks.watermark)
@@ -235,6 +272,7 @@ def unpack_side_drops(packed: bytes) -> SideDrops:
 
 
 __all__ = [
+    "Computing",
     "Grouping",
     "Operator",
     "OperatorOutput",

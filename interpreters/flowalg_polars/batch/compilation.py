@@ -15,7 +15,6 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.names import PROCESSING_TIME
 
-from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import processing_time
 from flowalg.elementwise.steps import Step
@@ -40,6 +39,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run
+from flowalg_polars.batch.computations import lower_computation
 from flowalg_polars.batch.dead_letters import DeadLetters, bad_records_in, dead_letter_frame
 from flowalg_polars.batch.fan_out import fan_out
 from flowalg_polars.batch.flow import Flow, union
@@ -235,8 +235,8 @@ class _Lowering:
                 return union(tuple(map(flow, inputs)))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, flow(inner), flow(side), ())
-            case Process(label=label):
-                raise BATCH.refused(Feature.COMPUTATIONS, label)
+            case Process(input=inner):
+                return lower_computation(node, flow(inner), self.time, self.letters)
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:

@@ -9,7 +9,9 @@ import polars as pl
 from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
+from flowalg_columns.notes import LiftingNote
 
+from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg_polars.batch.flow import Flow
@@ -39,18 +41,31 @@ class DeadLetters:
         return after.with_notes(*flow.notes)
 
     def _sifted(self, program: Program, frame: pl.LazyFrame, sift: Callable[[pl.DataFrame], Sifted]) -> Flow:
-        schema = frame_schema(program.shape, program.meta)
+        return self.divide(frame, sift, program.shape, program.meta, program.notes)
+
+    def divide(
+        self,
+        frame: pl.LazyFrame,
+        sift: Callable[[pl.DataFrame], Sifted],
+        shape: Shape,
+        meta: tuple[str, ...],
+        notes: tuple[LiftingNote, ...],
+        *,
+        whole: bool = False,
+    ) -> Flow:
+        """Returns the flow of the good rows of a function, which needs the ``whole`` frame or runs batch by batch."""
+        schema = frame_schema(shape, meta)
 
         def divide(rows: pl.DataFrame) -> pl.DataFrame:
             sifted = sift(rows)
             letters = letter_frame(sifted.bad)
             return pl.concat([sifted.frame.select(list(schema)), letters], how="diagonal")
 
-        divided = frame.map_batches(divide, schema={**schema, **_LETTER}, streamable=True)
+        divided = frame.map_batches(divide, schema={**schema, **_LETTER}, streamable=not whole)
         is_letter = pl.col(STAGE).is_not_null()
         self.frames.append(divided.filter(is_letter).select(*_LETTER))
-        names = (*leaf_columns(layout_of(program.shape)), *program.meta)
-        return Flow(divided.filter(~is_letter).select(names), program.shape, program.meta, program.notes)
+        names = (*leaf_columns(layout_of(shape)), *meta)
+        return Flow(divided.filter(~is_letter).select(names), shape, meta, notes)
 
 
 def letter_frame(records: Iterable[BadRecord]) -> pl.DataFrame:

@@ -21,8 +21,8 @@ from flowalg.data.time import EventTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
+from flowalg_polars.lowering.packed_results import result_columns
 from flowalg_polars.lowering.python_steps import to_arrow
-from flowalg_polars.streaming.packed_results import result_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping
 
 DropFields: TypeAlias = Mapping[str, object]

@@ -14,7 +14,6 @@ from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 
-from flowalg.analysis.features import Feature
 from flowalg.data.errors import CheckpointError, UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
@@ -39,13 +38,14 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
-from flowalg_polars.capabilities import STREAMING
+from flowalg_polars.lowering.computations import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.checkpoint import Checkpoint
+from flowalg_polars.streaming.computations import ShardedComputation
 from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
@@ -57,7 +57,7 @@ Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
 
 Run: TypeAlias = Callable[[Arrivals], Arrival]
-Stage: TypeAlias = ShardedGrouping | ShardedSide | ElementOutput
+Stage: TypeAlias = ShardedGrouping | ShardedSide | ShardedComputation | ElementOutput
 
 
 @frozen
@@ -162,8 +162,8 @@ class Graph:
                 return _flatten([of(inner) for inner in inputs])
             case WithSide():
                 return self._side_input(node, of, ())
-            case Process(label=label):
-                raise STREAMING.refused(Feature.COMPUTATIONS, label)
+            case Process(input=inner):
+                return self._computation(node, of(inner))
         assert_never(node)
 
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
@@ -231,6 +231,21 @@ class Graph:
             lambda arrivals: stage.advance(main.run(arrivals), side.run(arrivals)),
         )
         return self._steps(operator, steps[len(together) :])
+
+    def _computation(self, node: Process, inner: Operator) -> Operator:
+        elements, letters = inner.elements, self.bad_records is not None
+        prepared = PreparedComputation.of(node, elements.shape, elements.meta, dead_letters=letters)
+        stage = ShardedComputation.of(
+            prepared, list(inner.upstreams.values()), self.cluster, self.bad_records
+        )
+        self.numbers[id(node)] = len(self.stages)
+        self.stages.append(stage)
+        self.notes.append(prepared.note)
+        return Operator(
+            Elements(prepared.pair, ELEMENT_META),
+            {id(stage): FromStage()},
+            lambda arrivals: stage.advance(inner.run(arrivals)),
+        )
 
     def source_clocks(self) -> dict[str, tuple[WatermarkPolicy, SourceClock]]:
         """Returns the policy and the clock of each source that flows into a stage."""

@@ -118,7 +118,7 @@ class ShardedGrouping:
         self.emissions, received = [], []
         for shard, parts in enumerate(bundles):
             after, emission, report = self.operator.step(self.states[shard], clocks, parts)
-            self.states[shard] = _restarted(after) if self.cluster.restarts else after
+            self.states[shard] = restarted(after) if self.cluster.restarts else after
             self.emissions.append(emission)
             received.append(report)
         self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
@@ -227,7 +227,7 @@ def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:
     return reduce(lambda rows, name: rows.sort(name, maintain_order=True), reversed(order), table)
 
 
-def _restarted(stored: OperatorState) -> OperatorState:
+def restarted(stored: OperatorState) -> OperatorState:
     """Returns the state after its segments have been packed and restored."""
     packed = {segment.name: segment.packed for segment in stored.windows.segments}
     windows = WindowStore.restore(list(packed), lambda name: Segment.restore(name, packed[name]))
@@ -389,4 +389,4 @@ def written_rows(
     return pl.DataFrame([*columns, *others.get_columns()])
 
 
-__all__ = ["Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]
+__all__ = ["Cluster", "ShardedGrouping", "ShardedSide", "restarted", "written_rows"]

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from flowalg.data.errors import CheckpointError
 from flowalg.triggers.syntax import Trigger
+from flowalg_shard.step.computations import ComputationStage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
 
@@ -91,6 +92,18 @@ def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
     )
 
 
+def describe_computation(stage: ComputationStage, elements: str) -> StageDescription:
+    """The facts about a computation that its state depends on, as ``describe_stage`` has them."""
+    order = "event time" if stage.in_order else "arrival"
+    facts = {
+        "elements": elements,
+        "order": order,
+        "late elements": stage.late.value,
+        "computation": describe(stage.computation),
+    }
+    return StageDescription(stage.label, facts)
+
+
 def _windows(stage: Stage | SideStage) -> str:
     if not stage.fresh:
         return "those of the grouping before"
@@ -129,4 +142,4 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
     return f"{kind.__name__}({', '.join(described)})"
 
 
-__all__ = ["StageDescription", "describe_stage"]
+__all__ = ["StageDescription", "describe_computation", "describe_stage"]

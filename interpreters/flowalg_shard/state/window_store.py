@@ -274,7 +274,15 @@ class WindowStore:
 
     def activate(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> ActiveWindows:
         """The active windows of an instant, taken out: those that elements may join, and those that are due."""
-        if self.evaluate_all or activates_all(stage, clocks):
+        if activates_all(stage, clocks):
+            return self.activate_all()
+        return self.activate_rows(hashed_columns(stage), arriving, clocks)
+
+    def activate_rows(
+        self, hashed: tuple[str, ...], arriving: Iterable[pl.DataFrame], clocks: Clocks
+    ) -> ActiveWindows:
+        """The rows that arriving ones have the hash of, and those that are due; ``hashed`` are the columns hashed."""
+        if self.evaluate_all:
             return self.activate_all()
         bundles = [table for table in arriving if not table.is_empty()]
         many = WHOLE * sum(table.height for table in bundles)
@@ -282,7 +290,6 @@ class WindowStore:
         others = [part for part in self.parts if part.window_count > many]
         if not others:
             return self.activate_all()
-        hashed = hashed_columns(stage)
         wanted = [hash_rows(table, hashed) for table in bundles] + [part.due(clocks) for part in others]
         hashes = pl.concat(wanted).unique() if wanted else _NO_HASHES
         if not len(hashes):
@@ -349,16 +356,25 @@ class ActiveWindows:
 
     def put_back(self, stage: Stage, after: ShardState, clocks: Clocks) -> WindowStore:
         """The store with the active windows as they are after the step."""
-        hashed = hashed_columns(stage)
 
         def wake_up() -> pl.DataFrame:
             return with_wakeups(stage, after, clocks)
 
-        tombstones = _tombstones(self.hidden, after.windows, hashed)
-        if after.windows.is_empty() and tombstones.is_empty():
+        return self.put_rows_back(hashed_columns(stage), after.windows, after.current_panes, wake_up)
+
+    def put_rows_back(
+        self,
+        hashed: tuple[str, ...],
+        rows: pl.DataFrame,
+        current_panes: pl.DataFrame,
+        wake_up: Callable[[], pl.DataFrame],
+    ) -> WindowStore:
+        """The store with the active rows as they are now; ``wake_up`` returns them with when they are due."""
+        tombstones = _tombstones(self.hidden, rows, hashed)
+        if rows.is_empty() and tombstones.is_empty():
             return self.dormant
-        needed = None if after.windows.is_empty() else wake_up
-        return self.dormant.append(Segment(hashed, after.windows, after.current_panes, tombstones, needed))
+        needed = None if rows.is_empty() else wake_up
+        return self.dormant.append(Segment(hashed, rows, current_panes, tombstones, needed))
 
 
 def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:
