@@ -7,7 +7,7 @@ from typing import Final
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 
-_COMPUTATIONS: Final = "computations run in the reference interpreter only, so far"
+_COMPUTATIONS: Final = "computations run in the reference interpreter and in the local engine so far"
 
 BATCH: Final = Capabilities(
     "Spark batch",

@@ -5,18 +5,21 @@ Laws compare every run with a plain loop; here are the cases that a reader asks 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
 import pytest
 from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, RUNNING_TOTAL
-from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
+from flowalg_spark.capabilities import BATCH as SPARK_BATCH
+from flowalg_spark.capabilities import STREAMING as SPARK_STREAMING
 
 from flowalg import (
     KV,
     MAX_TIME,
+    Capabilities,
     Clocks,
     Computation,
     DropReason,
@@ -37,6 +40,7 @@ from flowalg import (
     UnsupportedError,
     UserFunctionError,
 )
+from flowalg.analysis.features import Feature, features_of
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -341,14 +345,13 @@ def test_late_elements_may_be_dropped() -> None:
     assert [(drop.key, drop.reason, drop.count) for drop in run.dropped] == [("a", DropReason.LATE, 1)]
 
 
-@pytest.mark.parametrize("engine", [PolarsBatch(), PolarsStreaming()])
-def test_an_engine_that_lacks_computations_says_so(engine: PolarsBatch | PolarsStreaming) -> None:
-    """An engine that does not run computations rejects them by name, with the reason."""
-    timeline = Timeline[Score]().at(minute(1), score(3), watermark=minute(2))
-    with pytest.raises(
-        UnsupportedError, match=r"Polars .* does not run process\(echo\): computations run in the reference"
-    ):
-        engine.run(POINTS.process(ECHO), {SCORES: timeline})
+@pytest.mark.parametrize("capabilities", [SPARK_BATCH, SPARK_STREAMING], ids=["batch", "streaming"])
+def test_an_engine_that_lacks_computations_says_so(capabilities: Capabilities) -> None:
+    """An engine that does not run computations declares them with the reason, which its error has."""
+    assert capabilities.lacking(features_of(POINTS.process(ECHO))).keys() == {Feature.COMPUTATIONS}
+    refused = capabilities.refused(Feature.COMPUTATIONS, "process(echo)")
+    assert isinstance(refused, UnsupportedError)
+    assert re.match(r"Spark .* does not run process\(echo\): computations run in the reference", str(refused))
 
 
 def test_several_outputs_share_a_computation() -> None:

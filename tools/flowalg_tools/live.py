@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-_COUNTS: Final = ("early", "on_time", "late", "retraction", "expired", "closed")
+_COUNTS: Final = ("early", "on_time", "late", "retraction", "expired", "closed", "dropped_late")
 _COLUMNS: Final = (
     "stage",
     "watermark",
@@ -115,7 +115,7 @@ class QueryView:
                 f"{stage.windows:,}",
                 _size(stage.state_bytes),
                 *counts,
-                f"{totals['expired'] + totals['closed']:,}",
+                f"{totals['expired'] + totals['closed'] + totals['dropped_late']:,}",
                 f"{stage.step_seconds:.2f} s",
             )
         return table

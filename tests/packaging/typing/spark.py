@@ -163,6 +163,7 @@ def stage(metrics: StageMetrics) -> None:
     assert_type(metrics.retraction, int)
     assert_type(metrics.expired, int)
     assert_type(metrics.closed, int)
+    assert_type(metrics.dropped_late, int)
     assert_type(metrics.step_seconds, float)
 
 
