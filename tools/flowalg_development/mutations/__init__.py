@@ -72,7 +72,15 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("metadata", ("metadata",), METADATA_MUTANTS),
         Area("side inputs", ("sides",), SIDE_MUTANTS),
         Area(
-            "computations", ("computations", "computation_values", "conformance", "laws"), COMPUTATION_MUTANTS
+            "computations",
+            (
+                "computations",
+                "computation_values",
+                "local_computations",
+                "conformance",
+                "laws",
+            ),
+            COMPUTATION_MUTANTS,
         ),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines", "grouping_errors"), STEP_MUTANTS),

@@ -145,6 +145,48 @@ COMPUTATION_MUTANTS: Final = (
         '() if kept else (EventTimer("rest", MAX_TIME.datetime),)',
         "()",
     ),
+    Replacement(
+        "keys with due timers stay dormant in the step",
+        "Kept.due_watermark",
+        "[*times, *(each.time + 1 for each in self.waiting)]",
+        "[each.time + 1 for each in self.waiting]",
+    ),
+    Replacement(
+        "waiting elements do not wake up their key",
+        "Kept.due_watermark",
+        "[*times, *(each.time + 1 for each in self.waiting)]",
+        "times",
+    ),
+    Replacement(
+        "the step has no deadlines of timers",
+        "Kept.due_time",
+        "min(times, default=NEVER)",
+        "NEVER",
+    ),
+    Replacement(
+        "the step forgets the holds of dormant keys",
+        "Kept.hold",
+        "self.known.hold",
+        "MAX_TIME",
+    ),
+    Replacement(
+        "the step fires timers that were replaced",
+        "_KeyRun._pop",
+        "pending and pending.timer.point == point and self._heap_of(pending) is heap",
+        "pending",
+    ),
+    Replacement(
+        "the step forgets elements that wait",
+        "_KeyRun.of",
+        "tuple(elements[len(ready) :])",
+        "()",
+    ),
+    Replacement(
+        "retractions of the step cancel nothing",
+        "_settled",
+        "abs(net)",
+        "len(equal)",
+    ),
 )
 
 __all__ = ["COMPUTATION_MUTANTS"]
