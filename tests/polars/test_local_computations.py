@@ -201,7 +201,7 @@ def test_outputs_need_a_type() -> None:
 def test_late_elements_are_counted_and_reachable() -> None:
     """A late element that a computation drops is counted, with its key and value."""
     pipeline = POINTS.process(RUNNING_TOTAL, late=Late.DROP)
-    _, second, _, fourth, _ = streaming.batches(pipeline, {SCORES: stream_of()})
+    _, second, _, fourth, _ = streaming.batches(pipeline, {SCORES: stream_of()}, metrics=True)
     assert (second.dropped_count, fourth.dropped_count) == (0, 2)
     assert [(drop.key, drop.reason.value) for drop in fourth.dropped] == [("a", "late"), ("c", "late")]
     drops = [fields["drop"] for fields in fourth.drop_fields]
