@@ -166,8 +166,8 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "the step forgets the holds of dormant keys",
         "Kept.hold",
-        "self.known.hold",
-        "MAX_TIME",
+        "self.known is None or self.known.hold is None",
+        "True",
     ),
     Replacement(
         "the step fires timers that were replaced",
