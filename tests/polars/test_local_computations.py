@@ -5,8 +5,9 @@ These tests catch faults of the shard step: of the keys that an instant touches,
 
 from __future__ import annotations
 
+import pickle
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 import polars as pl
@@ -18,7 +19,7 @@ from flowalg_polars import PolarsBatch, PolarsStreaming, streaming
 from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference, ReferenceBatch
-from flowalg_shard.step import computations as step
+from flowalg_shard.step.computations import Kept
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,16 +155,16 @@ def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
 def test_a_batch_touches_the_keys_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A micro-batch reads the states of its own keys and of the keys with due timers, and no others."""
     read: list[int] = []
-    load = step.pickle.loads
+    load = pickle.loads
 
     def loads(packed: bytes) -> object:
         value = load(packed)
-        read[-1] += isinstance(value, step.Kept)
+        read[-1] += isinstance(value, Kept)
         return value
 
     keys = [Score(f"team {number}", 1, NOON + 5 * MINUTE) for number in range(500)]
     batches = (keys, keys[:3], [Score("team 7", 1, NOON + 6 * MINUTE)], [Score("new", 1, NOON + 9 * MINUTE)])
-    monkeypatch.setattr(step.pickle, "loads", loads)
+    monkeypatch.setattr(pickle, "loads", loads)
     query = streaming.batches(POINTS.process(SILENCE), {SCORES: stream_of(batches)})
     for number in range(4):
         read.append(0)
@@ -177,10 +178,16 @@ def test_a_batch_touches_the_keys_that_it_needs(monkeypatch: pytest.MonkeyPatch)
 def test_a_state_that_cannot_be_stored_is_named() -> None:
     """A state that cannot be pickled is an error that names the computation, the key and the state."""
 
-    def keep_function(state: object, seen: Observed[str, int], clocks: Clocks) -> Transition[object, int]:
-        return Transition(lambda: seen)
+    nothing: Callable[[], int] = int
 
-    pipeline = POINTS.process(Computation(initial=0, on_element=keep_function, name="keeper", result=int))
+    def keep_function(
+        state: Callable[[], int], seen: Observed[str, int], clocks: Clocks
+    ) -> Transition[Callable[[], int], int]:
+        return Transition(lambda: seen.value)
+
+    pipeline = POINTS.process(
+        Computation(initial=nothing, on_element=keep_function, name="keeper", result=int)
+    )
     with pytest.raises(
         ElementError, match=r"process\(keeper\): the state .* of the key 'a' \(str\) cannot be stored"
     ):

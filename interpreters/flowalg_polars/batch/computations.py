@@ -29,7 +29,7 @@ def lower_computation(node: Process, flow: Flow, time: pl.Expr, letters: DeadLet
         with keep_causes():
             rows = prepared.rows(elements) if elements.height else pl.DataFrame()
             _, output = compute(prepared.stage, pl.DataFrame(), rows, MIN_TIME, now)
-            return Sifted(prepared.elements(output.outputs), list(output.bad_records))
+            return Sifted(prepared.elements(output.outputs), output.bad_records)
 
     if letters is not None:
         notes = (*flow.notes, prepared.note)

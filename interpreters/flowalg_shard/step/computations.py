@@ -352,5 +352,6 @@ __all__ = [
     "KEPT_HOLD",
     "ComputationOutput",
     "ComputationStage",
+    "Kept",
     "compute",
 ]
