@@ -24,9 +24,7 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
-from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
-from flowalg_shard.state.window_store import WindowStore
-from flowalg_shard.step.computations import (
+from flowalg_shard.computations.step import (
     DUE_TIME,
     DUE_WATERMARK,
     KEPT_HOLD,
@@ -34,6 +32,8 @@ from flowalg_shard.step.computations import (
     ComputationStage,
     compute,
 )
+from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
+from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (

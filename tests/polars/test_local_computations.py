@@ -19,7 +19,7 @@ from flowalg_polars import PolarsBatch, PolarsStreaming, streaming
 from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference, ReferenceBatch
-from flowalg_shard.step.computations import Kept
+from flowalg_shard.computations.step import Kept
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

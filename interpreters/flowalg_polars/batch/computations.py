@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import polars as pl
 from attrs import evolve
-from flowalg_shard.step.computations import compute
+from flowalg_shard.computations.step import compute
 
 from flowalg.computations.computation import Late
 from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
 from flowalg.pipeline.nodes import Process
 from flowalg.runs.clocks import Clocks
+from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.batch.dead_letters import DeadLetters
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.errors import keep_causes
-from flowalg_polars.lowering.computations import PreparedComputation
 from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.lowering.sifting import Sifted
 from flowalg_polars.meta import ELEMENT_META

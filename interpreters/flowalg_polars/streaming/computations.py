@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 from attrs import define, field
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
+from flowalg_shard.computations.step import ComputationOutput
 from flowalg_shard.metrics import (
     SourceMetrics,
     StageMetrics,
@@ -18,13 +19,12 @@ from flowalg_shard.metrics import (
 )
 from flowalg_shard.operators import Computing, OperatorState
 from flowalg_shard.state.compatibility import StageDescription, describe_computation
-from flowalg_shard.step.computations import ComputationOutput
 from flowalg_shard.step.side_inputs import SideDrops
 from flowalg_shard.tables.columns import SHARD
 from flowalg_shard.tables.packing import stack
 
 from flowalg.data.time import ProcessingTime
-from flowalg_polars.lowering.computations import PreparedComputation
+from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.streaming.arrivals import Arrival, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide
 from flowalg_polars.streaming.operators import Cluster, restarted

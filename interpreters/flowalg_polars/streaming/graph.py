@@ -37,8 +37,8 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.watermarks import SourceClock, WatermarkPolicy
+from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
-from flowalg_polars.lowering.computations import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps

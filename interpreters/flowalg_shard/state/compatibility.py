@@ -16,7 +16,7 @@ from attrs import frozen
 
 from flowalg.data.errors import CheckpointError
 from flowalg.triggers.syntax import Trigger
-from flowalg_shard.step.computations import ComputationStage
+from flowalg_shard.computations.step import ComputationStage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
 

@@ -10,7 +10,7 @@ from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.values import read_elements
-from flowalg_shard.step.computations import ComputationStage
+from flowalg_shard.computations.step import ComputationStage
 from flowalg_shard.tables.columns import VALUE, WEIGHT
 
 from flowalg.data.errors import UnsupportedError

@@ -1,0 +1,1 @@
+"""Computations in the shard step: the keys of a shard, with their states and timers."""
