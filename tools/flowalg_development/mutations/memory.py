@@ -63,8 +63,8 @@ MEMORY_MUTANTS: Final = (
     ),
     Replacement(
         "a removed window leaves no tombstone",
-        "ActiveWindows.put_back",
-        "_tombstones(self.hidden, after.windows, hashed)",
+        "ActiveWindows.put_rows_back",
+        "_tombstones(self.hidden, rows, hashed)",
         "pl.DataFrame()",
     ),
     Replacement(
