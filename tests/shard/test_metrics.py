@@ -13,11 +13,15 @@ from flowalg import Change, DropReason, Timing
 
 
 def test_every_kind_of_pane_and_of_drop_is_counted() -> None:
-    """Each timing of a pane, the retraction, and each reason of a drop is a field of ``Counts``."""
+    """Each timing of a pane, the retraction, and each reason of a drop is a field of ``Counts``.
+
+    Late panes and elements that are dropped as late have two fields.
+    """
     kinds = {
         *(timing.value for timing in Timing),
         Change.RETRACTION.value,
         *(reason.value for reason in DropReason),
+        "dropped_late",
     }
     assert {field.name for field in fields(Counts)} == kinds | {"windows", "state_bytes"}
 
