@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
+.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check clean
 .PHONY: bench-reference bench-batch bench-local bench-stream
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -34,6 +34,9 @@ setup: $(STAMP) ## prepare .venv and Java (other targets do this if necessary)
 
 demo: $(STAMP) ## run the flights example
 	@$(WITH_JAVA) '$(BIN)/flowalg' demo
+
+zeitgeist: $(STAMP) ## find spikes and dips in searches with known anomalies, on all engines
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_tools.zeitgeist
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' docs/benchmarks/reference.py

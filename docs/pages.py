@@ -34,6 +34,7 @@ PAGES: Final = (
     "joins",
     "side-inputs",
     "computations",
+    "zeitgeist",
     "outputs",
     "bad-records",
     "what",

@@ -128,6 +128,7 @@ PAGES: Final = {
             "What-if analysis": ("flowalg_tools.what_if", ()),
             "Live view": ("flowalg_tools.live", ()),
             "Flights": ("flowalg_tools.flights", ()),
+            "Zeitgeist": ("flowalg_tools.zeitgeist", ()),
         },
     ),
 }
