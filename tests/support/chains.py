@@ -123,8 +123,8 @@ def take_set(values: Values) -> Values:
 
 
 def take_list(values: Values) -> Values:
-    """Combines the list of values, in any order."""
-    return values.group_by_key().map_values(lambda some: sum(value * value for value in some), result=int)
+    """Combines the list of values, in any order. The modulus keeps chains within 64 bits."""
+    return values.group_by_key().map_values(lambda some: sum(value * value % 1_009 for value in some), result=int)
 
 
 def ask_any(values: Values) -> Values:
@@ -170,7 +170,7 @@ GROUPINGS = (
     Grouping(take_variance, _variance),
     Grouping(take_spread, lambda values: max(values) - min(values)),
     Grouping(take_greatest_two, lambda values: 100 * sum(sorted(values)[-2:]) + len(values[:2])),
-    Grouping(take_list, lambda values: sum(value * value for value in values)),
+    Grouping(take_list, lambda values: sum(value * value % 1_009 for value in values)),
     Grouping(take_set, lambda values: sum(set(values))),
     Grouping(ask_any, lambda values: int(any(value > 2 for value in values))),
     Grouping(ask_all, lambda values: int(all(value > 2 for value in values))),
