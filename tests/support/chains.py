@@ -124,7 +124,9 @@ def take_set(values: Values) -> Values:
 
 def take_list(values: Values) -> Values:
     """Combines the list of values, in any order. The modulus keeps chains within 64 bits."""
-    return values.group_by_key().map_values(lambda some: sum(value * value % 1_009 for value in some), result=int)
+    return values.group_by_key().map_values(
+        lambda some: sum(value * value % 1_009 for value in some), result=int
+    )
 
 
 def ask_any(values: Values) -> Values:
