@@ -438,7 +438,7 @@ ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)
         tuple(
             map(readings, ("3: a=1@0, b=2@2", "5: a=3@4", "11: a=4@7 seen 8, a=6@10", "14: a=7@13, b=8@12"))
         ),
-        IngressTime(),
+        BoundedOutOfOrderness(timedelta(0)),
     ),
     panes="""
         5: +a=1 [0, 5) on_time 0
