@@ -49,7 +49,10 @@ class Element:
 
 def read_records(source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf) -> tuple[Element, ...]:
     """The records of a source as elements in the global window, checked against the source's record class."""
-    return tuple(_element(source, record, require_record(source, record), arrival_of) for record in records)
+    step = event_time_step(source)
+    return tuple(
+        _element(source, step, record, require_record(source, record), arrival_of) for record in records
+    )
 
 
 def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) -> Element | BadRecord:
@@ -58,18 +61,19 @@ def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) ->
         value = require_record(source, record)
     except FlowalgError as error:
         return bad_row(source, record, error)
+    step = event_time_step(source)
     try:
-        return _element(source, record, value, arrival_of)
+        return _element(source, step, record, value, arrival_of)
     except Exception as error:
-        step = event_time_step(source)
         # The errors of the function name it; an event time that no window contains is a fault of the record.
         if step is None or str(error).startswith("source "):
             return bad_row(source, value, error)
         return bad_element(step, value, error)
 
 
-def _element(source: SourceNode, record: object, value: object, arrival_of: ArrivalOf) -> Element:
-    step = event_time_step(source)
+def _element(
+    source: SourceNode, step: WithTimestamps | None, record: object, value: object, arrival_of: ArrivalOf
+) -> Element:
     if step is None:
         return Element(value, require_in_range(source, arrival_of(record)))
     return Element(value, require_time(source, step, apply(step.function, value, step.label)))

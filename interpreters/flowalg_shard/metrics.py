@@ -7,7 +7,7 @@ what the shard received, stored and emitted; the step does not know of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import attrs
@@ -124,6 +124,22 @@ class StageMetrics(Counts):
     step_seconds: float
 
 
+def metrics_of_shards(
+    number: int,
+    stage: str,
+    clocks: Clocks,
+    shards: Iterable[tuple[Counter[str], int, OperatorState]],
+    sources: tuple[SourceMetrics, ...],
+    seconds: float,
+) -> StageMetrics:
+    """The metrics of a stage, all of whose shards are in this process: the counts, windows and state of each."""
+    each = [
+        _shard_metrics(clocks, counts, windows, after, () if shard else sources)
+        for shard, (counts, windows, after) in enumerate(shards)
+    ]
+    return stage_metrics(number, stage, each, seconds)
+
+
 def stage_metrics(number: int, stage: str, shards: Sequence[ShardMetrics], seconds: float) -> StageMetrics:
     """The metrics of a stage from those of its shards, which all have the same clocks."""
     first = shards[0]
@@ -158,7 +174,7 @@ def measure_shard(
         counts = count_emitted(unpack(output.panes), unpack(output.drops))
         windows = after.windows.window_count
     sources = _sources(operator, received, after) if first_shard else ()
-    return shard_metrics(output.report.clocks, counts, windows, after, sources)
+    return _shard_metrics(output.report.clocks, counts, windows, after, sources)
 
 
 def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
@@ -166,7 +182,7 @@ def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
     return _panes_by_kind(panes) + _drops_by_reason(drops)
 
 
-def shard_metrics(
+def _shard_metrics(
     clocks: Clocks,
     counts: Counter[str],
     windows: int,
@@ -242,7 +258,7 @@ __all__ = [
     "StageMetrics",
     "count_emitted",
     "measure_shard",
-    "shard_metrics",
+    "metrics_of_shards",
     "source_metrics",
     "stage_metrics",
 ]

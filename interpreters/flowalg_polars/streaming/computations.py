@@ -10,13 +10,7 @@ import polars as pl
 from attrs import define, field
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
 from flowalg_shard.computations.step import ComputationOutput
-from flowalg_shard.metrics import (
-    SourceMetrics,
-    StageMetrics,
-    shard_metrics,
-    source_metrics,
-    stage_metrics,
-)
+from flowalg_shard.metrics import SourceMetrics, StageMetrics, metrics_of_shards, source_metrics
 from flowalg_shard.operators import Computing, OperatorState
 from flowalg_shard.state.compatibility import StageDescription, describe_computation
 from flowalg_shard.step.side_inputs import SideDrops
@@ -112,17 +106,11 @@ class ShardedComputation:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
-        shards = [
-            shard_metrics(
-                self.report.clocks,
-                Counter(dropped_late=len(output.drops)),
-                state.windows.window_count,
-                state,
-                self.sources() if shard == 0 else (),
-            )
-            for shard, (output, state) in enumerate(zip(self.outputs, self.states, strict=True))
-        ]
-        return stage_metrics(number, self.label, shards, self.seconds)
+        shards = (
+            (Counter(dropped_late=len(output.drops)), state.windows.window_count, state)
+            for output, state in zip(self.outputs, self.states, strict=True)
+        )
+        return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
 
     def drops(self) -> DropsOfSide:
         """Returns the late elements of the last instant."""

@@ -11,13 +11,7 @@ from attrs import define, field
 from flowalg_columns.names import PROCESSING_TIME
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
-from flowalg_shard.metrics import (
-    SourceMetrics,
-    StageMetrics,
-    shard_metrics,
-    source_metrics,
-    stage_metrics,
-)
+from flowalg_shard.metrics import SourceMetrics, StageMetrics, metrics_of_shards, source_metrics
 
 from flowalg.data.time import ProcessingTime
 from flowalg_polars.streaming.arrivals import Arrival, collect_together
@@ -70,8 +64,8 @@ class ElementOutput:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         clocks = self.states[0].input_clocks[0].clocks
-        shard = shard_metrics(clocks, Counter(), 0, self.states[0], self.sources())
-        return stage_metrics(number, self.label, [shard], self.seconds)
+        shards = [(Counter[str](), 0, self.states[0])]
+        return metrics_of_shards(number, self.label, clocks, shards, self.sources(), self.seconds)
 
     def drops(self) -> NoDrops:
         """An output drops nothing."""

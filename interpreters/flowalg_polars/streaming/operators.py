@@ -36,9 +36,8 @@ from flowalg_shard.metrics import (
     SourceMetrics,
     StageMetrics,
     count_emitted,
-    shard_metrics,
+    metrics_of_shards,
     source_metrics,
-    stage_metrics,
 )
 from flowalg_shard.operators import Grouping, OperatorState, Side, count_side_windows
 from flowalg_shard.state.compatibility import StageDescription, describe_stage
@@ -138,17 +137,11 @@ class ShardedGrouping:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
-        shards = [
-            shard_metrics(
-                self.report.clocks,
-                count_emitted(emission.panes, emission.drops),
-                state.windows.window_count,
-                state,
-                self.sources() if shard == 0 else (),
-            )
-            for shard, (emission, state) in enumerate(zip(self.emissions, self.states, strict=True))
-        ]
-        return stage_metrics(number, self.label, shards, self.seconds)
+        shards = (
+            (count_emitted(emission.panes, emission.drops), state.windows.window_count, state)
+            for emission, state in zip(self.emissions, self.states, strict=True)
+        )
+        return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
 
     def _bundles(self, rows: pl.DataFrame) -> list[list[pl.DataFrame]]:
         """Returns what the input partitions send to each shard."""
@@ -316,17 +309,10 @@ class ShardedSide:
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
-        shards = [
-            shard_metrics(
-                self.report.clocks,
-                self.dropped.counts if shard == 0 else Counter(),
-                count_side_windows(state) if shard == 0 else 0,
-                state,
-                self.sources() if shard == 0 else (),
-            )
-            for shard, state in enumerate(self.states)
-        ]
-        return stage_metrics(number, self.label, shards, self.seconds)
+        first, *others = self.states
+        shards = [(self.dropped.counts, count_side_windows(first), first)]
+        shards += [(Counter(), 0, state) for state in others]
+        return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
 
     @property
     def _empty(self) -> pl.DataFrame:

@@ -20,7 +20,7 @@ END: Final = MAX_TIME.datetime
 
 @define
 class KeyLoop:
-    """A computation over the elements of one key: lists, and every timer looked at again after each transition."""
+    """A computation over the elements of one key, in lists. It searches all timers again after each transition."""
 
     key: str
     computation: AnyComputation

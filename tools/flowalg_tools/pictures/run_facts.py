@@ -124,7 +124,7 @@ def _keeps_key(node: Node) -> bool:
 
 
 def _is_first(root: Node) -> bool:
-    """Whether there is no grouping, computation or side input before a node."""
+    """Whether only sources and element-wise steps come before a node."""
     return not any(isinstance(node, GroupingNode | Process | WithSide) for node in nodes_of(root))
 
 
