@@ -21,12 +21,14 @@ from flowalg.runs.signals import KeyText, Signal, in_order
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, Upstream, merge_reports
 from flowalg_shard.operators import (
+    Computing,
     Operator,
     OperatorOutput,
     OperatorState,
     ShardInput,
     Side,
     count_side_windows,
+    unpack_computation_drops,
     unpack_side_drops,
 )
 from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
@@ -170,6 +172,9 @@ def measure_shard(
     if isinstance(operator, Side):
         counts = unpack_side_drops(output.drops).counts
         windows = count_side_windows(after) if first_shard else 0
+    elif isinstance(operator, Computing):
+        counts = Counter(dropped_late=len(unpack_computation_drops(output.drops)[0]))
+        windows = after.windows.window_count
     else:
         counts = count_emitted(unpack(output.panes), unpack(output.drops))
         windows = after.windows.window_count

@@ -15,6 +15,7 @@ import polars as pl
 from attrs import evolve, field, frozen
 
 from flowalg.data.time import EventTime
+from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import minimum
 from flowalg_shard.clocks.exchange import (
     InputClocks,
@@ -37,6 +38,7 @@ from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (
+    LateElement,
     SideDrops,
     SideOutput,
     SideStage,
@@ -235,6 +237,24 @@ class Computing:
         windows = active.put_rows_back(self.stage.keys, kept, pl.DataFrame(), lambda: kept.with_columns(due))
         return OperatorState(input_clocks, windows), output, StageReport(now.clocks, windows.hold)
 
+    def advance(
+        self,
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
+        bundles: Sequence[Sequence[bytes]],
+        *,
+        first_shard: bool,
+    ) -> tuple[OperatorState, OperatorOutput]:
+        """One step, of packed bundles."""
+        del first_shard
+        (arrived,) = bundles
+        rows = stack([unpack(bundle) for bundle in arrived])
+        after, output, report = self.step(state, input_clocks, rows)
+        others = (output.drops, output.bad_records)
+        return after, OperatorOutput(
+            pack(output.outputs), pickle.dumps(others) if any(others) else b"", report
+        )
+
 
 def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
     of_main, of_side = input_clocks
@@ -259,6 +279,11 @@ def unpack_side_values(packed: bytes) -> dict[EventTime, object]:
     return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
 
 
+def unpack_computation_drops(packed: bytes) -> tuple[tuple[LateElement, ...], tuple[BadRecord, ...]]:
+    """``OperatorOutput.drops`` of a computation: the late elements, and the bad records."""
+    return pickle.loads(packed) if packed else ((), ())  # trusted: written by ``Computing``
+
+
 def _packed_drops(drops: SideDrops) -> bytes:
     return pickle.dumps((drops.side, pack(drops.elements))) if drops else b""
 
@@ -281,6 +306,7 @@ __all__ = [
     "Side",
     "advance",
     "count_side_windows",
+    "unpack_computation_drops",
     "unpack_side_drops",
     "unpack_side_values",
 ]

@@ -16,7 +16,6 @@ from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
@@ -42,6 +41,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, last_grouping, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run
+from flowalg_spark.batch.computations import lower_computation
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.groups import lower_grouping
 from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
@@ -272,8 +272,9 @@ class _Lowering:
                 return self.branches(node, flow) or union(self.inputs(node, flow))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, self.elements(inner, flow), self.elements(side, flow), ())
-            case Process(label=label):
-                raise BATCH.refused(Feature.COMPUTATIONS, label)
+            case Process(input=inner):
+                letters = self.letters is not None
+                return lower_computation(node, self.elements(inner, flow), self.time, dead_letters=letters)
         assert_never(node)
 
     def inputs(self, node: Node, flow: Fold[Node, Flow]) -> tuple[Flow, ...]:

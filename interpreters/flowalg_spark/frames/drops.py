@@ -22,7 +22,7 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import event_time, processing_time
 from flowalg.data.values import sort_key
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
@@ -88,11 +88,13 @@ def _key(roots: Sequence[Node], drop: Mapping[str, object]) -> object:
     stage = drop.get("stage")
     if stage is None:
         return decode(drop["key"], _key_shape(last_grouping(roots[0])))
-    stages = {node.label: node for node in nodes_of(*roots) if isinstance(node, GroupingNode | WithSide)}
+    stages = {
+        node.label: node for node in nodes_of(*roots) if isinstance(node, GroupingNode | Process | WithSide)
+    }
     return decode_json(str(drop["key"]), _key_shape(stages[str(stage)]))
 
 
-def _key_shape(node: GroupingNode | WithSide) -> Shape:
+def _key_shape(node: GroupingNode | Process | WithSide) -> Shape:
     """Returns the shape of the keys of a stage's drops; for a side input, the keys of the side."""
     shape = (node.side if isinstance(node, WithSide) else node).shape
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape

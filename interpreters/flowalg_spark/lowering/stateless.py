@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from attrs import evolve, frozen
 from flowalg_columns.names import PROCESSING_TIME
 from pyspark.sql import DataFrame
 
-from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
-    GroupingNode,
     Hole,
     Node,
     Process,
@@ -26,7 +24,6 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.structure import branches_of
-from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.lowering.binding import StreamColumns, bind_source
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
@@ -34,10 +31,13 @@ from flowalg_spark.lowering.filter_pushdown import push_down_filters
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.metadata import pair_with_metadata
 
+STAGES: Final = (CombinePerKey, CoGroupByKey, WithSide, Process)
+"""The nodes that have state in a stream."""
+
 
 def has_stages(*roots: Node) -> bool:
-    """Returns whether any pipeline has a grouping or a side input, and so state."""
-    return any(isinstance(node, GroupingNode | WithSide) for node in nodes_of(*roots))
+    """Returns whether any pipeline has a grouping, a side input or a computation, and so state."""
+    return any(isinstance(node, STAGES) for node in nodes_of(*roots))
 
 
 @frozen
@@ -69,12 +69,10 @@ class StatelessLowering:
                 found = branches_of(node)
                 one_pass = fan_out(flow(found[0]), found[1]) if found else None
                 return one_pass or union(tuple(map(flow, inputs)))
-            case CombinePerKey() | CoGroupByKey() | WithSide():
+            case CombinePerKey() | CoGroupByKey() | WithSide() | Process():
                 raise AssertionError(f"{node} has state")
             case Hole():
                 raise node.refused()
-            case Process(label=label):
-                raise STREAMING.refused(Feature.COMPUTATIONS, label)
         assert_never(node)
 
     def source(self, node: SourceNode, frame: DataFrame) -> Flow:
@@ -85,4 +83,4 @@ class StatelessLowering:
         return flow
 
 
-__all__ = ["StatelessLowering", "has_stages"]
+__all__ = ["STAGES", "StatelessLowering", "has_stages"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,8 @@ from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_column
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_shard import OperatorOutput, unpack
-from flowalg_shard.operators import unpack_side_drops, unpack_side_values
+from flowalg_shard.computations.step import ComputationStage
+from flowalg_shard.operators import unpack_computation_drops, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START, LateElement
 from flowalg_shard.step.stage import RESULT, Stage
@@ -167,10 +168,10 @@ class SideInputRows:
         """Returns the rows of dropped elements, one for each."""
         dropped = unpack_side_drops(emission.output.drops)
         if dropped.side:
-            yield self._rows(emission, dropped.side, self.side)
+            yield _dropped(emission, self.label, dropped.side, self.side)
         if not dropped.elements.is_empty():
             late = dropped.late_elements(self._elements(dropped.elements))
-            yield self._rows(emission, late, self.main.shape)
+            yield _dropped(emission, self.label, late, self.main.shape)
 
     def _elements(self, table: pl.DataFrame) -> list[object]:
         """Returns the elements in a table."""
@@ -178,20 +179,61 @@ class SideInputRows:
         columns = _columns(_arrays(table.select(names), self.main), self.main)
         return read_elements(self.main, pa.Table.from_pydict(columns))
 
-    def _rows(self, emission: Emission, late: Sequence[LateElement], shape: Shape) -> Columns:
-        """Returns the rows of dropped elements of a shape."""
-        key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
-        return {
-            **emission.clocks(len(late)),
-            meta.START: pa.array([drop.window.start for drop in late], pa.int64()),
-            meta.END: pa.array([drop.window.end for drop in late], pa.int64()),
-            meta.EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
-            meta.STAGE: _texts([self.label] * len(late)),
-            meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
-            meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
-            meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
-            meta.DROPPED_VALUE: _texts([encode_json(drop.value, shape) for drop in late]),
+
+@frozen
+class ComputationRows:
+    """The rows of a computation: outputs, late elements and bad records. ``shape`` is that of its elements."""
+
+    stage: ComputationStage
+    pair: RecordOf
+    shape: Shape
+
+    def panes(self, emission: Emission) -> Iterator[Columns]:
+        """Returns the rows of outputs, which are in no pane."""
+        table = unpack(emission.output.panes)
+        if not table.height:
+            return
+        key, value = key_and_value(layout_of(self.pair))
+        # trusted: pickled by the shard step
+        values = [pickle.loads(packed) for packed in table[RESULT].to_list()]
+        yield {
+            **_columns(_arrays(table.select(self.stage.keys), key), key),
+            **_columns(write_arrays(value, values, f"the result of {self.stage.label}"), value),
+            **emission.clocks(table.height),
+            meta.EVENT_TIME: table[EVENT_TIME].to_arrow(),
         }
+
+    def drops(self, emission: Emission) -> Iterator[Columns]:
+        """Returns the rows of late elements and of bad records, one for each."""
+        late, bad = unpack_computation_drops(emission.output.drops)
+        if late:
+            yield _dropped(emission, self.stage.label, late, self.shape)
+        if bad:
+            yield {
+                **emission.clocks(len(bad)),
+                meta.EVENT_TIME: pa.array([emission.output.report.clocks.watermark] * len(bad), pa.int64()),
+                meta.STAGE: _texts([record.stage for record in bad]),
+                meta.DROP_REASON: _texts([meta.BAD_RECORD] * len(bad)),
+                meta.DROP_COUNT: pa.array([1] * len(bad), pa.int64()),
+                meta.DROPPED_VALUE: _texts([record.record for record in bad]),
+                meta.ERROR: _texts([record.error for record in bad]),
+            }
+
+
+def _dropped(emission: Emission, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
+    """Returns the rows of elements of a shape that a stage dropped."""
+    key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
+    return {
+        **emission.clocks(len(late)),
+        meta.START: pa.array([drop.window.start for drop in late], pa.int64()),
+        meta.END: pa.array([drop.window.end for drop in late], pa.int64()),
+        meta.EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
+        meta.STAGE: _texts([label] * len(late)),
+        meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
+        meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
+        meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
+        meta.DROPPED_VALUE: _texts([encode_json(drop.value, shape) for drop in late]),
+    }
 
 
 @frozen
@@ -211,6 +253,9 @@ class Emission:
         }
 
 
+RowsOfStage: TypeAlias = GroupingRows | SideInputRows | ComputationRows
+
+
 @frozen
 class EmittedRows:
     """The rows of a stage as batches of ``schema``, whose unset columns are null.
@@ -218,7 +263,7 @@ class EmittedRows:
     With ``reports`` there is a row for the report of each emission.
     """
 
-    unpacker: GroupingRows | SideInputRows
+    unpacker: RowsOfStage
     reports: bool
     schema: pa.Schema
 
@@ -298,4 +343,12 @@ def _select(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray
     return {name: table[column].to_arrow() for name, column in names.items()}
 
 
-__all__ = ["Emission", "EmittedRows", "GroupingRows", "SideInputRows", "array_rows"]
+__all__ = [
+    "ComputationRows",
+    "Emission",
+    "EmittedRows",
+    "GroupingRows",
+    "RowsOfStage",
+    "SideInputRows",
+    "array_rows",
+]

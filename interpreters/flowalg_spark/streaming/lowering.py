@@ -28,13 +28,14 @@ from flowalg_columns.names import (
 )
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
+from flowalg_shard.operators import Computing
+from flowalg_shard.state.compatibility import describe_computation
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.analysis.features import Feature
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
@@ -57,7 +58,6 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.structure import branches_of
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
@@ -68,8 +68,15 @@ from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
-from flowalg_spark.lowering.stateless import has_stages
-from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
+from flowalg_spark.lowering.stateless import STAGES, has_stages
+from flowalg_spark.streaming.computations import prepare_computation
+from flowalg_spark.streaming.emissions import (
+    ComputationRows,
+    EmittedRows,
+    GroupingRows,
+    RowsOfStage,
+    SideInputRows,
+)
 from flowalg_spark.streaming.exchange import (
     BUNDLE_SCHEMA,
     NOW,
@@ -126,11 +133,11 @@ class Lowering:
         metrics: bool,
     ) -> Lowering:
         """Returns the lowering of the outputs of a query."""
-        stages = [node for node in nodes_of(*roots) if isinstance(node, GroupingNode | WithSide)]
+        stages = [node for node in nodes_of(*roots) if isinstance(node, STAGES)]
         read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
-        upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
-        has_sides = any(isinstance(node, WithSide) for node in stages)
-        json_drops = len(stages) > 1 or len(roots) > 1 or has_sides or _with_dead_letters(sources)
+        upstream = frozenset(id(node) for node in read_elements if isinstance(node, STAGES))
+        in_json = any(not isinstance(node, GroupingNode) for node in stages)
+        json_drops = len(stages) > 1 or len(roots) > 1 or in_json or _with_dead_letters(sources)
         waiting = _read_again(roots)
         return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
@@ -215,8 +222,8 @@ class Lowering:
                 return self.branches(*found) if found else self.unite(list(map(self.stream, inputs)))
             case WithSide():
                 return self.side_input(node, ())
-            case Process(label=label):
-                raise STREAMING.refused(Feature.COMPUTATIONS, label)
+            case Process(input=inner):
+                return self.computation(node, self.stream(inner))
         assert_never(node)
 
     def apply_steps(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
@@ -284,6 +291,18 @@ class Lowering:
         flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
         return self.apply_steps(Stream(flow, (FromStage(),)), steps[len(together) :])
 
+    def computation(self, node: Process, stream: Stream) -> Stream:
+        """Returns the outputs and drops of a computation: exchange by shard, step, and unpack."""
+        meta = _meta_of_stage(stream.flow, [EVENT_TIME])
+        prepared = prepare_computation(node, stream, meta, self.shards, dead_letters=self.dead_letters)
+        stage, flow = prepared.stage, prepared.rows.flow
+        bundles = self.to_bundles(0, prepared.rows, DivideByShard(prepared.columns))
+        unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
+        operator = Computing(stage, prepared.rows.upstreams)
+        described = describe_computation(stage, str(stream.flow.shape))
+        emitted = self.run_stage(node, bundles, operator, described, unpacker, flow, prepared.pair)
+        return Stream(emitted, (FromStage(),))
+
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
 
@@ -302,7 +321,7 @@ class Lowering:
         bundles: DataFrame,
         operator: Operator,
         stage: StageDescription,
-        unpacker: GroupingRows | SideInputRows,
+        unpacker: RowsOfStage,
         before: Flow,
         shape: Shape,
     ) -> Flow:

@@ -1,0 +1,164 @@
+"""Computations over bounded data: the shard step over Arrow batches, each key in order.
+
+Rows are partitioned and sorted by key, so a partition is a sequence of keys: when a batch ends, all keys but its last
+one are complete. No more than a batch and the elements of one key are in memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+import pyarrow as pa
+from attrs import evolve, frozen
+from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import (
+    BAD_RECORD,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_VALUE,
+    ERROR,
+    EVENT_TIME,
+    KEEP,
+    PROCESSING_TIME,
+    STAGE,
+)
+from flowalg_columns.notes import LiftingNote
+from flowalg_columns.values import AnyArray, read_elements, write_arrays
+from flowalg_shard.computations.step import ComputationStage, compute
+from flowalg_shard.step.stage import RESULT
+from flowalg_shard.tables.columns import END, START, VALUE, WEIGHT
+from pyspark.sql import Column
+
+from flowalg.computations.computation import Late
+from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
+from flowalg.pipeline.nodes import Process
+from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.clocks import Clocks
+from flowalg.windows.window import GLOBAL_WINDOW
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.meta import META_TYPES
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.lowering.computations import require_computation_shapes
+from flowalg_spark.lowering.flow import Flow, row_schema
+
+_LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
+"""The columns of outputs and bad records, if there are dead letters."""
+
+
+def lower_computation(node: Process, flow: Flow, time: Column, *, dead_letters: bool) -> Flow:
+    """Returns the outputs of a computation that observes all elements in order, and its bad records."""
+    pair, keys = require_computation_shapes(node, flow)
+    in_order = evolve(node, in_order=True, late=Late.DROP)
+    stage = ComputationStage.of(in_order, keys, dead_letters=dead_letters)
+    meta = {name: META_TYPES[name] for name in (EVENT_TIME, *(_LETTER if dead_letters else ()))}
+    schema = row_schema(pair, meta)
+    layout = layout_of(flow.shape)
+    rows = flow.frame.select(
+        *map(col, leaf_columns(layout)), col(EVENT_TIME), time.cast("long").alias(PROCESSING_TIME)
+    )
+    by = list(map(col, keys))
+    ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
+    function = ComputePartition(stage, layout, layout_of(pair), arrow_schema(schema))
+    note = LiftingNote(node.label, "a computation, which keeps its state in Python", None)
+    emitted = evolve(flow, frame=ordered.mapInArrow(function, schema), shape=pair, meta=meta)
+    return evolve(emitted, dead_letters=dead_letters).with_notes(note)
+
+
+@frozen
+class ComputePartition:
+    """Runs a computation over the keys of a partition, which is sorted by key; a function for ``mapInArrow``."""
+
+    stage: ComputationStage
+    element: Layout
+    pair: Layout
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Returns the outputs of all keys, and the bad records."""
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            start = self._start_of_last_key([*held[-1:], batch]) - (held[-1].num_rows if held else 0)
+            if start > 0 or (held and start == 0):
+                yield from self._run([*held, batch.slice(0, start)])
+                held = []
+            held.append(batch.slice(max(start, 0)))
+        if held:
+            yield from self._run(held)
+
+    def _start_of_last_key(self, batches: list[pa.RecordBatch]) -> int:
+        """Returns the number of rows before those with the key of the last row."""
+        if not self.stage.keys:
+            return 0
+        keys = _frame(batches).select(self.stage.keys)
+        is_last = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).last()) for name in keys.columns)
+        return keys.height - int(keys.select(is_last.sum()).item())
+
+    def _run(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Returns the outputs of complete keys, and their bad records."""
+        frame = _frame(batches)
+        elements = read_elements(self.element, pa.Table.from_batches(batches))
+        rows = frame.select(
+            *self.stage.keys,
+            EVENT_TIME,
+            pl.lit(1, pl.Int8()).alias(WEIGHT),
+            pl.lit(GLOBAL_WINDOW.start, pl.Int64()).alias(START),
+            pl.lit(GLOBAL_WINDOW.end, pl.Int64()).alias(END),
+            pl.Series(VALUE, [pickle.dumps(element) for element in elements], pl.Binary()),
+        )
+        now = Clocks(ProcessingTime(int(frame[PROCESSING_TIME][0])), MAX_TIME)
+        _, output = compute(self.stage, pl.DataFrame(), rows, MIN_TIME, now)
+        if output.outputs.height:
+            yield self._batch(self._outputs(output.outputs), output.outputs.height)
+        if output.bad_records:
+            yield self._batch(_letters(output.bad_records), len(output.bad_records))
+
+    def _outputs(self, table: pl.DataFrame) -> dict[str, AnyArray]:
+        key, value = key_and_value(self.pair)
+        # trusted: pickled by the shard step
+        values = [pickle.loads(packed) for packed in table[RESULT].to_list()]
+        arrays = write_arrays(value, values, f"the result of {self.stage.label}")
+        keys = zip(leaf_columns(key), self.stage.keys, strict=True)
+        return {
+            **{name: table[own].to_arrow() for name, own in keys},
+            **dict(zip(leaf_columns(value), arrays, strict=True)),
+            EVENT_TIME: table[EVENT_TIME].to_arrow(),
+            KEEP: pa.array([True] * table.height, pa.bool_()),
+        }
+
+    def _batch(self, columns: dict[str, AnyArray], count: int) -> pa.RecordBatch:
+        """Returns columns as a batch; the others are null."""
+        arrays = [
+            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(count, field.type)
+            for field in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _frame(batches: list[pa.RecordBatch]) -> pl.DataFrame:
+    frame = pl.from_arrow(pa.Table.from_batches(batches))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _letters(records: Iterable[BadRecord]) -> dict[str, AnyArray]:
+    """Returns the columns of bad records."""
+    known = list(records)
+    texts = {
+        STAGE: [record.stage for record in known],
+        ERROR: [record.error for record in known],
+        DROPPED_VALUE: [record.record for record in known],
+        DROP_REASON: [BAD_RECORD] * len(known),
+    }
+    return {
+        **{name: pa.array(values, pa.string()) for name, values in texts.items()},
+        EVENT_TIME: pa.array([MIN_TIME] * len(known), pa.int64()),
+        KEEP: pa.array([False] * len(known), pa.bool_()),
+        DROP_COUNT: pa.array([1] * len(known), pa.int64()),
+    }
+
+
+__all__ = ["lower_computation"]

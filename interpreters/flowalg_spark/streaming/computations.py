@@ -1,0 +1,71 @@
+"""Prepares a computation for the shard step: its stage, and the columns that the step reads."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import END, EVENT_TIME, KEEP, START
+from flowalg_columns.notes import LiftingNote
+from flowalg_shard.computations.step import ComputationStage
+from flowalg_shard.tables.columns import SHARD, VALUE, WEIGHT
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.shapes import RecordOf
+from flowalg.pipeline.nodes import Process
+from flowalg.windows.window import GLOBAL_WINDOW
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.lowering.computations import require_computation_shapes
+from flowalg_spark.lowering.flow import Flow
+from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.streaming.grouping import shard_of, weight_of
+from flowalg_spark.streaming.python_values import PickleValues
+from flowalg_spark.streaming.streams.stream import Stream
+
+
+@frozen
+class PreparedComputation:
+    """The rows of a computation: the ``columns`` that ``stage`` reads, and the shard of each."""
+
+    rows: Stream
+    columns: tuple[str, ...]
+    stage: ComputationStage
+    pair: RecordOf
+
+
+def prepare_computation(
+    node: Process, stream: Stream, meta: dict[str, T.DataType], shards: tuple[int, ...], *, dead_letters: bool
+) -> PreparedComputation:
+    """Prepares a computation of a stream of pairs, whose clocks need the columns ``meta``.
+
+    Raises ``UnsupportedError`` for types of keys that Spark does not support, and for outputs of an unknown type.
+    """
+    flow = stream.flow
+    pair, names = require_computation_shapes(node, flow)
+    stage = ComputationStage.of(node, names, dead_letters=dead_letters)
+    keys = leaf_columns(key_and_value(flow.element)[0])
+    packed = PickleValues(layout_of(flow.shape), None)
+    columns = {
+        **dict(zip(names, keys, strict=True)),
+        VALUE: arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(flow.element)]),
+        WEIGHT: weight_of(flow),
+        START: _bound(flow, START, GLOBAL_WINDOW.start),
+        END: _bound(flow, END, GLOBAL_WINDOW.end),
+    }
+    others = {name: kind for name, kind in meta.items() if name not in columns}
+    own = [column.alias(name) for name, column in columns.items()]
+    shard = F.when(col(KEEP), shard_of(keys, shards)).alias(SHARD)
+    frame = flow.frame.select(*own, shard, *map(col, others))
+    note = LiftingNote(node.label, "a computation, which keeps its state in Python", None)
+    rows = evolve(stream, flow=evolve(flow, frame=frame, meta=others).with_notes(note))
+    return PreparedComputation(rows, (*columns, EVENT_TIME), stage, pair)
+
+
+def _bound(flow: Flow, name: str, otherwise: int) -> Column:
+    """Returns a bound of the window of each element: that of the global window where it is in no pane."""
+    known = [col(name)] if name in flow.meta else []
+    return F.coalesce(*known, F.lit(otherwise).cast("long"))
+
+
+__all__ = ["PreparedComputation", "prepare_computation"]
