@@ -29,9 +29,10 @@ LAST_TIME: Final = EventTime(MAX_TIME - 1)
 
 @frozen
 class PendingTimer:
-    """A timer that is set. ``cause`` is the event time of the element or timer whose transition has set it."""
+    """A timer that is set, and when it fires. ``cause`` is the event time of what has set it."""
 
     timer: Timer
+    point: int
     cause: EventTime
 
     def time_at(self, watermark: EventTime) -> EventTime:
@@ -40,7 +41,7 @@ class PendingTimer:
         If the watermark has passed the cause, it is the watermark, so that the outputs are not late.
         """
         timer = self.timer
-        of_outputs = max(self.cause, watermark) if isinstance(timer, ProcessingTimer) else timer.point
+        of_outputs = max(self.cause, watermark) if isinstance(timer, ProcessingTimer) else self.point
         return EventTime(min(of_outputs, LAST_TIME))
 
 
@@ -119,8 +120,14 @@ class Calls:
         observed = Observed(key, value, point.datetime, late)
         f = self.computation.on_element if weight > 0 else self.computation.on_retraction
         assert f is not None, "a computation without on_retraction receives no retractions"
-        call = ElementCall(key, value, str(point), known.state)
-        return self._effect(f, known, observed, point, clocks, call)
+        return self._effect(
+            f,
+            known,
+            observed,
+            point,
+            clocks,
+            lambda: ElementCall(key, value, str(point), known.state),
+        )
 
     def fire(
         self,
@@ -132,8 +139,14 @@ class Calls:
         """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer."""
         f, timer = self.computation.on_timer, pending.timer
         assert f is not None, "a computation without on_timer sets no timers"
-        call = TimerCall(key, timer, before.state)
-        return self._effect(f, before, timer, pending.time_at(clocks[1]), clocks, call)
+        return self._effect(
+            f,
+            before,
+            timer,
+            pending.time_at(clocks[1]),
+            clocks,
+            lambda: TimerCall(key, timer, before.state),
+        )
 
     def too_many_firings(self, key: object) -> ElementError:
         """Returns the error for timers that set each other without end."""
@@ -155,15 +168,17 @@ class Calls:
         event: object,
         cause: EventTime,
         clocks: tuple[ProcessingTime, EventTime],
-        call: ElementCall | TimerCall,
+        describe_call: Callable[[], ElementCall | TimerCall],
     ) -> Effect:
         try:
             returned = f(before.state, event, Clocks(clocks[0].datetime, clocks[1].datetime))
             return self._checked(returned, before, cause)
         except FlowalgError as error:
+            call = describe_call()
             message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
             raise FailedTransition(call, ElementError(message)) from error
         except Exception as error:
+            call = describe_call()
             raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
             raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
 
@@ -195,9 +210,10 @@ class Calls:
             return Effect(None, emitted)
         timers = {tag: timer for tag, timer in before.timers.items() if tag not in returned.clear}
         for timer in returned.set:
-            if not isinstance(timer, ProcessingTimer):
-                at(f"the timer {timer.tag!r}", timer.point)
-            timers[timer.tag] = PendingTimer(timer, cause)
+            point = timer.point
+            if isinstance(point, EventTime):
+                at(f"the timer {timer.tag!r}", point)
+            timers[timer.tag] = PendingTimer(timer, point, cause)
         hold = None if returned.hold is None else at("the hold", event_time(returned.hold))
         return Effect(KeyState(returned.state, hold, timers), emitted)
 

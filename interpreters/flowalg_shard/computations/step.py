@@ -73,12 +73,18 @@ class ComputationStage:
 
 @frozen
 class Arrived:
-    """An element of a key: its event time, its weight, its value, and its window for the case that it is dropped."""
+    """An element of a key: its event time, its weight, its value, and the bounds of its window."""
 
     time: EventTime
     weight: int
     value: object
-    window: Window
+    bounds: tuple[int, int]
+
+    @property
+    def window(self) -> Window:
+        """Its window, if it is dropped."""
+        start, end = self.bounds
+        return Window(EventTime(start), EventTime(end))
 
 
 @frozen
@@ -93,14 +99,14 @@ class Kept:
     def due_watermark(self) -> int:
         """The watermark at which a timer fires, or the first waiting element has been passed."""
         timers = self.known.timers.values() if self.known else ()
-        times = [each.timer.point for each in timers if isinstance(each.timer, EventTimer)]
+        times = [each.point for each in timers if isinstance(each.timer, EventTimer)]
         return min([*times, *(each.time + 1 for each in self.waiting)], default=NEVER)
 
     @property
     def due_time(self) -> int:
         """The processing time at which a timer fires."""
         timers = self.known.timers.values() if self.known else ()
-        times = (each.timer.point for each in timers if isinstance(each.timer, ProcessingTimer))
+        times = (each.point for each in timers if isinstance(each.timer, ProcessingTimer))
         return min(times, default=NEVER)
 
     @property
@@ -182,8 +188,7 @@ def _elements(rows: pl.DataFrame) -> Iterable[tuple[KV[object, object], Arrived]
         return
     for packed, time, weight, start, end in rows.select(VALUE, EVENT_TIME, WEIGHT, START, END).iter_rows():
         pair: KV[object, object] = pickle.loads(packed)  # trusted: pickled by the engine
-        window = Window(EventTime(start), EventTime(end))
-        yield pair, Arrived(EventTime(time), weight, pair.value, window)
+        yield pair, Arrived(EventTime(time), weight, pair.value, (start, end))
 
 
 def _table(
@@ -240,7 +245,7 @@ class _KeyRun:
         run = cls(stage, kept.key, now, kept.known)
         if kept.known is not None:
             for pending in kept.known.timers.values():
-                run._heap_of(pending).append((pending.timer.point, pending.timer.tag))
+                run._heap_of(pending).append((pending.point, pending.timer.tag))
             heapify(run.by_watermark)
             heapify(run.by_clock)
         elements = _settled([*kept.waiting, *arrived])
@@ -292,7 +297,7 @@ class _KeyRun:
             timers = {tag: each for tag, each in self.known.timers.items() if each is not pending}
             self.known = evolve(self.known, timers=timers)
             stepwise = self.stage.in_order and isinstance(pending.timer, EventTimer)
-            reached = EventTime(pending.timer.point) if stepwise else watermark
+            reached = EventTime(pending.point) if stepwise else watermark
             clocks = self.now.processing_time, reached
             try:
                 effect = self.stage.calls.fire(self.known, self.key, pending, clocks)
@@ -307,7 +312,7 @@ class _KeyRun:
             while limit is not None and heap and heap[0][0] <= limit:
                 point, tag = heappop(heap)
                 pending = self.known.timers.get(tag) if self.known else None
-                if pending and pending.timer.point == point and self._heap_of(pending) is heap:
+                if pending and pending.point == point and self._heap_of(pending) is heap:
                     return pending
         return None
 
@@ -318,7 +323,7 @@ class _KeyRun:
         if effect.after is not None and effect.after.timers:
             for tag, pending in effect.after.timers.items():
                 if before.get(tag) is not pending:
-                    heappush(self._heap_of(pending), (pending.timer.point, tag))
+                    heappush(self._heap_of(pending), (pending.point, tag))
 
     def _fail(self, failure: FailedTransition) -> None:
         if not self.stage.dead_letters:

@@ -172,7 +172,7 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "the step fires timers that were replaced",
         "_KeyRun._pop",
-        "pending and pending.timer.point == point and self._heap_of(pending) is heap",
+        "pending and pending.point == point and self._heap_of(pending) is heap",
         "pending",
     ),
     Replacement(
