@@ -7,14 +7,8 @@ from typing import Final
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 
-_COMPUTATIONS: Final = "computations run in the reference interpreter and in the local engine so far"
-
 BATCH: Final = Capabilities(
-    "Spark batch",
-    {
-        Feature.STREAMING: "a batch is one instant: every window has one pane, on time",
-        Feature.COMPUTATIONS: _COMPUTATIONS,
-    },
+    "Spark batch", {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"}
 )
 """The capabilities of ``flowalg_spark.batch``."""
 
@@ -23,7 +17,6 @@ STREAMING: Final = Capabilities(
     {
         Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
         Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
-        Feature.COMPUTATIONS: _COMPUTATIONS,
     },
 )
 """The capabilities of ``flowalg_spark.streaming``."""

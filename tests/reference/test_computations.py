@@ -5,21 +5,17 @@ Laws compare every run with a plain loop; here are the cases that a reader asks 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
 import pytest
-from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, RUNNING_TOTAL
+from flowalg_laws.strategies.computations import HEARTBEAT, HOLDING, RUNNING_TOTAL
 from flowalg_reference import Reference, ReferenceBatch
-from flowalg_spark.capabilities import BATCH as SPARK_BATCH
-from flowalg_spark.capabilities import STREAMING as SPARK_STREAMING
 
 from flowalg import (
     KV,
     MAX_TIME,
-    Capabilities,
     Clocks,
     Computation,
     DropReason,
@@ -37,10 +33,8 @@ from flowalg import (
     Timeline,
     Timing,
     Transition,
-    UnsupportedError,
     UserFunctionError,
 )
-from flowalg.analysis.features import Feature, features_of
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -343,15 +337,6 @@ def test_late_elements_may_be_dropped() -> None:
     run = MICRO_BATCH.run(POINTS.process(RUNNING_TOTAL, late=Late.DROP), {SCORES: timeline})
     assert [each.value for each in run.elements] == [1]
     assert [(drop.key, drop.reason, drop.count) for drop in run.dropped] == [("a", DropReason.LATE, 1)]
-
-
-@pytest.mark.parametrize("capabilities", [SPARK_BATCH, SPARK_STREAMING], ids=["batch", "streaming"])
-def test_an_engine_that_lacks_computations_says_so(capabilities: Capabilities) -> None:
-    """An engine that does not run computations declares them with the reason, which its error has."""
-    assert capabilities.lacking(features_of(POINTS.process(ECHO))).keys() == {Feature.COMPUTATIONS}
-    refused = capabilities.refused(Feature.COMPUTATIONS, "process(echo)")
-    assert isinstance(refused, UnsupportedError)
-    assert re.match(r"Spark .* does not run process\(echo\): computations run in the reference", str(refused))
 
 
 def test_several_outputs_share_a_computation() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from attrs import evolve
 from flowalg_laws import check_computation
 from flowalg_tools.zeitgeist import Alert, Detection, Generator, Injected, Kind, Traffic, detector, score
 from flowalg_tools.zeitgeist.running import on_reference, run_zeitgeist
@@ -73,11 +74,18 @@ def test_engines_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference and the local engine find the same anomalies; the last line says so, and a picture shows them."""
-    monkeypatch.setattr("flowalg_tools.zeitgeist.running.why_no_spark", lambda: "it is left out here")
+    monkeypatch.setattr("flowalg_tools.zeitgeist.running.why_not", lambda: "it is left out here")
     assert run_zeitgeist(tmp_path, SMALL)
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "zeitgeist: all engines agree, precision 1.000, recall 1.000"
     assert (tmp_path / "zeitgeist.svg").read_text().count("query-") >= 3
+
+
+@pytest.mark.spark
+def test_spark_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So do Spark batch and Spark streaming."""
+    assert run_zeitgeist(tmp_path, evolve(SMALL, queries=3, seconds=200, anomalies=3))
+    assert "Spark streaming" in capsys.readouterr().out
 
 
 def test_scores_count_each_anomaly_once() -> None:

@@ -19,7 +19,6 @@ import flowalg_reference
 from attrs import frozen
 
 from flowalg import Perfect, Timeline
-from flowalg.analysis.features import Feature
 from flowalg_tools.flights.on_spark import why_not
 from flowalg_tools.zeitgeist.detection import alerts
 from flowalg_tools.zeitgeist.picture import draw
@@ -118,21 +117,12 @@ def spark_stream(spark: SparkSession, folder: Path) -> Sequence[AlertElement]:
     ]
 
 
-def why_no_spark() -> str | None:
-    """Returns why Spark is left out; ``None`` if it runs the pipeline here."""
-    if (reason := why_not()) is not None:
-        return reason
-    from flowalg_spark import streaming
-
-    return streaming.CAPABILITIES.missing.get(Feature.COMPUTATIONS)
-
-
 def run_engines(traffic: Traffic, folder: Path) -> Iterator[EngineRun]:
     """Runs all engines in turn; leaves Spark out if it cannot run here."""
     yield timed("reference", lambda: on_reference(traffic), streams=True)
     yield timed("local batch", lambda: local_batch(traffic), streams=False)
     yield timed("local streaming", lambda: local_stream(traffic), streams=True)
-    if why_no_spark() is None:
+    if why_not() is None:
         from flowalg_spark import local_session
 
         traffic.frame.write_parquet(folder / SEARCHES)
@@ -173,7 +163,7 @@ def run_zeitgeist(folder: Path = FOLDER, generator: Generator | None = None) -> 
             f"{kind.value}s: {len(delays)} of {len(some)} found, delay {median(delays):.1f} s in the median, "
             f"{delays[-1]:.1f} s at most"
         )
-    if (reason := why_no_spark()) is not None:
+    if (reason := why_not()) is not None:
         print(f"Spark is left out: {reason}.")
     agreeing = agree(runs)
     verdict = "all engines agree" if agreeing else "the engines differ"
