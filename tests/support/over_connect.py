@@ -42,6 +42,10 @@ SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, 
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
 COVERING: Final = covering(BATCH_JOBS, features_in(Area.TRANSFORMS))
+COMPARABLE: Final = [job for job in BATCH_JOBS if not job.dead_letters]
+"""Jobs whose result has no paths of files: the server's workers have another working directory, so that a function in a
+bad record has its whole path there."""
+
 STREAMED: Final = ("three stages", "a map side input")
 
 
@@ -67,12 +71,13 @@ def conform(spark: SparkSession, folder: Path) -> str:
 
 
 def conform_in_all_jobs(spark: SparkSession, folder: Path) -> str:
-    """Compares all jobs with the reference."""
-    return _conform(spark, BATCH_JOBS)
+    """Compares all jobs with the reference, except those with bad records."""
+    return _conform(spark, COMPARABLE)
 
 
 def _conform(spark: SparkSession, jobs: Sequence[Job]) -> str:
     report = check_interpreter(SparkBatch(spark), jobs=jobs, generated=GENERATED)
+    assert not report.rejected, f"rejected, as declared: {report.rejected}"
     return f"{len(report.ran)} jobs of {len(jobs)}, {report.generated} generated"
 
 

@@ -131,6 +131,7 @@ class ShardsInTurn:
 
     spark: SparkSession
     most_shards: int
+    dead_letters: bool = False
     numbers: Iterator[int] = field(factory=count, init=False)
 
     @property
@@ -152,4 +153,7 @@ class ShardsInTurn:
         number = next(self.numbers)
         if number % 10 == 9:
             print(f"{number + 1} runs", flush=True)  # noqa: T201  # a thorough run takes long
-        return SparkStreaming(self.spark, shards=1 + number % self.most_shards, generate_watermarks=True)
+        shards = 1 + number % self.most_shards
+        return SparkStreaming(
+            self.spark, shards=shards, generate_watermarks=True, dead_letters=self.dead_letters
+        )
