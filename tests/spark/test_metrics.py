@@ -62,6 +62,7 @@ def timeline_of(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
         ("the median watermark", (2,)),
         ("when a signal arrives", ()),
         ("three stages", (1,)),
+        ("an alert on silence", (1,)),
         pytest.param("a left join", (), marks=pytest.mark.thorough),
         pytest.param("a map side input", (), marks=pytest.mark.thorough),
         pytest.param("flat map in Python", (), marks=pytest.mark.thorough),
@@ -81,6 +82,7 @@ def test_a_run_is_replayed_from_its_metrics(
         assert timeline == timeline_of(source.name, instants)
     run = Reference(Mode.MICRO_BATCH).run(job.pipeline, replayed)
     assert Counter(map(repr, run.panes)) == Counter(map(repr, streaming_run.panes))
+    assert Counter(map(repr, run.elements)) == Counter(map(repr, streaming_run.elements))
     assert count_drops(run.dropped) == count_drops(streaming_run.dropped)
 
 

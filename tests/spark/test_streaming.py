@@ -74,11 +74,15 @@ def test_streaming_conforms(spark: SparkSession) -> None:
 
 
 def agrees(run: Run[object], job: Job) -> bool:
-    """Whether a run has the panes and drops of the reference."""
+    """Whether a run has the panes or elements of the reference, and its drops."""
     expected = MICRO_BATCHES.run(job.pipeline, job.replay.timelines)
-    panes = sorted(map(full_line, run.panes))
     drops_agree = count_drops(run.dropped) == count_drops(expected.dropped)
-    return panes == sorted(map(full_line, expected.panes)) and drops_agree
+    return lines_of(run) == lines_of(expected) and drops_agree
+
+
+def lines_of(run: Run[object]) -> list[str]:
+    """Returns the panes of a run, or its elements."""
+    return sorted([*map(full_line, run.panes), *map(repr, run.elements)])
 
 
 def job_called(name: str) -> Job:
@@ -93,6 +97,7 @@ def job_called(name: str) -> Job:
         pytest.param("sessions that retract", 5, 3, marks=pytest.mark.thorough),
         pytest.param("three stages", 3, 2, marks=pytest.mark.thorough),
         pytest.param("a left join", 5, None, marks=pytest.mark.thorough),
+        pytest.param("a computation after a computation", 3, 2, marks=pytest.mark.thorough),
         ("a map side input", 3, 2),
     ],
 )
@@ -114,6 +119,8 @@ def test_shards_and_partitions_do_not_change_a_run(
         pytest.param("sessions that retract", (3,), marks=pytest.mark.thorough),
         ("retractions downstream", (2, 3)),
         pytest.param("a map side input", (1,), marks=pytest.mark.thorough),
+        ("timers of processing time", (2,)),
+        pytest.param("a computation after a computation", (1, 2), marks=pytest.mark.thorough),
     ],
 )
 def test_a_restart_does_not_change_a_run(

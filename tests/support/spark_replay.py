@@ -14,7 +14,8 @@ from attrs import evolve, field, frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.observed_rows import observed_batches
 from flowalg_columns.values import encode
-from flowalg_spark import SparkStreaming, StreamInput, collect, collect_drops, streaming
+from flowalg_spark import SparkStreaming, StreamInput, collect_drops, streaming
+from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +93,8 @@ def _files(spark: SparkSession, folder: Path) -> DataFrame:
 def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Run[object]:
     """Returns the run that a sink has stored, from a frame with drops."""
     rows = spark.read.parquet(str(out))
-    return Run(collect(pipeline, rows), collect_drops(pipeline, rows))
+    output = collect_output(pipeline, rows)
+    return Run(output.panes, collect_drops(pipeline, rows), elements=output.elements)
 
 
 def run_as_query(
