@@ -58,7 +58,8 @@ FLOWALG: Final = {
 
 REFERENCE: Final = (
     "Reference ReferenceBatch run run_batch ReferenceRun DroppedElement WatermarkReading RunSpec explain_when "
-    "Explanation Cause why_not WhyNot Reason Condition AwaitedCondition WatermarkHold CAPABILITIES"
+    "Explanation Cause OutputExplanation ArrivedElement SetTimer why_not WhyNot Reason Condition AwaitedCondition "
+    "WatermarkHold KeyExplanation KeyStatus CAPABILITIES"
 )
 
 SPARK: Final = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from flowalg.computations.calls import Effect
 from flowalg.data.errors import FlowalgError
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.time import EventTime, ProcessingTime
@@ -37,7 +38,7 @@ class Element:
     """A value with its event time, window and weight (SEMANTICS section 2).
 
     ``weight`` is +1 for a value and -1 for a retraction. An element that a grouping has emitted has the pane's
-    ``info``.
+    ``info``, and one that a computation has emitted the ``effect`` of the transition, which no comparison regards.
     """
 
     value: object
@@ -45,6 +46,7 @@ class Element:
     window: Window = GLOBAL_WINDOW
     weight: int = 1
     info: PaneInfo | None = None
+    effect: Effect | None = field(default=None, eq=False, repr=False)
 
 
 def read_records(source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf) -> tuple[Element, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from attrs import define, evolve, field
 
@@ -30,19 +31,22 @@ from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.grouping import check_key
 from flowalg_reference.outputs import NodeOutput
+from flowalg_reference.trace import Call, Receipt
 
 
 @define
 class Computing:
     """The state of a computation: what it keeps for each key, and its clocks.
 
-    In order, ``waiting`` has the elements of each key that the watermark has not passed.
+    In order, ``waiting`` has the elements of each key that the watermark has not passed. ``record``, if given, receives
+    each element that is received, and each call of a function of the computation.
     """
 
     calls: Calls
     in_order: bool
     late: Late
     bad: BadRecords | None = None
+    record: Callable[[Receipt | Call], None] | None = None
     clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     keys: dict[object, KeyState] = field(factory=dict)
@@ -50,9 +54,14 @@ class Computing:
     drops: list[DroppedElement] = field(factory=list)
 
     @classmethod
-    def of(cls, node: Process, bad: BadRecords | None = None) -> Computing:
+    def of(
+        cls,
+        node: Process,
+        bad: BadRecords | None = None,
+        record: Callable[[Receipt | Call], None] | None = None,
+    ) -> Computing:
         """The state of a node before the first instant."""
-        return cls(Calls(node.computation, node.label), node.in_order, node.late, bad)
+        return cls(Calls(node.computation, node.label), node.in_order, node.late, bad, record)
 
     def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its outputs and output clocks."""
@@ -60,9 +69,9 @@ class Computing:
         for element in received.elements:
             self._receive(element, before.watermark)
         outputs = [
-            Element(KV(key, value), point)
+            output
             for key in sorted({*self.waiting, *self._due_keys()}, key=sort_key)
-            for point, value in self._advance_key(key, before.watermark)
+            for output in self._advance_key(key, before.watermark)
         ]
         holds = [known.hold for known in self.keys.values() if known.hold is not None]
         self.output = self.clocks.with_hold(min(holds, default=MAX_TIME), self.output)
@@ -83,8 +92,10 @@ class Computing:
             self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
         else:
             self.waiting[key].append(element)
+            if self.record is not None:
+                self.record(Receipt(element, self.clocks.processing_time))
 
-    def _advance_key(self, key: object, before: EventTime) -> Iterator[tuple[EventTime, object]]:
+    def _advance_key(self, key: object, before: EventTime) -> Iterator[Element]:
         """Yields the outputs of a key: its elements by event time, and the timers that are due."""
         watermark, now = self.clocks.watermark, self.clocks.processing_time
         arrived = in_canonical_order(net(self.waiting.pop(key, [])))
@@ -100,28 +111,20 @@ class Computing:
         if not self.waiting.get(key):
             self.waiting.pop(key, None)
 
-    def _observe(
-        self, key: object, element: Element, watermark: EventTime
-    ) -> tuple[tuple[EventTime, object], ...]:
+    def _observe(self, key: object, element: Element, watermark: EventTime) -> tuple[Element, ...]:
         """The outputs of an element, observed at a watermark."""
         if self.in_order and element.weight < 0:  # it retracts an element that has not arrived in time
             self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
             return ()
         value, point = require_keyed(element.value, self.calls.label).value, element.event_time
         clocks = self.clocks.processing_time, watermark
-        late = point < watermark
-        known = self.keys.get(key)
-        try:
-            effect = self.calls.observe(
-                known, key, value, point, weight=element.weight, late=late, clocks=clocks
-            )
-        except FailedTransition as failure:
-            return self._failed(failure)
-        return self._apply(key, effect)
+        known, late = self.keys.get(key), point < watermark
+        observe = partial(
+            self.calls.observe, known, key, value, point, weight=element.weight, late=late, clocks=clocks
+        )
+        return self._call(key, element, clocks, observe)
 
-    def _fire(
-        self, key: object, watermark: EventTime, now: ProcessingTime | None
-    ) -> Iterator[tuple[EventTime, object]]:
+    def _fire(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> Iterator[Element]:
         """The outputs of the timers that are due at a watermark, and at a processing time if it is given."""
         firings = 0
         while (pending := self._next_due(key, watermark, now)) is not None:
@@ -130,13 +133,10 @@ class Computing:
                 raise self.calls.too_many_firings(key)
             timer, known = pending.timer, self.keys[key]
             timers = {tag: other for tag, other in known.timers.items() if tag != timer.tag}
-            self.keys[key] = evolve(known, timers=timers)
+            self.keys[key] = fired = evolve(known, timers=timers)
             reached = timer.point if self.in_order and isinstance(timer, EventTimer) else watermark
             clocks = self.clocks.processing_time, reached
-            try:
-                yield from self._apply(key, self.calls.fire(self.keys[key], key, pending, clocks))
-            except FailedTransition as failure:
-                yield from self._failed(failure)
+            yield from self._call(key, pending, clocks, partial(self.calls.fire, fired, key, pending, clocks))
 
     def _next_due(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> PendingTimer | None:
         """The timer that fires next: those of event time first, by time and tag."""
@@ -148,21 +148,35 @@ class Computing:
 
         known = self.keys.get(key)
         due = [pending for pending in known.timers.values() if is_due(pending.timer)] if known else []
-        return min(due, key=_order_of_firing, default=None)
+        return min(due, key=order_of_firing, default=None)
 
-    def _apply(self, key: object, effect: Effect) -> tuple[tuple[EventTime, object], ...]:
+    def _call(
+        self,
+        key: object,
+        event: Element | PendingTimer,
+        clocks: tuple[ProcessingTime, EventTime],
+        f: Callable[[], Effect],
+    ) -> tuple[Element, ...]:
+        """The outputs of a call. One that fails changes nothing: it is a bad record, or ends the run."""
+        before = self.keys.get(key)
+        effect: Effect | FailedTransition
+        try:
+            effect = f()
+        except FailedTransition as failure:
+            if self.bad is None:
+                raise failure.error from failure.__cause__
+            self.bad.found.append(bad_call(self.calls.label, failure))
+            effect = failure
+        if self.record is not None:
+            state = self.calls.computation.initial if before is None else before.state
+            self.record(Call(self.calls, key, event, clocks, state, effect))
+        if isinstance(effect, FailedTransition):
+            return ()
         if effect.after is None:
             self.keys.pop(key, None)
         else:
             self.keys[key] = effect.after
-        return effect.outputs
-
-    def _failed(self, failure: FailedTransition) -> tuple[tuple[EventTime, object], ...]:
-        """A failed transition changes nothing: it is a bad record, or ends the run."""
-        if self.bad is None:
-            raise failure.error from failure.__cause__
-        self.bad.found.append(bad_call(self.calls.label, failure))
-        return ()
+        return tuple(Element(KV(key, value), point, effect=effect) for point, value in effect.outputs)
 
     def next_deadline(self) -> ProcessingTime | None:
         """The next processing time at which a timer of any key fires."""
@@ -195,9 +209,10 @@ def in_canonical_order(elements: Iterable[Element]) -> list[Element]:
     return sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))
 
 
-def _order_of_firing(pending: PendingTimer) -> tuple[bool, int, str]:
+def order_of_firing(pending: PendingTimer) -> tuple[bool, int, str]:
+    """Returns the position of a timer among those that are due: those of event time first, by time and tag."""
     timer = pending.timer
     return isinstance(timer, ProcessingTimer), timer.point, timer.tag
 
 
-__all__ = ["Computing"]
+__all__ = ["Computing", "order_of_firing"]

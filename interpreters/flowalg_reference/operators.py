@@ -35,7 +35,7 @@ from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.side_inputs import SideReader
-from flowalg_reference.trace import Evaluation
+from flowalg_reference.trace import Traced
 
 Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
@@ -44,11 +44,12 @@ Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 class Operators:
     """The operators of the nodes of a pipeline, and the state of those that have one, by the identity of the node.
 
-    ``record``, if given, receives each evaluation of a window. With ``selects`` the groupings receive only the elements
-    for which it is true; debugging uses both. Bad records are added to ``bad``; without it they fail the run.
+    ``record``, if given, receives each evaluation of a window and each call of a computation. With ``selects`` the
+    groupings receive only the elements for which it is true; debugging uses both. Bad records are added to ``bad``;
+    without it they fail the run.
     """
 
-    record: Callable[[Evaluation], None] | None = None
+    record: Callable[[Traced], None] | None = None
     selects: Callable[[Element], bool] | None = None
     bad: BadRecords | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
@@ -108,7 +109,7 @@ class Operators:
                 return lambda instant: reader.advance(upstream(instant), side_operator(instant))
             case Process(input=inner):
                 upstream = of(inner)
-                computing = Computing.of(node, self.bad)
+                computing = Computing.of(node, self.bad, self.record)
                 self.computations[id(node)] = computing
                 return lambda instant: computing.advance(upstream(instant))
         assert_never(node)

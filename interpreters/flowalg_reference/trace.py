@@ -1,9 +1,13 @@
-"""The record of each evaluation of a window, from which debugging explains a run."""
+"""The record of each evaluation of a window and of each call of a computation, from which debugging explains a run."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from attrs import frozen
 
+from flowalg.computations.calls import Calls, Effect, FailedTransition, PendingTimer
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.elements import Element
 from flowalg.windows.window import Window
@@ -27,4 +31,32 @@ class Evaluation:
     vacant: bool = False
 
 
-__all__ = ["Evaluation"]
+@frozen(eq=False)
+class Receipt:
+    """An element that a computation has received, and the processing time of that instant."""
+
+    element: Element
+    time: ProcessingTime
+
+
+@frozen(eq=False)
+class Call:
+    """One call of a function of a computation: its arguments, and its effect, or how it failed.
+
+    ``event`` is the element that it observes or the timer that fires, and ``clocks`` are the processing time and the
+    watermark that it receives.
+    """
+
+    calls: Calls
+    key: object
+    event: Element | PendingTimer
+    clocks: tuple[ProcessingTime, EventTime]
+    state: object
+    effect: Effect | FailedTransition
+
+
+Traced: TypeAlias = Evaluation | Receipt | Call
+"""What a replay records."""
+
+
+__all__ = ["Call", "Evaluation", "Receipt", "Traced"]

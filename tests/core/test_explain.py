@@ -300,10 +300,10 @@ def test_invalid_arguments_of_explanations_are_errors() -> None:
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
     run = reference.run(totals(), {SCORES: timeline})
     (pane,) = run.panes
-    with pytest.raises(ArgumentError, match="pane must be one of the panes of the run; got .*"):
+    with pytest.raises(ArgumentError, match="output must be one of the panes or elements of the run; got .*"):
         explain_when(run, evolve(pane, event_time=event_time(minute(0))))
     with pytest.raises(ArgumentError, match="run must be a run of the reference interpreter; got .*"):
-        explain_when(Run(run.panes, ()), pane)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        explain_when(Run(run.panes, ()), pane)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match=r"key must be hashable; got \['a'\]"):
         why_not(run, ["a"], window(0, 2))
     with pytest.raises(ArgumentError, match="at must be at or after an instant of the run; got .*"):

@@ -14,6 +14,7 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import evolve, frozen
+from flowalg_laws.strategies.computations import RUNNING_TOTAL
 from flowalg_laws.strategies.triggers import triggers
 from flowalg_reference import ReferenceRun
 from flowalg_tools.html import to_html
@@ -280,9 +281,13 @@ def test_answers_of_the_debugger_are_shown_as_their_text() -> None:
     """The views of why a pane fired and why a window has not fired, and of a hazard, are their texts."""
     run = run_with_a_correction()
     pane = run.panes[0]
+    started = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)))
+    computed = reference.run(POINTS.process(RUNNING_TOTAL), {SCORES: started})
     answers = (
         reference.explain_when(run, pane),
         reference.why_not(run, "a", pane.window),
+        reference.explain_when(computed, computed.elements[0]),
+        reference.why_not(computed, "a"),
         *hazards(games.STANDINGS),
     )
     for answer in answers:

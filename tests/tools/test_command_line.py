@@ -13,6 +13,7 @@ from pathlib import Path
 import games
 import pyarrow as pa
 import pytest
+from flowalg_laws.strategies.computations import RUNNING_TOTAL
 from flowalg_reference import explain_when, run, run_batch, why_not
 from flowalg_spark import pane_table
 from flowalg_tools.cli import main
@@ -54,6 +55,7 @@ def noon(minute: float) -> datetime:
     return datetime(2015, 1, 1, 12, tzinfo=UTC) + minute * MINUTE
 
 
+SCORED = games.SCORES.key_by(lambda score: score.team).map_values(lambda score: score.points)
 RECORDS = [
     (games.Score("red", 5, noon(0.5)), noon(1.5)),
     (games.Score("blue", 7, noon(1)), noon(2.5)),
@@ -124,6 +126,27 @@ def test_why_explains_a_missing_pane(folder: Path, capsys: pytest.CaptureFixture
     printed = output_of(capsys, "why", "games:STANDINGS", "scores.csv", *TIMES_AND_POLICY, *arguments)
     whole = run(games.STANDINGS, {games.SCORES: TIMELINE})
     assert printed == f"{why_not(whole, 'blue', window(0, 2), at=noon(2.75))}\n"
+
+
+TOTALS_SO_FAR = SCORED.process(RUNNING_TOTAL)
+"""A pipeline with a computation, which the command reads from this module's file."""
+
+
+def test_why_explains_a_computation_without_a_window(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without ``--window``, ``flowalg why`` explains the outputs of a computation, and what a key is waiting for."""
+    pipeline = "tests.tools.test_command_line:TOTALS_SO_FAR"
+    whole = run(TOTALS_SO_FAR, {games.SCORES: TIMELINE})
+    explained = [str(explain_when(whole, each)) for each in whole.elements if each.key == "red"]
+    arguments = ["why", pipeline, "scores.csv", *TIMES_AND_POLICY]
+    assert output_of(capsys, *arguments, "--key", "red") == "\n\n".join(explained) + "\n"
+    assert output_of(capsys, *arguments, "--key", "green") == f"{why_not(whole, 'green')}\n"
+    printed = output_of(capsys, *arguments, "--key", "red", "--at", "2015-01-01T12:02")
+    assert printed == "\n\n".join([explained[0], str(why_not(whole, "red", at=noon(2)))]) + "\n"
+    assert output_of(capsys, *arguments).count("was emitted at") == len(RECORDS)
+    error = output_of(capsys, "why", "games:STANDINGS", "scores.csv", *TIMES_AND_POLICY, code=2)
+    assert "--window must be a window, since the pipeline has no computation" in error
 
 
 def window(start: float, end: float) -> Window:

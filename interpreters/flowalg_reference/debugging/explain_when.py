@@ -1,19 +1,21 @@
-"""Why a pane was emitted when it was: the evaluation that emitted it, and the one before, of a recorded replay."""
+"""Why an output was emitted when it was, from a recorded replay: a pane by an evaluation, an element by a call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum, unique
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
 from flowalg.data.views import HasView
+from flowalg.runs.output import OutputElement
 from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
 from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
+from flowalg_reference.debugging.explain_output import OutputExplanation, explain_output
 from flowalg_reference.debugging.recorded_runs import recording_of
 from flowalg_reference.debugging.recording import Recording
 from flowalg_reference.run import ReferenceRun, spec_of
@@ -67,13 +69,24 @@ class Explanation(HasView, Generic[A_co]):
             yield from format_conditions(self.previous_conditions)
 
 
-def explain_when(run: ReferenceRun[A], pane: Pane[A]) -> Explanation[A]:
-    """Explain why a pane of a run was emitted when it was: the trigger's conditions, and the clocks.
+@overload
+def explain_when(run: ReferenceRun[A], output: Pane[A]) -> Explanation[A]: ...
+@overload
+def explain_when(run: ReferenceRun[A], output: OutputElement[A]) -> OutputExplanation[A]: ...
+def explain_when(
+    run: ReferenceRun[A], output: Pane[A] | OutputElement[A]
+) -> Explanation[A] | OutputExplanation[A]:
+    """Explain why an output of a run was emitted when it was.
 
-    Raises ``ArgumentError`` for a pane that is not in the run, and for a run of another engine.
+    For a pane, these are the trigger's conditions and the clocks. For an element of a computation, it is the element
+    that it observed or the timer that fired, with the clocks and the state. Raises ``ArgumentError`` for an output that
+    is not in the run or that nothing has emitted but a source, and for a run of another engine.
     """
     recording = recording_of(spec_of(run))
-    return explain_pane(recording, recording.panes[_position(run, pane)], pane)
+    if isinstance(output, OutputElement):
+        recorded, effect = recording.elements[_position(run.elements, output)]
+        return explain_output(recording, recorded, effect, output)
+    return explain_pane(recording, recording.panes[_position(run.panes, output)], output)
 
 
 def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) -> Explanation[A]:
@@ -92,13 +105,13 @@ def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) ->
     )
 
 
-def _position(run: ReferenceRun[A], pane: Pane[A]) -> int:
-    """The position of the pane in the run: of the same object, or else of an equal one."""
-    same = (i for i, each in enumerate(run.panes) if each is pane)
-    equal = (i for i, each in enumerate(run.panes) if each == pane)
+def _position(outputs: Sequence[object], output: object) -> int:
+    """The position of an output in the run: of the same object, or else of an equal one."""
+    same = (i for i, each in enumerate(outputs) if each is output)
+    equal = (i for i, each in enumerate(outputs) if each == output)
     position = next(same, next(equal, None))
     if position is None:
-        raise ArgumentError("pane", pane, "one of the panes of the run")
+        raise ArgumentError("output", output, "one of the panes or elements of the run")
     return position
 
 

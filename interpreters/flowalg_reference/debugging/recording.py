@@ -1,4 +1,4 @@
-"""One replay of a run that records every evaluation, from which any number of explanations are made."""
+"""One replay of a run that records every evaluation and call, from which any number of explanations are made."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from functools import cached_property
 from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.capabilities import Mode
+from flowalg.computations.calls import Effect
 from flowalg.data.time import MAX_TIME, MIN_TIME, Micros, ProcessingTime
 from flowalg.pipeline.nodes import GroupingNode, Node
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.runs.elements import pane_of
 from flowalg.runs.instants import PipelineInstant
+from flowalg.runs.output import OutputElement, sort_elements
 from flowalg.runs.panes import Pane
 from flowalg.triggers.leaves import leaves
 from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, CustomTrigger, OnceTrigger, Trigger
@@ -23,21 +26,57 @@ from flowalg_reference.debugging.history import History, SelectedInstants, Timel
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
 from flowalg_reference.grouping import Grouping, depends_on_every_instant
 from flowalg_reference.operators import Operator, Operators
-from flowalg_reference.trace import Evaluation
+from flowalg_reference.trace import Call, Evaluation, Receipt, Traced
 
 
 @frozen(eq=False)
 class Recording:
-    """A replay of a run up to a processing time, or to its end: its panes, its evaluations and the state after it.
+    """A replay of a run up to a processing time, or to its end: its output, what it has traced, and the state after it.
 
-    The first ``panes_of_run`` panes are those of the run; others fire at deadlines after its last instant.
+    The first ``panes_of_run`` panes are those of the run; others fire at deadlines after its last instant. If nothing
+    groups them, the output is ``elements``, in the order of the run, each with the effect of the call that emitted it.
     """
 
     operators: Operators
     panes: tuple[Pane[object], ...]
     panes_of_run: int
-    evaluations: tuple[Evaluation, ...]
+    elements: tuple[tuple[OutputElement[object], Effect | None], ...]
+    traced: tuple[Traced, ...]
     last: PipelineInstant | None
+
+    @cached_property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """All evaluations of windows, in order."""
+        return [each for each in self.traced if isinstance(each, Evaluation)]
+
+    @cached_property
+    def calls(self) -> Sequence[Call]:
+        """All calls of computations, in order."""
+        return [each for each in self.traced if isinstance(each, Call)]
+
+    @cached_property
+    def _emitters(self) -> Mapping[int, Call]:
+        """The call of each effect, by the identity of the effect."""
+        return {id(call.effect): call for call in self.calls}
+
+    def call_of(self, effect: Effect) -> Call:
+        """Returns the call that had an effect."""
+        return self._emitters[id(effect)]
+
+    @cached_property
+    def setters(self) -> Mapping[int, Call]:
+        """The call that set each timer, by the identity of the pending timer."""
+        found: dict[int, Call] = {}
+        for call in self.calls:
+            if isinstance(call.effect, Effect) and call.effect.after is not None:
+                for pending in call.effect.after.timers.values():
+                    found.setdefault(id(pending), call)
+        return found
+
+    @cached_property
+    def receipts(self) -> Mapping[int, Receipt]:
+        """When each element was received that a computation has observed, by the identity of the element."""
+        return {id(each.element): each for each in self.traced if isinstance(each, Receipt)}
 
     @cached_property
     def _numbers(self) -> Mapping[int, int]:
@@ -134,8 +173,10 @@ class _Replay:
     operators: Operators
     operator: Operator
     separate: GroupingNode | None
-    evaluations: list[Evaluation]
+    traced: list[Traced]
+    emits_panes: bool
     panes: list[Pane[object]] = field(factory=list)
+    elements: list[tuple[OutputElement[object], Effect | None]] = field(factory=list)
     visited: int = -1
     last: PipelineInstant | None = None
 
@@ -150,11 +191,12 @@ class _Replay:
         *,
         separate: GroupingNode | None = None,
     ) -> _Replay:
-        evaluations: list[Evaluation] = []
-        operators.record = evaluations.append
+        traced: list[Traced] = []
+        operators.record = traced.append
         operator = operators.of(root)
+        times, watermarks = history.times, history.watermarks
         return cls(
-            mode, history.times, history.watermarks, instants, operators, operator, separate, evaluations
+            mode, times, watermarks, instants, operators, operator, separate, traced, emits_panes(root)
         )
 
     def run(self, until: ProcessingTime | None, last_deadline: ProcessingTime | None = None) -> Recording:
@@ -174,7 +216,13 @@ class _Replay:
             ):
                 self._step(self.instants.at(end - 1).empty_at(last_deadline))
             panes_of_run = len(self.panes) if end < len(self.times) else panes_of_run
-        return Recording(self.operators, tuple(self.panes), panes_of_run, tuple(self.evaluations), self.last)
+        effects = {id(output): effect for output, effect in self.elements}
+        elements = tuple(
+            (output, effects[id(output)]) for output in sort_elements(o for o, _ in self.elements)
+        )
+        return Recording(
+            self.operators, tuple(self.panes), panes_of_run, elements, tuple(self.traced), self.last
+        )
 
     def _advance(self, position: int, end: int) -> int:
         """Replays the next deadline or affected instant from a position on, and returns the position after it."""
@@ -239,7 +287,12 @@ class _Replay:
             self.visited = number
 
     def _step(self, instant: PipelineInstant) -> None:
-        self.panes.extend(map(pane_of, self.operator(instant).elements))
+        emitted, time = self.operator(instant).elements, instant.processing_time
+        if self.emits_panes:
+            self.panes.extend(map(pane_of, emitted))
+        else:
+            outputs = (OutputElement(each.value, each.event_time, time) for each in emitted)
+            self.elements.extend(zip(outputs, (each.effect for each in emitted), strict=True))
         self.last = instant
 
 

@@ -1,4 +1,4 @@
-"""Why a window has not emitted a pane: replays the run up to a given time and examines the window."""
+"""Why a window or a key has not emitted anything: replays the run up to a given time, and examines its state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum, unique
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from attrs import frozen
 
@@ -15,7 +15,6 @@ from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.data.views import HasView
 from flowalg.pipeline.nodes import GroupingNode, Node
-from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
@@ -27,6 +26,7 @@ from flowalg_reference.debugging.conditions import (
     format_conditions,
 )
 from flowalg_reference.debugging.deadlines import find_last_deadline
+from flowalg_reference.debugging.explain_waiting import KeyExplanation, explain_waiting
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recorded_runs import history_of
 from flowalg_reference.debugging.recording import Recording, record, record_selected
@@ -35,6 +35,7 @@ from flowalg_reference.debugging.selection import (
     require_separable,
     select_state,
 )
+from flowalg_reference.debugging.stages import last_computations, last_groupings
 from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
@@ -104,25 +105,47 @@ class WhyNot(HasView):
             yield f"Open windows of the key: {', '.join(others)}."
 
 
-def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime | None = None) -> WhyNot:
+@overload
+def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime | None = None) -> WhyNot: ...
+@overload
+def why_not(run: ReferenceRun[A], key: object, *, at: datetime | None = None) -> KeyExplanation: ...
+def why_not(
+    run: ReferenceRun[A], key: object, window: Window | None = None, *, at: datetime | None = None
+) -> WhyNot | KeyExplanation:
     """Explain why a window of a key has emitted no pane, or no further one, by the end of a run.
 
-    With ``at`` the explanation is for that processing time. It concerns the last grouping of the pipeline. Raises
-    ``ArgumentError`` for a key that is not hashable, and for a time before the first instant of the run.
+    Without ``window``, explain what the key of a computation is waiting for. With ``at`` the explanation is for that
+    processing time. It concerns the last grouping of the pipeline, or its last computation.
+
+    Raises ``ArgumentError`` for a key that is not hashable, for a time before the first instant of the run, for a
+    window if the pipeline has no grouping, and for none if it has no computation.
     """
-    if not isinstance(window, Window):
+    if window is not None and not isinstance(window, Window):
         raise ArgumentError("window", window, "a Window, such as Window(start, end)")
     require_hashable(key)
     spec = spec_of(run)
     until = None if at is None else processing_time(at, argument="at")
     root, mode, history = spec.pipeline.node, spec.mode, history_of(spec)
+    if window is None:
+        computations = last_computations(root)
+        if not computations:
+            raise ArgumentError("window", None, "a Window, since the pipeline has no computation")
+        recording = _required(record(root, mode, history, until), run, at)
+        return explain_waiting(history, recording, computations, key)
+    if not last_groupings(root):
+        raise ArgumentError("window", window, "omitted, since the pipeline has no grouping")
     try:
         recording = record_key(root, mode, history, key, window, until)
     except (FlowalgError, NotSeparableError):
         recording = record(root, mode, history, until)
+    return explain_missing(root, history, _required(recording, run, at), key, window)
+
+
+def _required(recording: Recording, run: ReferenceRun[object], at: datetime | None) -> Recording:
+    """The recording, if it has an instant."""
     if recording.last is None:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
-    return explain_missing(root, history, recording, key, window)
+    return recording
 
 
 def require_hashable(key: object) -> None:

@@ -10,14 +10,19 @@ from typing import assert_type
 
 import flowalg_reference as reference
 from flowalg_reference import (
+    ArrivedElement,
     AwaitedCondition,
     Cause,
     Condition,
     DroppedElement,
     Explanation,
+    KeyExplanation,
+    KeyStatus,
+    OutputExplanation,
     Reason,
     ReferenceRun,
     RunSpec,
+    SetTimer,
     WatermarkHold,
     WatermarkReading,
     WhyNot,
@@ -25,15 +30,19 @@ from flowalg_reference import (
 
 from flowalg import (
     KV,
+    Clocks,
     Count,
     EventTime,
     Mode,
+    Observed,
     OnceTrigger,
+    OutputElement,
     Pane,
     PCollection,
     ProcessingTime,
     Source,
     Timeline,
+    Timer,
     Window,
 )
 from flowalg.analysis.capabilities import Capabilities
@@ -105,6 +114,59 @@ def explanations(why: Explanation[KV[str, int]]) -> None:
     assert_type(why.conditions, tuple[AwaitedCondition, ...])
     assert_type(why.previous_conditions, tuple[AwaitedCondition, ...])
     assert_type(why.last_evaluated, ProcessingTime | None)
+
+
+def questions_about_computations(
+    run: ReferenceRun[KV[str, int]], output: OutputElement[KV[str, int]], time: datetime
+) -> None:
+    """Explanations of an output of a computation, and of what a key waits for."""
+    assert_type(reference.explain_when(run, output), OutputExplanation[KV[str, int]])
+    assert_type(reference.why_not(run, "a"), KeyExplanation)
+    assert_type(reference.why_not(run, "a", at=time), KeyExplanation)
+
+
+def explanations_of_outputs(why: OutputExplanation[KV[str, int]]) -> None:
+    """The parts of the explanation of an output."""
+    assert_type(why.output, OutputElement[KV[str, int]])
+    assert_type(why.computation, str)
+    assert_type(why.key, object)
+    assert_type(why.cause, ArrivedElement | SetTimer)
+    assert_type(why.clocks, Clocks)
+    assert_type(why.state, object)
+    assert_type(why.next_state, object)
+
+
+def events(arrived: ArrivedElement, timer: SetTimer) -> None:
+    """The parts of the events of a computation."""
+    assert_type(arrived.observed, Observed[object, object])
+    assert_type(arrived.arrival, ProcessingTime)
+    assert_type(arrived.retraction, bool)
+    assert_type(timer.timer, Timer)
+    assert_type(timer.clock, str)
+    assert_type(timer.origin, str)
+    assert_type(timer.set_by, ArrivedElement | Timer)
+    assert_type(timer.set_at, ProcessingTime)
+
+
+def keys(found: KeyExplanation) -> None:
+    """The parts of the explanation of what a key waits for."""
+    assert_type(found.computation, str)
+    assert_type(found.key, object)
+    assert_type(found.processing_time, ProcessingTime)
+    assert_type(found.watermark, EventTime)
+    assert_type(found.status, KeyStatus)
+    assert_type([KeyStatus.WAITING, KeyStatus.FREED], list[KeyStatus])
+    assert_type(found.state, object)
+    assert_type(found.timers, tuple[SetTimer, ...])
+    assert_type(found.waiting, tuple[ArrivedElement, ...])
+    assert_type(found.next_watermark, EventTime | None)
+    assert_type(found.next_time, ProcessingTime | None)
+    assert_type(found.key_hold, EventTime | None)
+    assert_type(found.outputs, int)
+    assert_type(found.last_output, ProcessingTime | None)
+    assert_type(found.drops, tuple[DroppedElement, ...])
+    assert_type(found.failures, tuple[str, ...])
+    assert_type(found.hold, WatermarkHold | None)
 
 
 def answers(

@@ -19,7 +19,7 @@ from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, r
 from flowalg_tools.cli.show import run_demo, run_figures
 from flowalg_tools.cli.terminal import print_error
 from flowalg_tools.cli.what_if import Grid, recommend
-from flowalg_tools.cli.why import explain_window
+from flowalg_tools.cli.why import explain_computation, explain_window
 
 app: Final = typer.Typer(
     name="flowalg",
@@ -103,14 +103,15 @@ def why(
     pipeline: Pipeline,
     timeline: Timelines,
     window: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="START/END",
-            help="The window, in ISO 8601 and UTC, such as 2015-01-01T12:00/2015-01-01T12:02.",
+            help="The window, in ISO 8601 and UTC, such as 2015-01-01T12:00/2015-01-01T12:02. A computation has none.",
         ),
-    ],
+    ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key, such as red. Default: every key with a pane.")
+        str | None,
+        typer.Option(metavar="KEY", help="The key, such as red. Default: every key with an output."),
     ] = None,
     at: Annotated[
         str | None,
@@ -127,11 +128,16 @@ def why(
 ) -> None:
     """Explain why the panes of a window fired when they did, or why none has fired.
 
+    Without a window, explain the outputs of a computation, or what a key is waiting for.
+
     Example: flowalg why games:STANDINGS scores.csv --processing-time seen
     --watermark 'BoundedOutOfOrderness(minute)' --window 2015-01-01T12:00/2015-01-01T12:02 --key red
     """
     options = timeline_options(processing_time, watermark, every, unbounded, replay, source_watermark)
-    explain_window(pipeline, timeline, window, key, at, options)
+    if window is None:
+        explain_computation(pipeline, timeline, key, at, options)
+    else:
+        explain_window(pipeline, timeline, window, key, at, options)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""``flowalg why``: why the panes of a window fired when they did, or why none has fired."""
+"""``flowalg why``: why the panes of a window fired or why none has; what caused the outputs of a computation."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from flowalg_reference.debugging.pane_bounds import find_pane_bounds
 from flowalg_reference.debugging.recorded_runs import history_of, recording_of
 from flowalg_reference.debugging.recording import Recording, record
 from flowalg_reference.debugging.selection import NotSeparableError, separable_grouping
+from flowalg_reference.debugging.stages import last_computations
 from flowalg_reference.debugging.why_not import explain_missing, require_hashable
 from flowalg_reference.run import spec_for
 
@@ -56,6 +57,35 @@ def explain_window(
         timelines = read_timelines(loaded, inputs, options)
         texts = _explain_timelines(loaded, timelines, options.mode, selected, key, until)
     show("\n\n".join(texts), _STYLES)
+
+
+def explain_computation(
+    pipeline: str, inputs: Sequence[str], key: str | None, at: str | None, options: TimelineOptions
+) -> None:
+    """Prints the explanations of the outputs of a computation, of one key or of all keys.
+
+    With ``at`` these are the outputs up to that time. With ``at`` or without an output, what the key is waiting for
+    comes last.
+    """
+    loaded = load_pipeline(pipeline)
+    computations = last_computations(loaded.node)
+    if not computations:
+        raise ArgumentError("--window", None, "a window, since the pipeline has no computation")
+    until = None if at is None else parse_time(at, "--at")
+    chosen = None if key is None else parse_key(key, _key_of(computations[0].input), "--key")
+    timelines = read_timelines(loaded, inputs, options)
+    with spinner("running the reference interpreter"):
+        run = reference.run(loaded, timelines, mode=options.mode)
+        outputs = [
+            output for output in run.elements if until is None or output.processing_time.datetime <= until
+        ]
+        found = [reference.explain_when(run, output) for output in outputs]
+        texts = [str(each) for each in found if key is None or each.key == chosen]
+        if key is not None and (until is not None or not texts):
+            texts.append(str(reference.why_not(run, chosen, at=until)))
+    if not texts:
+        raise ArgumentError("--key", key, "a key; no computation has emitted an output")
+    show("\n\n".join(texts))
 
 
 def _explain_columns(
@@ -178,8 +208,12 @@ def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentEr
 
 def key_shape(pipeline: PCollection[object]) -> Shape | None:
     """The shape of the last grouping's keys, if it is known."""
-    pair = last_grouping(pipeline.node).shape
-    return pair.fields[0].shape if isinstance(pair, RecordOf) else None
+    return _key_of(last_grouping(pipeline.node))
 
 
-__all__ = ["explain_window", "key_shape"]
+def _key_of(keyed: Node) -> Shape | None:
+    """The shape of the keys of a keyed collection, if it is known."""
+    return keyed.shape.fields[0].shape if isinstance(keyed.shape, RecordOf) else None
+
+
+__all__ = ["explain_computation", "explain_window", "key_shape"]
