@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from attrs import field, frozen
 
 from flowalg.computations.computation import AnyComputation
-from flowalg.computations.transition import Clocks, Observed, ProcessingTimer, Timer, Transition
+from flowalg.computations.transition import (
+    Clocks,
+    EventTimer,
+    Observed,
+    ProcessingTimer,
+    Timer,
+    Transition,
+)
 from flowalg.data.errors import (
     ElementError,
     FlowalgError,
@@ -27,8 +35,7 @@ LAST_TIME: Final = EventTime(MAX_TIME - 1)
 """The last event time that an element can have."""
 
 
-@frozen
-class PendingTimer:
+class PendingTimer(NamedTuple):
     """A timer that is set, and when it fires. ``cause`` is the event time of what has set it."""
 
     timer: Timer
@@ -54,8 +61,7 @@ class KeyState:
     timers: Mapping[str, PendingTimer] = field(factory=dict)
 
 
-@frozen
-class Effect:
+class Effect(NamedTuple):
     """A checked transition: what is kept for the key, ``None`` if it was freed, and the outputs with their times."""
 
     after: KeyState | None
@@ -116,18 +122,22 @@ class Calls:
         clocks: tuple[ProcessingTime, EventTime],
     ) -> Effect:
         """Returns the effect of an element, or of a retraction; raises ``FailedTransition``."""
-        known = before or KeyState(self.computation.initial)
         observed = Observed(key, value, point.datetime, late)
+        return self.observe_event(before, observed, point, weight, _read(clocks))
+
+    def observe_event(
+        self,
+        before: KeyState | None,
+        observed: Observed[object, object],
+        point: EventTime,
+        weight: int,
+        clocks: Clocks,
+    ) -> Effect:
+        """Returns the effect of an element as ``observe`` does, given what the function receives."""
         f = self.computation.on_element if weight > 0 else self.computation.on_retraction
         assert f is not None, "a computation without on_retraction receives no retractions"
-        return self._effect(
-            f,
-            known,
-            observed,
-            point,
-            clocks,
-            lambda: ElementCall(key, value, str(point), known.state),
-        )
+        known = self.initial if before is None else before
+        return self._effect(f, known, observed, point, clocks, observed.key)
 
     def fire(
         self,
@@ -137,16 +147,14 @@ class Calls:
         clocks: tuple[ProcessingTime, EventTime],
     ) -> Effect:
         """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer."""
-        f, timer = self.computation.on_timer, pending.timer
+        f = self.computation.on_timer
         assert f is not None, "a computation without on_timer sets no timers"
-        return self._effect(
-            f,
-            before,
-            timer,
-            pending.time_at(clocks[1]),
-            clocks,
-            lambda: TimerCall(key, timer, before.state),
-        )
+        return self._effect(f, before, pending.timer, pending.time_at(clocks[1]), _read(clocks), key)
+
+    @cached_property
+    def initial(self) -> KeyState:
+        """What is known of a key before its first element."""
+        return KeyState(self.computation.initial)
 
     def too_many_firings(self, key: object) -> ElementError:
         """Returns the error for timers that set each other without end."""
@@ -165,20 +173,19 @@ class Calls:
         self,
         f: Callable[..., object],
         before: KeyState,
-        event: object,
+        event: Observed[object, object] | Timer,
         cause: EventTime,
-        clocks: tuple[ProcessingTime, EventTime],
-        describe_call: Callable[[], ElementCall | TimerCall],
+        clocks: Clocks,
+        key: object,
     ) -> Effect:
         try:
-            returned = f(before.state, event, Clocks(clocks[0].datetime, clocks[1].datetime))
-            return self._checked(returned, before, cause)
+            return self._checked(f(before.state, event, clocks), before, cause)
         except FlowalgError as error:
-            call = describe_call()
+            call = _describe_call(key, event, before.state)
             message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
             raise FailedTransition(call, ElementError(message)) from error
         except Exception as error:
-            call = describe_call()
+            call = _describe_call(key, event, before.state)
             raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
             raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
 
@@ -190,32 +197,59 @@ class Calls:
                 f"the computation has no on_timer, so it must not set {format_value(returned.set)}"
             )
         earliest = cause if before.hold is None else min(cause, before.hold)
-
-        def at(name: str, point: EventTime) -> EventTime:
-            if point < earliest:
-                raise ElementError(
-                    f"{name} is at {point}; it must not be before {earliest}, the event time of its cause, unless the "
-                    "transition before has set a hold"
-                )
-            return point
-
-        shape, where = self.computation.output_shape, f"an output of {self.label}"
-        outputs = [(cause, value) for value in returned.emit]
-        outputs += [(at("an output", _output_time(point)), value) for point, value in returned.emit_at]
-        emitted = tuple(
-            (point, canonicalize(value, where) if shape is None else conform(value, shape, where))
-            for point, value in outputs
-        )
+        outputs: tuple[tuple[EventTime, object], ...] = ()
+        if returned.emit or returned.emit_at:
+            outputs = self._outputs(returned, cause, earliest)
         if returned.state is None:
-            return Effect(None, emitted)
-        timers = {tag: timer for tag, timer in before.timers.items() if tag not in returned.clear}
-        for timer in returned.set:
-            point = timer.point
-            if isinstance(point, EventTime):
-                at(f"the timer {timer.tag!r}", point)
-            timers[timer.tag] = PendingTimer(timer, point, cause)
-        hold = None if returned.hold is None else at("the hold", event_time(returned.hold))
-        return Effect(KeyState(returned.state, hold, timers), emitted)
+            return Effect(None, outputs)
+        timers = before.timers
+        if returned.set or returned.clear:
+            timers = {tag: timer for tag, timer in timers.items() if tag not in returned.clear}
+            for timer in returned.set:
+                point = timer.point
+                if point < earliest and isinstance(timer, EventTimer):
+                    raise _too_early(f"the timer {timer.tag!r}", point, earliest)
+                timers[timer.tag] = PendingTimer(timer, point, cause)
+        hold = None
+        if returned.hold is not None:
+            hold = event_time(returned.hold)
+            if hold < earliest:
+                raise _too_early("the hold", hold, earliest)
+        return Effect(KeyState(returned.state, hold, timers), outputs)
+
+    def _outputs(
+        self, returned: Transition[object, object], cause: EventTime, earliest: EventTime
+    ) -> tuple[tuple[EventTime, object], ...]:
+        """Returns the outputs of a transition in their normal form."""
+        outputs = [(cause, value) for value in returned.emit]
+        for at, value in returned.emit_at:
+            point = _output_time(at)
+            if point < earliest:
+                raise _too_early("an output", point, earliest)
+            outputs.append((point, value))
+        shape, where = self.computation.output_shape, f"an output of {self.label}"
+        if shape is None:
+            return tuple((point, canonicalize(value, where)) for point, value in outputs)
+        return tuple((point, conform(value, shape, where)) for point, value in outputs)
+
+
+def _read(clocks: tuple[ProcessingTime, EventTime]) -> Clocks:
+    return Clocks(clocks[0].datetime, clocks[1].datetime)
+
+
+def _describe_call(
+    key: object, event: Observed[object, object] | Timer, state: object
+) -> ElementCall | TimerCall:
+    if isinstance(event, Observed):
+        return ElementCall(key, event.value, str(event_time(event.event_time)), state)
+    return TimerCall(key, event, state)
+
+
+def _too_early(name: str, point: int, earliest: int) -> ElementError:
+    return ElementError(
+        f"{name} is at {EventTime(point)}; it must not be before {EventTime(earliest)}, the event time of its cause, "
+        "unless the transition before has set a hold"
+    )
 
 
 def _output_time(point: datetime) -> EventTime:

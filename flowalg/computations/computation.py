@@ -104,8 +104,23 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
         """The shape of the outputs, if it is declared or annotated."""
         if self.result is not None:
             return shape_of(self.result, where=f"the result of {self.title}")
+        return self._annotated(1)
+
+    @cached_property
+    def state_shape(self) -> Shape | None:
+        """The shape that states are expected to have: as annotated, otherwise that of ``initial``, if it has one.
+
+        Nothing holds a function to it, so a state may be of another type.
+        """
+        annotated = self._annotated(0)
+        return _shape_or_none(type(self.initial)) if annotated is None else annotated
+
+    def _annotated(self, number: int) -> Shape | None:
+        """Returns the shape of an argument of the ``Transition`` that a function is annotated to return."""
         functions = (f for f in (self.on_element, self.on_timer, self.on_retraction) if f is not None)
-        return next((shape for shape in map(_annotated_output, functions) if shape is not None), None)
+        hints = (_transition_arguments(f) for f in functions)
+        shapes = (_shape_or_none(each[number]) for each in hints if each is not None)
+        return next((shape for shape in shapes if shape is not None), None)
 
 
 AnyComputation: TypeAlias = Computation[Any, Any, Any, Any]
@@ -119,13 +134,21 @@ def require_computation(argument: str, value: object) -> AnyComputation:
     raise ArgumentError(argument, value, "a Computation, such as Computation(initial=0, on_element=...)")
 
 
-def _annotated_output(f: Callable[..., object]) -> Shape | None:
-    """Returns the shape of the outputs of a function that is annotated to return a ``Transition`` with them."""
+def _transition_arguments(f: Callable[..., object]) -> tuple[object, object] | None:
+    """Returns the types of state and output of a function that is annotated to return a ``Transition``."""
     try:
         hint = get_type_hints(f if hasattr(f, "__code__") else type(f).__call__).get("return")
-        _, output = get_args(hint)
-        return shape_of(output)
-    except (AttributeError, NameError, TypeError, ValueError, RecordTypeError):
+        state, output = get_args(hint)
+    except (AttributeError, NameError, TypeError, ValueError):
+        return None
+    return state, output
+
+
+def _shape_or_none(kind: object) -> Shape | None:
+    """Returns the shape of a type; ``None`` if it has none."""
+    try:
+        return shape_of(kind)
+    except (TypeError, RecordTypeError):
         return None
 
 

@@ -18,7 +18,7 @@ Micros: TypeAlias = int
 """A duration in whole microseconds."""
 
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MICROSECOND: Final = dt.timedelta(microseconds=1)
+MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 
 class Ingress(Enum):
@@ -86,7 +86,7 @@ def _text(point: dt.datetime) -> str:
 
 
 def _micros_since_epoch(point: dt.datetime) -> int:
-    return (point - EPOCH) // _MICROSECOND
+    return (point - EPOCH) // MICROSECOND
 
 
 _FIRST: Final = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
@@ -163,7 +163,7 @@ def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> M
     )
     if not isinstance(duration, dt.timedelta):
         raise ArgumentError(argument, duration, valid)
-    micros = duration // _MICROSECOND
+    micros = duration // MICROSECOND
     if micros < 0 or (micros == 0 and not allow_zero):
         raise ArgumentError(argument, duration, valid)
     return micros
@@ -173,6 +173,7 @@ __all__ = [
     "EPOCH",
     "INGRESS_TIME",
     "MAX_TIME",
+    "MICROSECOND",
     "MIN_TIME",
     "EventTime",
     "Ingress",

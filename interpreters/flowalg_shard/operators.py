@@ -25,14 +25,9 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
-from flowalg_shard.computations.step import (
-    DUE_TIME,
-    DUE_WATERMARK,
-    KEPT_HOLD,
-    ComputationOutput,
-    ComputationStage,
-    compute,
-)
+from flowalg_shard.computations.kept_keys import DUE_TIME, DUE_WATERMARK, KEPT_HOLD, Kept
+from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.computations.step import ComputationOutput, compute
 from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.step.panes import HOLD
@@ -213,7 +208,10 @@ class Side:
 
 @frozen
 class Computing:
-    """A computation: one input of elements. Its windows are keys, which are due by timers."""
+    """A computation: one input of elements. Its windows are keys, which are due by timers.
+
+    Elements that wait for the watermark are stored where groupings have their current panes.
+    """
 
     stage: ComputationStage
     upstreams: tuple[Upstream, ...]
@@ -229,12 +227,15 @@ class Computing:
         """One step over the keys that elements arrive for or that are due."""
         (before,), (now,) = state.input_clocks, input_clocks
         active = state.windows.activate_rows(self.stage.keys, [rows], now.clocks)
-        kept, output = compute(self.stage, active.windows, rows, before.clocks.watermark, now.clocks)
+        active_keys = Kept(active.windows, active.current_panes)
+        kept, output = compute(self.stage, active_keys, rows, before.clocks.watermark, now.clocks)
         due = [
             pl.col(own).alias(name)
             for own, name in ((DUE_WATERMARK, NEXT_WATERMARK), (DUE_TIME, NEXT_TIME), (KEPT_HOLD, HOLD))
         ]
-        windows = active.put_rows_back(self.stage.keys, kept, pl.DataFrame(), lambda: kept.with_columns(due))
+        windows = active.put_rows_back(
+            self.stage.keys, kept.keys, kept.waiting, lambda: kept.keys.with_columns(due)
+        )
         return OperatorState(input_clocks, windows), output, StageReport(now.clocks, windows.hold)
 
     def advance(

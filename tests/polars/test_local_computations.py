@@ -5,7 +5,6 @@ These tests catch faults of the shard step: of the keys that an instant touches,
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -19,7 +18,8 @@ from flowalg_polars import PolarsBatch, PolarsStreaming, streaming
 from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference, ReferenceBatch
-from flowalg_shard.computations.step import Kept
+from flowalg_shard.computations import kept_keys, step
+from flowalg_shard.computations.stage import ComputationStage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +42,7 @@ from flowalg import (
     Transition,
     UnsupportedError,
 )
+from flowalg.computations.calls import KeyState
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 Values = PCollection[KV[str, int]]
@@ -95,6 +96,20 @@ def test_a_batch_is_that_of_the_reference(
 ) -> None:
     """A batch observes all elements in order."""
     require_equal(PolarsBatch(), ReferenceBatch(), VALUES.process(computation), data)
+
+
+def _join(text: str, seen: Observed[str, tuple[float, str]], clocks: Clocks) -> Transition[str, str]:
+    number, name = seen.value
+    return Transition(f"{text} {number}{name}", emit=[text])
+
+
+@given(timelines(READINGS), CLUSTERS)
+def test_values_whose_columns_have_no_order(data: Timeline[Reading], cluster: Cluster) -> None:
+    """Elements of one event time are observed in the order of their values, also if that is not one of columns."""
+    joined = Computation(initial="", on_element=_join)
+    values = VALUES.map_values(lambda value: (value % 3 / -2, str(value % 2))).process(joined)
+    texts = values.map(lambda pair: KV(pair.key + pair.value, 1))
+    require_equal(PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH), texts, data)
 
 
 def _unlucky(total: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
@@ -155,16 +170,14 @@ def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
 def test_a_batch_touches_the_keys_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A micro-batch reads the states of its own keys and of the keys with due timers, and no others."""
     read: list[int] = []
-    load = pickle.loads
 
-    def loads(packed: bytes) -> object:
-        value = load(packed)
-        read[-1] += isinstance(value, Kept)
-        return value
+    def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | None]:
+        read[-1] += keys.height
+        return kept_keys.read_states(stage, keys)
 
     keys = [Score(f"team {number}", 1, NOON + 5 * MINUTE) for number in range(500)]
     batches = (keys, keys[:3], [Score("team 7", 1, NOON + 6 * MINUTE)], [Score("new", 1, NOON + 9 * MINUTE)])
-    monkeypatch.setattr(pickle, "loads", loads)
+    monkeypatch.setattr(step, "read_states", read_states)
     query = streaming.batches(POINTS.process(SILENCE), {SCORES: stream_of(batches)})
     for number in range(4):
         read.append(0)

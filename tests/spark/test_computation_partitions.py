@@ -9,12 +9,13 @@ from datetime import timedelta
 
 import pyarrow as pa
 from attrs import evolve
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.codec import Codec
+from flowalg_columns.layout import layout_of
 from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
 from flowalg_laws import READINGS, VALUES, Reading, computations, readings
 from flowalg_laws.kit.readings import START
 from flowalg_reference import ReferenceBatch
-from flowalg_shard.computations.step import ComputationStage
+from flowalg_shard.computations.stage import ComputationStage
 from flowalg_spark.batch.computations import ComputePartition
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
@@ -39,9 +40,9 @@ def test_a_partition_is_that_of_the_reference(
     assert isinstance(node, Process)
     pair, element = node.shape, node.input.shape
     assert isinstance(pair, RecordOf)
-    assert element is not None
-    keys = leaf_columns(key_and_value(layout_of(pair))[0])
-    stage = ComputationStage.of(evolve(node, in_order=True, late=Late.DROP), keys, dead_letters=False)
+    assert isinstance(element, RecordOf)
+    in_order = evolve(node, in_order=True, late=Late.DROP)
+    stage = ComputationStage.of(in_order, element, pair, Codec.of, dead_letters=False)
     schema = arrow_schema(row_schema(pair, {EVENT_TIME: META_TYPES[EVENT_TIME]}))
     ordered = sorted(some, key=lambda reading: reading.key)
     rows = pa.table(
@@ -52,7 +53,7 @@ def test_a_partition_is_that_of_the_reference(
             PROCESSING_TIME: pa.array([event_time(NOW)] * len(ordered), pa.int64()),
         }
     )
-    run = ComputePartition(stage, layout_of(element), layout_of(pair), schema)
+    run = ComputePartition(stage, layout_of(pair), schema)
     found = [row for batch in run(rows.to_batches(max_chunksize=size)) for row in batch.to_pylist()]
     expected = ReferenceBatch().run(VALUES.process(computation), {READINGS: Timeline.batch(some, time=NOW)})
     assert sorted((row["key"], row["value"], row[EVENT_TIME]) for row in found) == sorted(

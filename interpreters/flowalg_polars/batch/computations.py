@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 from attrs import evolve
+from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.step import compute
 
 from flowalg.computations.computation import Late
@@ -28,7 +29,7 @@ def lower_computation(node: Process, flow: Flow, time: pl.Expr, letters: DeadLet
     def run(elements: pl.DataFrame) -> Sifted:
         with keep_causes():
             rows = prepared.rows(elements) if elements.height else pl.DataFrame()
-            _, output = compute(prepared.stage, pl.DataFrame(), rows, MIN_TIME, now)
+            _, output = compute(prepared.stage, Kept(), rows, MIN_TIME, now)
             return Sifted(prepared.elements(output.outputs), output.bad_records)
 
     if letters is not None:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from flowalg.data.errors import CheckpointError
 from flowalg.triggers.syntax import Trigger
-from flowalg_shard.computations.step import ComputationStage
+from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
 
@@ -94,11 +94,12 @@ def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
 
 def describe_computation(stage: ComputationStage, elements: str) -> StageDescription:
     """The facts about a computation that its state depends on, as ``describe_stage`` has them."""
-    order = "event time" if stage.in_order else "arrival"
+    order, state = "event time" if stage.in_order else "arrival", stage.computation.state_shape
     facts = {
         "elements": elements,
         "order": order,
         "late elements": stage.late.value,
+        "type of the state": "unknown" if state is None else str(state),
         "computation": describe(stage.computation),
     }
     return StageDescription(stage.label, facts)

@@ -6,13 +6,12 @@ one are complete. No more than a batch and the elements of one key are in memory
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 
 import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
-from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import Layout, layout_of, leaf_columns
 from flowalg_columns.names import (
     BAD_RECORD,
     DROP_COUNT,
@@ -25,10 +24,11 @@ from flowalg_columns.names import (
     STAGE,
 )
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.values import AnyArray, read_elements, write_arrays
-from flowalg_shard.computations.step import ComputationStage, compute
-from flowalg_shard.step.stage import RESULT
-from flowalg_shard.tables.columns import END, START, VALUE, WEIGHT
+from flowalg_columns.values import AnyArray
+from flowalg_shard.computations.kept_keys import Kept
+from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.computations.step import compute
+from flowalg_shard.tables.columns import END, START, WEIGHT
 from pyspark.sql import Column
 
 from flowalg.computations.computation import Late
@@ -40,7 +40,7 @@ from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.computations import require_computation_shapes
+from flowalg_spark.lowering.computations import computation_stage
 from flowalg_spark.lowering.flow import Flow, row_schema
 
 _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
@@ -49,18 +49,17 @@ _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
 
 def lower_computation(node: Process, flow: Flow, time: Column, *, dead_letters: bool) -> Flow:
     """Returns the outputs of a computation that observes all elements in order, and its bad records."""
-    pair, keys = require_computation_shapes(node, flow)
     in_order = evolve(node, in_order=True, late=Late.DROP)
-    stage = ComputationStage.of(in_order, keys, dead_letters=dead_letters)
+    stage, pair = computation_stage(in_order, flow, dead_letters=dead_letters)
     meta = {name: META_TYPES[name] for name in (EVENT_TIME, *(_LETTER if dead_letters else ()))}
     schema = row_schema(pair, meta)
     layout = layout_of(flow.shape)
     rows = flow.frame.select(
         *map(col, leaf_columns(layout)), col(EVENT_TIME), time.cast("long").alias(PROCESSING_TIME)
     )
-    by = list(map(col, keys))
+    by = list(map(col, stage.keys))
     ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
-    function = ComputePartition(stage, layout, layout_of(pair), arrow_schema(schema))
+    function = ComputePartition(stage, layout_of(pair), arrow_schema(schema))
     note = LiftingNote(node.label, "a computation, which keeps its state in Python", None)
     emitted = evolve(flow, frame=ordered.mapInArrow(function, schema), shape=pair, meta=meta)
     return evolve(emitted, dead_letters=dead_letters).with_notes(note)
@@ -71,7 +70,6 @@ class ComputePartition:
     """Runs a computation over the keys of a partition, which is sorted by key; a function for ``mapInArrow``."""
 
     stage: ComputationStage
-    element: Layout
     pair: Layout
     schema: pa.Schema
 
@@ -100,31 +98,24 @@ class ComputePartition:
     def _run(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the outputs of complete keys, and their bad records."""
         frame = _frame(batches)
-        elements = read_elements(self.element, pa.Table.from_batches(batches))
         rows = frame.select(
-            *self.stage.keys,
+            *self.stage.key.columns,
+            *self.stage.value.columns,
             EVENT_TIME,
             pl.lit(1, pl.Int8()).alias(WEIGHT),
             pl.lit(GLOBAL_WINDOW.start, pl.Int64()).alias(START),
             pl.lit(GLOBAL_WINDOW.end, pl.Int64()).alias(END),
-            pl.Series(VALUE, [pickle.dumps(element) for element in elements], pl.Binary()),
         )
         now = Clocks(ProcessingTime(int(frame[PROCESSING_TIME][0])), MAX_TIME)
-        _, output = compute(self.stage, pl.DataFrame(), rows, MIN_TIME, now)
+        _, output = compute(self.stage, Kept(), rows, MIN_TIME, now)
         if output.outputs.height:
             yield self._batch(self._outputs(output.outputs), output.outputs.height)
         if output.bad_records:
             yield self._batch(_letters(output.bad_records), len(output.bad_records))
 
     def _outputs(self, table: pl.DataFrame) -> dict[str, AnyArray]:
-        key, value = key_and_value(self.pair)
-        # trusted: pickled by the shard step
-        values = [pickle.loads(packed) for packed in table[RESULT].to_list()]
-        arrays = write_arrays(value, values, f"the result of {self.stage.label}")
-        keys = zip(leaf_columns(key), self.stage.keys, strict=True)
         return {
-            **{name: table[own].to_arrow() for name, own in keys},
-            **dict(zip(leaf_columns(value), arrays, strict=True)),
+            **{name: table[name].to_arrow() for name in leaf_columns(self.pair)},
             EVENT_TIME: table[EVENT_TIME].to_arrow(),
             KEEP: pa.array([True] * table.height, pa.bool_()),
         }

@@ -1,8 +1,9 @@
-"""What a computation needs of the types of its elements and outputs, in batches and streams."""
+"""The stage of a computation, in batches and streams."""
 
 from __future__ import annotations
 
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.codec import Codec
+from flowalg_shard.computations.stage import ComputationStage
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
@@ -11,19 +12,19 @@ from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 
 
-def require_computation_shapes(node: Process, flow: Flow) -> tuple[RecordOf, tuple[str, ...]]:
-    """Returns the shape of the outputs of a computation, and the columns of its key.
+def computation_stage(node: Process, flow: Flow, *, dead_letters: bool) -> tuple[ComputationStage, RecordOf]:
+    """Returns the stage of a computation over the elements of a flow, and the shape of its outputs.
 
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for outputs of an unknown type.
     """
-    require_exact_keys(require_pairs(flow, node.label), node.label)
-    pair = node.shape
+    element, pair = require_pairs(flow, node.label), node.shape
+    require_exact_keys(element, node.label)
     if not isinstance(pair, RecordOf):
         raise UnsupportedError(
             f"{node.label}: the type of its outputs is unknown; pass Computation(..., result=...), or annotate the "
             "result of on_element, as Transition[int, str]"
         )
-    return pair, leaf_columns(key_and_value(layout_of(pair))[0])
+    return ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters), pair
 
 
-__all__ = ["require_computation_shapes"]
+__all__ = ["computation_stage"]

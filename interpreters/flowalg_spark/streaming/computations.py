@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import key_and_value, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, KEEP, START
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.computations.step import ComputationStage
-from flowalg_shard.tables.columns import SHARD, VALUE, WEIGHT
+from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.tables.columns import SHARD, WEIGHT
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -16,11 +16,9 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process
 from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.lowering.computations import require_computation_shapes
+from flowalg_spark.lowering.computations import computation_stage
 from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.streaming.grouping import shard_of, weight_of
-from flowalg_spark.streaming.python_values import PickleValues
 from flowalg_spark.streaming.streams.stream import Stream
 
 
@@ -42,13 +40,12 @@ def prepare_computation(
     Raises ``UnsupportedError`` for types of keys that Spark does not support, and for outputs of an unknown type.
     """
     flow = stream.flow
-    pair, names = require_computation_shapes(node, flow)
-    stage = ComputationStage.of(node, names, dead_letters=dead_letters)
-    keys = leaf_columns(key_and_value(flow.element)[0])
-    packed = PickleValues(layout_of(flow.shape), None)
+    stage, pair = computation_stage(node, flow, dead_letters=dead_letters)
+    key, value = key_and_value(flow.element)
+    keys = leaf_columns(key)
     columns = {
-        **dict(zip(names, keys, strict=True)),
-        VALUE: arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(flow.element)]),
+        **dict(zip(stage.key.columns, keys, strict=True)),
+        **dict(zip(stage.value.columns, leaf_columns(value), strict=True)),
         WEIGHT: weight_of(flow),
         START: _bound(flow, START, GLOBAL_WINDOW.start),
         END: _bound(flow, END, GLOBAL_WINDOW.end),

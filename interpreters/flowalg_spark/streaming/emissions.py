@@ -21,7 +21,7 @@ from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_column
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_shard import OperatorOutput, unpack
-from flowalg_shard.computations.step import ComputationStage
+from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.operators import unpack_computation_drops, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START, LateElement
@@ -193,12 +193,10 @@ class ComputationRows:
         table = unpack(emission.output.panes)
         if not table.height:
             return
-        key, value = key_and_value(layout_of(self.pair))
-        # trusted: pickled by the shard step
-        values = [pickle.loads(packed) for packed in table[RESULT].to_list()]
+        pair = layout_of(self.pair)
+        names = leaf_columns(pair)
         yield {
-            **_columns(_arrays(table.select(self.stage.keys), key), key),
-            **_columns(write_arrays(value, values, f"the result of {self.stage.label}"), value),
+            **_columns(_arrays(table.select(names), pair), pair),
             **emission.clocks(table.height),
             meta.EVENT_TIME: table[EVENT_TIME].to_arrow(),
         }

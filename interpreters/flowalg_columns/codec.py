@@ -1,0 +1,148 @@
+"""Values of a shape as columns of a table, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import Final, cast
+
+import polars as pl
+from attrs import frozen
+
+from flowalg.data.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    Shape,
+    TupleOf,
+)
+from flowalg.data.time import EPOCH
+from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
+from flowalg_columns.layout import Layout, Leaf, layout_of, leaf_columns, leaves, parts_of
+from flowalg_columns.records import build_records
+from flowalg_columns.values import read_arrays, write_arrays
+
+_LISTED: Final = (BOOLEAN, INTEGER, FLOAT, TEXT, BINARY, DAY)
+"""The shapes whose Python values Polars returns quickly."""
+
+_EXACT: Final = (BOOLEAN, INTEGER, FLOAT, TEXT, BINARY, TIMESTAMP, DAY, DURATION)
+"""The shapes that a value of their Python type has in columns without a change."""
+
+
+@frozen
+class Codec:
+    """Converts values to the columns of a layout, and back."""
+
+    layout: Layout
+
+    @classmethod
+    def of(cls, shape: Shape, name: str) -> Codec:
+        """Returns the codec of a shape; the names of columns begin with ``name``."""
+        return cls(layout_of(shape, name))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return leaf_columns(self.layout)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
+        return all(_is_ordered(leaf.shape) for leaf in leaves(self.layout))
+
+    def read(self, table: pl.DataFrame) -> list[object]:
+        """Returns the values in a table."""
+        return _read(table, self.layout)
+
+    def write(self, values: list[object], where: str) -> list[pl.Series]:
+        """Returns the columns of values; an ``ElementError`` begins with ``where``."""
+        arrays = write_arrays(self.layout, values, where)
+        return [pl.Series(name, array) for name, array in zip(self.columns, arrays, strict=True)]
+
+    def is_exact(self, values: list[object]) -> bool:
+        """Whether all values surely equal those that are read from their columns, in type too."""
+        return _is_exact(values, self.layout)
+
+
+def _is_ordered(shape: Shape) -> bool:
+    match shape:
+        case OptionalOf(of=inner):
+            return _is_ordered(inner)
+        case Scalar():
+            return shape != FLOAT  # 0.0 and -0.0 are equal
+        case _:
+            return isinstance(shape, EnumOf)
+
+
+def _read(table: pl.DataFrame, layout: Layout) -> list[object]:
+    match layout:
+        case Leaf(shape=shape, column=name):
+            return _read_leaf(table[name], shape)
+        case _:
+            parts = [_read(table, part) for part in layout.parts]
+            if isinstance(layout.shape, RecordOf):
+                cls = layout.shape.cls
+                return build_records(cls, parts) if parts else [cls() for _ in range(table.height)]
+            return list(zip(*parts, strict=True)) if parts else [()] * table.height
+
+
+def _read_leaf(series: pl.Series, shape: Shape) -> list[object]:
+    if shape in _LISTED:
+        return series.to_list()
+    if shape == TIMESTAMP and not series.null_count():
+        micros = series.dt.epoch("us").to_numpy().astype("timedelta64[us]")
+        return list(map(EPOCH.__add__, cast("list[timedelta]", micros.tolist())))
+    return read_arrays(Leaf(shape, "value"), {"value": series.to_arrow()})
+
+
+def _is_exact(values: list[object], layout: Layout) -> bool:
+    match layout:
+        case Leaf(shape=shape):
+            return shape in _EXACT and isinstance(shape, Scalar) and _are_plain(values, shape)
+        case _:
+            shape = layout.shape
+            if isinstance(shape, TupleOf):
+                rows = cast("list[tuple[object, ...]]", values)
+                if not set(map(type, rows)) <= {tuple} or not set(map(len, cast("list[Sized]", rows))) <= {
+                    len(shape.items)
+                }:
+                    return False
+                columns = [[row[number] for row in rows] for number in range(len(shape.items))]
+            else:
+                if not set(map(type, values)) <= {shape.cls}:
+                    return False
+                columns = [list(map(attrgetter(name), values)) for name, _ in parts_of(shape)]
+            return all(map(_is_exact, columns, layout.parts))
+
+
+def _are_plain(values: list[object], shape: Scalar) -> bool:
+    if not set(map(type, values)) <= {shape.python}:
+        return False
+    if shape == INTEGER:
+        known = cast("list[int]", values)
+        return not known or (min(known) >= MIN_INTEGER and max(known) <= MAX_INTEGER)
+    if shape == TEXT:
+        return _are_encodable(cast("list[str]", values))
+    return shape != TIMESTAMP or all(value.tzinfo is UTC for value in cast("list[datetime]", values))
+
+
+def _are_encodable(texts: list[str]) -> bool:
+    """Whether no text has a lone surrogate."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+__all__ = ["Codec"]

@@ -1,0 +1,104 @@
+"""A compiled computation: its functions, and the columns of its keys, values, states and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final, Protocol, TypeAlias
+
+import polars as pl
+from attrs import frozen
+
+from flowalg.computations.calls import Calls
+from flowalg.computations.computation import AnyComputation, Late
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.nodes import Process
+
+ONLY_KEY: Final = "__only_key"
+"""A constant column that stands for a key without columns."""
+
+
+class Codec(Protocol):
+    """Converts values of a shape to the columns of a table, and back."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
+        ...
+
+    def read(self, table: pl.DataFrame) -> list[object]:
+        """Returns the values in a table."""
+        ...
+
+    def write(self, values: list[object], where: str) -> list[pl.Series]:
+        """Returns the columns of values; an ``ElementError`` begins with ``where``."""
+        ...
+
+    def is_exact(self, values: list[object]) -> bool:
+        """Whether all values surely equal those that are read from their columns, in type too."""
+        ...
+
+
+CodecOf: TypeAlias = Callable[[Shape, str], Codec]
+"""Returns the codec of a shape; the names of its columns begin with a text."""
+
+
+@frozen
+class ComputationStage:
+    """A compiled computation.
+
+    ``key`` and ``value`` are those of its elements, and ``output`` is the value of its outputs. ``state`` is ``None``
+    if the shape of states is unknown.
+    """
+
+    label: str
+    computation: AnyComputation
+    in_order: bool
+    late: Late
+    key: Codec
+    value: Codec
+    output: Codec
+    state: Codec | None
+    dead_letters: bool = False
+
+    @classmethod
+    def of(
+        cls, node: Process, element: RecordOf, output: RecordOf, codec_of: CodecOf, *, dead_letters: bool
+    ) -> ComputationStage:
+        """The stage of a node, whose elements and outputs are pairs of some shapes."""
+        key, value = (part.shape for part in element.fields)
+        shape = node.computation.state_shape
+        return cls(
+            node.label,
+            node.computation,
+            node.in_order,
+            node.late,
+            codec_of(key, "key"),
+            codec_of(value, "value"),
+            codec_of(output.fields[1].shape, "value"),
+            None if shape is None else codec_of(shape, "__state"),
+            dead_letters,
+        )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return self.key.columns
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns by which rows have the same key, at least one."""
+        return self.keys or (ONLY_KEY,)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """The functions of the computation."""
+        return Calls(self.computation, self.label)
+
+
+__all__ = ["ONLY_KEY", "Codec", "CodecOf", "ComputationStage"]
