@@ -119,6 +119,7 @@ def members(halves: Computation[str, int, int, float]) -> None:
     assert_type(halves.result, type[float] | None)
     assert_type(halves.title, str)
     assert_type(halves.output_shape, Shape | None)
+    assert_type(halves.state_shape, Shape | None)
 
 
 def of_the_library(values: PCollection[KV[str, int]]) -> None:
