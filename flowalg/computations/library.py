@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from attrs import frozen
 
@@ -10,7 +11,11 @@ from flowalg.computations.computation import AnyComputation, Computation
 from flowalg.computations.transition import Clocks, EventTimer, Observed, Timer, Transition
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import ListOf, Shape
-from flowalg.data.time import MAX_TIME, EventTime, duration_of, event_time
+from flowalg.data.time import MAX_TIME, EventTime, Micros, duration_of, event_time
+
+FORGET: Final = "forget"
+REST: Final = "rest"
+"""The tags of their timers: of the end of an id, and of the end of the input."""
 
 
 @frozen
@@ -25,11 +30,15 @@ class EmitFirst:
         """Returns the transition of ``on_element``; the state is whether the key is known."""
         if known:
             return Transition(True)
-        return Transition(True, emit=(observed.value,), set=(EventTimer("forget", self._end(observed)),))
+        return Transition(True, emit=(observed.value,), set=(EventTimer(FORGET, self._end(observed)),))
+
+    @property
+    def micros(self) -> Micros:
+        """How long an id is kept, in microseconds."""
+        return duration_of("within", self.within, allow_zero=False)
 
     def _end(self, observed: Observed[object, object]) -> datetime:
-        within = duration_of("within", self.within, allow_zero=False)
-        return EventTime(min(event_time(observed.event_time) + within, MAX_TIME)).datetime
+        return EventTime(min(event_time(observed.event_time) + self.micros, MAX_TIME)).datetime
 
 
 @frozen
@@ -45,7 +54,7 @@ class EmitEvery:
         values = (*kept, observed.value)
         if len(values) == self.size:
             return Transition(None, emit=(list(values),))
-        return Transition(values, set=() if kept else (EventTimer("rest", MAX_TIME.datetime),))
+        return Transition(values, set=() if kept else (EventTimer(REST, MAX_TIME.datetime),))
 
 
 def _forget(known: bool, timer: Timer, clocks: Clocks) -> Transition[bool, object]:
@@ -84,4 +93,32 @@ def output_shape(computation: AnyComputation, value: Shape | None) -> Shape | No
             return computation.output_shape
 
 
-__all__ = ["EmitEvery", "EmitFirst", "deduplication", "output_shape", "tuples"]
+def built_in(computation: AnyComputation) -> EmitFirst | EmitEvery | None:
+    """Returns the function of a computation that the library has made, which an engine may run without Python."""
+    match computation.on_element:
+        case EmitFirst(within=within) as first if computation == deduplication(within):
+            return first
+        case EmitEvery(size=size) as every if computation == tuples(size):
+            return every
+        case _:
+            return None
+
+
+def state_shape(computation: AnyComputation, value: Shape) -> Shape | None:
+    """Returns the shape of the states of a computation for values of a shape; ``None`` if it is unknown."""
+    if isinstance(built_in(computation), EmitEvery):
+        return ListOf(value)
+    return computation.state_shape
+
+
+__all__ = [
+    "FORGET",
+    "REST",
+    "EmitEvery",
+    "EmitFirst",
+    "built_in",
+    "deduplication",
+    "output_shape",
+    "state_shape",
+    "tuples",
+]

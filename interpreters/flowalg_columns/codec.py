@@ -60,6 +60,11 @@ class Codec:
         """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
         return all(_is_ordered(leaf.shape) for leaf in leaves(self.layout))
 
+    @property
+    def nested(self) -> pl.Expr:
+        """The values as one column, with structs for records and tuples."""
+        return _nest(self.layout)
+
     def read(self, table: pl.DataFrame) -> list[object]:
         """Returns the values in a table."""
         return _read(table, self.layout)
@@ -82,6 +87,13 @@ def _is_ordered(shape: Shape) -> bool:
             return shape != FLOAT  # 0.0 and -0.0 are equal
         case _:
             return isinstance(shape, EnumOf)
+
+
+def _nest(layout: Layout) -> pl.Expr:
+    if isinstance(layout, Leaf):
+        return pl.col(layout.column)
+    names = (name for name, _ in parts_of(layout.shape))
+    return pl.struct(_nest(part).alias(name) for name, part in zip(names, layout.parts, strict=True))
 
 
 def _read(table: pl.DataFrame, layout: Layout) -> list[object]:

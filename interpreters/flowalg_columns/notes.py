@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from flowalg.computations.library import built_in
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.pipeline.nodes import Process
 
 
 @frozen
@@ -31,4 +33,11 @@ def note_of(analysis: StepAnalysis, engine: str) -> LiftingNote:
     return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None, engine)
 
 
-__all__ = ["LiftingNote", "note_of"]
+def note_of_computation(node: Process, engine: str = "Spark") -> LiftingNote:
+    """Returns the note of a computation, whose functions run in Python unless the step has them in columns."""
+    if built_in(node.computation) is not None:
+        return LiftingNote(node.label, None, None, engine)
+    return LiftingNote(node.label, "a computation, which observes elements in Python", None, engine)
+
+
+__all__ = ["LiftingNote", "note_of", "note_of_computation"]

@@ -8,9 +8,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import Any
 
 import polars as pl
 import pytest
+from attrs import evolve
 from flowalg_laws import READINGS, VALUES, Reading, computations
 from flowalg_laws.strategies import timelines
 from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, RUNNING_TOTAL, SILENCE
@@ -25,6 +27,7 @@ from hypothesis import strategies as st
 
 from flowalg import (
     KV,
+    AtCount,
     BoundedOutOfOrderness,
     Clocks,
     Computation,
@@ -43,6 +46,8 @@ from flowalg import (
     UnsupportedError,
 )
 from flowalg.computations.calls import KeyState
+from flowalg.computations.computation import AnyComputation
+from flowalg.computations.library import built_in, deduplication, tuples
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 Values = PCollection[KV[str, int]]
@@ -51,7 +56,7 @@ CLUSTERS = st.builds(Cluster, st.integers(1, 2), st.integers(1, 3), st.booleans(
 LATE = BoundedOutOfOrderness(30 * timedelta(seconds=1))
 
 
-def outcome(run: Run[KV[str, int]]) -> object:
+def outcome(run: Run[Any]) -> object:
     """Returns the outputs of a run, and the number of drops of each key and reason."""
     drops = sorted((str(drop.key), drop.reason.value) for drop in run.dropped for _ in range(drop.count))
     return run.elements, drops, run.bad_records
@@ -110,6 +115,54 @@ def test_values_whose_columns_have_no_order(data: Timeline[Reading], cluster: Cl
     values = VALUES.map_values(lambda value: (value % 3 / -2, str(value % 2))).process(joined)
     texts = values.map(lambda pair: KV(pair.key + pair.value, 1))
     require_equal(PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH), texts, data)
+
+
+BUILT_IN = st.builds(deduplication, st.integers(1, 9).map(MINUTE.__mul__)) | st.builds(
+    tuples, st.integers(1, 4)
+)
+
+
+@given(BUILT_IN, timelines(READINGS), st.booleans(), st.sampled_from(Late), CLUSTERS, st.booleans())
+def test_built_in_computations_are_those_of_their_functions(
+    computation: AnyComputation,
+    data: Timeline[Reading],
+    in_order: bool,
+    late: Late,
+    cluster: Cluster,
+    ordered: bool,
+) -> None:
+    """Deduplication and tuples, which the step computes in columns, emit what their functions emit, in each order."""
+    values = VALUES.map(
+        lambda pair: KV(pair.value % 3, (pair.key, pair.value if ordered else pair.value / 1))
+    )
+    late = Late.DROP if in_order else late
+    in_columns = values.process(computation, in_order=in_order, late=late)
+    called = evolve(computation, name="its functions")
+    by_functions = values.process(called, in_order=in_order, late=late)
+    expected = Reference(Mode.MICRO_BATCH).run(in_columns, {READINGS: data})
+    found = PolarsStreaming(cluster).run(in_columns, {READINGS: data})
+    assert outcome(found) == outcome(expected)
+    assert built_in(computation) is not None
+    assert outcome(PolarsStreaming(cluster).run(by_functions, {READINGS: data})) == outcome(expected)
+    assert PolarsBatch().run(in_columns, {READINGS: data}).elements == (
+        ReferenceBatch().run(in_columns, {READINGS: data}).elements
+    )
+
+
+@given(timelines(READINGS), CLUSTERS)
+def test_built_in_computations_forget_corrections(data: Timeline[Reading], cluster: Cluster) -> None:
+    """In order, a value that is retracted while it waits is in no tuple, and is no first element."""
+    sums = VALUES.window(FixedWindows(MINUTE), trigger=AtCount(1).repeat(), allowed_lateness=9 * MINUTE)
+    corrected = sums.combine_per_key(Sum())
+    for pipeline in (
+        corrected.process(deduplication(3 * MINUTE), in_order=True),
+        corrected.every(2, in_order=True).map_values(len),
+    ):
+        found, expected = (
+            engine.run(pipeline, {READINGS: data})
+            for engine in (PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH))
+        )
+        assert outcome(found) == outcome(expected)
 
 
 def _unlucky(total: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:

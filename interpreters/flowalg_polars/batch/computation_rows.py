@@ -7,7 +7,7 @@ from attrs import frozen
 from flowalg_columns.codec import Codec
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import LiftingNote, note_of_computation
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import WEIGHT
 
@@ -25,12 +25,13 @@ from flowalg_polars.meta import ELEMENT_META
 
 @frozen
 class PreparedComputation:
-    """A computation: its stage, the shape of its outputs, and the shape and metadata of the elements that it reads."""
+    """A computation: its stage, the shape of its outputs, the shape and metadata of its elements, and a note."""
 
     stage: ComputationStage
     pair: RecordOf
     shape: Shape
     meta: tuple[str, ...]
+    note: LiftingNote
 
     @classmethod
     def of(
@@ -44,12 +45,7 @@ class PreparedComputation:
                 "result of on_element, as Transition[int, str]"
             )
         stage = ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters)
-        return cls(stage, pair, shape, meta)
-
-    @property
-    def note(self) -> LiftingNote:
-        """How its functions run."""
-        return LiftingNote(self.stage.label, "a computation, which keeps its state in Python", None, ENGINE)
+        return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
 
     @property
     def key(self) -> tuple[pl.Expr, ...]:

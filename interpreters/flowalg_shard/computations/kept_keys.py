@@ -150,6 +150,32 @@ def write_states(
     )
 
 
+def write_single_timers(
+    stage: ComputationStage, rows: pl.DataFrame, state: pl.Expr, tag: str
+) -> pl.DataFrame:
+    """Returns the table of keys in rows with ``POINT`` and ``CAUSE``, whose only timer is one of event time.
+
+    The state is a column of the shape that the stage knows.
+    """
+    assert stage.state is not None, "the state has columns"
+    (name,) = stage.state.columns
+    timer = pl.struct(pl.lit(tag).alias(TAG), pl.lit(False).alias(OF_CLOCK), POINT, CAUSE)
+    return rows.select(
+        *stage.identity,
+        state.alias(name),
+        pl.lit(IN_COLUMNS, pl.Int8()).alias(FORM),
+        pl.lit(None, pl.Binary()).alias(CONTENTS),
+        pl.lit(MAX_TIME, pl.Int64()).alias(KEPT_HOLD),
+        pl.concat_list(timer).alias(TIMERS),
+        pl.col(POINT).alias(DUE_WATERMARK),
+        pl.lit(NEVER, pl.Int64()).alias(DUE_TIME),
+    )
+
+
+SINGLE_TIMER: Final = tuple(pl.col(TIMERS).list.first().struct.field(name) for name in (POINT, CAUSE))
+"""``POINT`` and ``CAUSE`` of the only timer of a key."""
+
+
 def _spread(column: pl.Series, present: list[bool]) -> pl.Series:
     """Returns a column with nulls where a value is not present."""
     known = pl.Series(present)
@@ -229,6 +255,7 @@ __all__ = [
     "NEVER",
     "OF_CLOCK",
     "POINT",
+    "SINGLE_TIMER",
     "TAG",
     "TIMER",
     "TIMERS",
@@ -239,5 +266,6 @@ __all__ = [
     "read_kept",
     "read_states",
     "with_waiting",
+    "write_single_timers",
     "write_states",
 ]

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from flowalg.computations.calls import Calls
 from flowalg.computations.computation import AnyComputation, Late
+from flowalg.computations.library import state_shape
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
 
@@ -29,6 +30,11 @@ class Codec(Protocol):
     @property
     def is_ordered(self) -> bool:
         """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
+        ...
+
+    @property
+    def nested(self) -> pl.Expr:
+        """The values as one column, with structs for records and tuples."""
         ...
 
     def read(self, table: pl.DataFrame) -> list[object]:
@@ -72,7 +78,7 @@ class ComputationStage:
     ) -> ComputationStage:
         """The stage of a node, whose elements and outputs are pairs of some shapes."""
         key, value = (part.shape for part in element.fields)
-        shape = node.computation.state_shape
+        shape = state_shape(node.computation, value)
         return cls(
             node.label,
             node.computation,

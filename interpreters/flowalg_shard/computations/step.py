@@ -15,6 +15,7 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.computations.computation import Late
+from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
 from flowalg.data.kv import KV
@@ -23,6 +24,7 @@ from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
+from flowalg_shard.computations.built_in import run_deduplication, run_tuples
 from flowalg_shard.computations.kept_keys import (
     DUE_TIME,
     DUE_WATERMARK,
@@ -119,6 +121,19 @@ _COUNT, _POSITION = "__count", "__position"
 
 
 def _run(
+    stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
+) -> tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...]]:
+    """Returns the keys after an instant, the outputs, and bad records."""
+    match built_in(stage.computation):
+        case EmitFirst() as first:
+            return *run_deduplication(stage, first, known, ready, now.watermark), ()
+        case EmitEvery() as every:
+            return *run_tuples(stage, every, known, ready, now.watermark), ()
+        case None:
+            return _run_functions(stage, known, ready, before, now)
+
+
+def _run_functions(
     stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...]]:
     """Returns the keys after their functions have observed elements and timers, the outputs, and bad records."""

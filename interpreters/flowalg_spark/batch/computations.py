@@ -23,7 +23,7 @@ from flowalg_columns.names import (
     PROCESSING_TIME,
     STAGE,
 )
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import note_of_computation
 from flowalg_columns.values import AnyArray
 from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.stage import ComputationStage
@@ -60,9 +60,8 @@ def lower_computation(node: Process, flow: Flow, time: Column, *, dead_letters: 
     by = list(map(col, stage.keys))
     ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
     function = ComputePartition(stage, layout_of(pair), arrow_schema(schema))
-    note = LiftingNote(node.label, "a computation, which keeps its state in Python", None)
     emitted = evolve(flow, frame=ordered.mapInArrow(function, schema), shape=pair, meta=meta)
-    return evolve(emitted, dead_letters=dead_letters).with_notes(note)
+    return evolve(emitted, dead_letters=dead_letters).with_notes(note_of_computation(node))
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, KEEP, START
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import note_of_computation
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import SHARD, WEIGHT
 from pyspark.sql import Column
@@ -54,8 +54,7 @@ def prepare_computation(
     own = [column.alias(name) for name, column in columns.items()]
     shard = F.when(col(KEEP), shard_of(keys, shards)).alias(SHARD)
     frame = flow.frame.select(*own, shard, *map(col, others))
-    note = LiftingNote(node.label, "a computation, which keeps its state in Python", None)
-    rows = evolve(stream, flow=evolve(flow, frame=frame, meta=others).with_notes(note))
+    rows = evolve(stream, flow=evolve(flow, frame=frame, meta=others).with_notes(note_of_computation(node)))
     return PreparedComputation(rows, (*columns, EVENT_TIME), stage, pair)
 
 

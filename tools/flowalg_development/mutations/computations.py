@@ -199,6 +199,36 @@ COMPUTATION_MUTANTS: Final = (
         "(groups[row], sort_key(values[row]))",
         "groups[row]",
     ),
+    Replacement(
+        "the step keeps an id at the watermark",
+        "run_deduplication",
+        "pl.col(POINT) > watermark",
+        "pl.col(POINT) >= watermark",
+    ),
+    Replacement(
+        "the step emits the last element of an id",
+        "run_deduplication",
+        'keep="first"',
+        'keep="last"',
+    ),
+    Replacement(
+        "in order, the step keeps an id a microsecond longer",
+        "_first_in_order",
+        "time >= end",
+        "time > end",
+    ),
+    Replacement(
+        "the step emits no rest of tuples",
+        "run_tuples",
+        "watermark >= MAX_TIME",
+        "False",
+    ),
+    Replacement(
+        "the step emits tuples at the time of their first element",
+        "run_tuples",
+        "pl.last(EVENT_TIME)",
+        "pl.first(EVENT_TIME)",
+    ),
 )
 
 __all__ = ["COMPUTATION_MUTANTS"]
