@@ -1,9 +1,10 @@
 """Kills of the local engine: a query that is killed at random points must write the same tables as an undisturbed one.
 
-``python -m flowalg_development.faults.local [KILLS]`` kills queries 100 times by default. Each run reads a folder of
-files, one for each micro-batch, and writes current values and a changelog, with drops, to SQLite. It is started again
-after each kill until it ends, and its tables are compared byte by byte with those of a run without kills. The last line
-is ``faults on the local engine: K survived of N``. ``... run FOLDER`` is the query itself.
+``python -m flowalg_development.faults.local [KILLS]`` kills queries 100 times by default: a chain of groupings, and
+chains of computations and groupings, in turns. Each run reads a folder of files, one for each micro-batch, and writes a
+changelog and, of panes, current values, with drops, to SQLite. It is started again after each kill until it ends, and
+its tables are compared byte by byte with those of a run without kills. The last line is ``faults on the local engine: K
+survived of N``. ``... run FOLDER`` is the query itself, whose name is that of the folder above.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Final
 
 import flowalg_sinks
 import polars as pl
-from attrs import frozen
+from attrs import define, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import StreamInput
 from flowalg_sinks import SQLite
@@ -41,6 +43,8 @@ from flowalg import (
     Source,
     Sum,
 )
+from flowalg.pipeline.outputs import emits_panes
+from flowalg_development.faults.computations import changes_of_sums, sums_of_totals
 
 DEFAULT: Final = 100
 FILES: Final = 30
@@ -62,19 +66,17 @@ class Reading:
 READINGS: Final = Source("readings", Reading, event_time=lambda reading: reading.at)
 
 
-def pipeline() -> PCollection[KV[str, float]]:
+VALUES: Final = READINGS.key_by(lambda reading: reading.sensor).map_values(lambda reading: reading.value)
+
+
+def corrected_sessions() -> PCollection[KV[str, float]]:
     """Returns a session sum of each sensor, corrected early and late, and the mean of these sums by first letter."""
-    sums = (
-        READINGS.key_by(lambda reading: reading.sensor)
-        .map_values(lambda reading: reading.value)
-        .window(
-            Sessions(5 * SECOND),
-            trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
-            accumulation=Accumulation.RETRACTING,
-            allowed_lateness=20 * SECOND,
-        )
-        .combine_per_key(Sum())
-    )
+    sums = VALUES.window(
+        Sessions(5 * SECOND),
+        trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=20 * SECOND,
+    ).combine_per_key(Sum())
     by_letter = sums.map(lambda pair: KV(pair.key[:1], pair.value)).window(
         FixedWindows(60 * SECOND),
         trigger=AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1)),
@@ -82,6 +84,14 @@ def pipeline() -> PCollection[KV[str, float]]:
         allowed_lateness=60 * SECOND,
     )
     return by_letter.combine_per_key(Mean())
+
+
+QUERIES: Final[Mapping[str, Callable[[], PCollection[object]]]] = {
+    "sessions": corrected_sessions,
+    "sums-of-totals": lambda: sums_of_totals(VALUES, SECOND),
+    "changes-of-sums": lambda: changes_of_sums(VALUES, SECOND),
+}
+"""The pipelines by the name of their query."""
 
 
 def write_input(folder: Path, seed: int) -> None:
@@ -110,25 +120,30 @@ def write_input(folder: Path, seed: int) -> None:
 
 @frozen
 class Trial:
-    """One run over one input: its folder has the input, the checkpoint and the database."""
+    """A run of a query over one input: its folder, in that of the query, has the checkpoint and the database."""
 
     folder: Path
 
     @property
+    def pipeline(self) -> PCollection[object]:
+        """The pipeline of the query."""
+        return QUERIES[self.folder.parent.name]()
+
+    @property
     def sinks(self) -> tuple[PaneSink, ...]:
-        """The current values and the changelog."""
-        target = SQLite(self.folder / "panes.db")
-        panes = pipeline()
-        return (
-            flowalg_sinks.upsert(panes, target, table="latest"),
-            flowalg_sinks.changelog(panes, target, table="log"),
-        )
+        """The changelog and, of panes, the current values."""
+        pipeline, target = self.pipeline, SQLite(self.folder / "panes.db")
+        log = flowalg_sinks.changelog(pipeline, target, table="log")
+        if not emits_panes(pipeline.node):
+            return (log,)
+        return flowalg_sinks.upsert(pipeline, target, table="latest"), log
 
     def run(self) -> None:
         """Runs the query to the end of its input."""
-        stream = StreamInput(self.folder / "in", BoundedOutOfOrderness(8 * SECOND), processing_time="seen")
+        files = self.folder.parents[1] / "in"
+        stream = StreamInput(files, BoundedOutOfOrderness(8 * SECOND), processing_time="seen")
         streaming.run(
-            pipeline(),
+            self.pipeline,
             {READINGS: stream},
             sink=self.sinks,
             checkpoint=self.folder / "checkpoint",
@@ -138,6 +153,7 @@ class Trial:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Starts the query in a process of its own."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "flowalg_development.faults.local", "run", str(self.folder)]
         with (self.folder / "query.log").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
@@ -177,6 +193,45 @@ def finish(trial: Trial, chance: random.Random, longest: float, most: int) -> Fi
     raise AssertionError("the count does not end")
 
 
+@define
+class Undisturbed:
+    """A run of a query without kills: its tables, and the seconds that an undisturbed process takes."""
+
+    content: bytes
+    seconds: float
+
+    @classmethod
+    def of(cls, root: Path, query: str, chance: random.Random) -> Undisturbed:
+        """Runs a query without kills."""
+        trial = Trial(root / query / "undisturbed")
+        seconds = finish(trial, chance, 0, 0).undisturbed or 0.0
+        content = trial.content()
+        rows = content.count(b"\n") + 1
+        print(f"{query}, undisturbed: {seconds:.1f} s, {rows:,} rows in the tables", flush=True)
+        return cls(content, seconds)
+
+
+def kill_queries(root: Path, wanted: int, seed: int) -> tuple[int, int]:
+    """Kills the queries in turns; returns the number of kills, and how many of them changed no table."""
+    chance = random.Random(seed)
+    write_input(root / "in", seed)
+    undisturbed = {query: Undisturbed.of(root, query, chance) for query in QUERIES}
+    kills = survived = 0
+    for number, (query, expected) in enumerate(cycle(undisturbed.items())):
+        if kills >= wanted:
+            break
+        trial = Trial(root / query / str(number))
+        finished = finish(trial, chance, expected.seconds, min(12, wanted - kills))
+        # A run that ended before its kill shows that the first one was slow: later kills must come sooner.
+        expected.seconds = min(expected.seconds, finished.undisturbed or expected.seconds)
+        equal = trial.content() == expected.content
+        kills, survived = kills + finished.kills, survived + (finished.kills if equal else 0)
+        verdict = "equal" if equal else "DIFFERENT"
+        print(f"trial {number}, {query}: {finished.kills} kills, {verdict}", flush=True)
+        shutil.rmtree(trial.folder)
+    return kills, survived
+
+
 def main(arguments: list[str]) -> int:
     """Runs trials until there were enough kills; returns 1 if a result differs."""
     if arguments[:1] == ["run"]:
@@ -184,31 +239,9 @@ def main(arguments: list[str]) -> int:
         return 0
     wanted = int(arguments[0]) if arguments else DEFAULT
     seed = random.SystemRandom().randrange(2**32)
-    chance = random.Random(seed)
     print(f"seed {seed}")
-    kills = survived = 0
     with tempfile.TemporaryDirectory(prefix="flowalg-") as name:
-        root = Path(name)
-        calm = Trial(root / "calm")
-        write_input(calm.folder / "in", seed)
-        longest = finish(calm, chance, 0, 0).undisturbed or 0.0
-        expected = calm.content()
-        print(
-            f"undisturbed: {longest:.1f} s, {expected.count(bytes([10])) + 1:,} rows in the tables",
-            flush=True,
-        )
-        for number in count():
-            if kills >= wanted:
-                break
-            trial = Trial(root / str(number))
-            shutil.copytree(calm.folder / "in", trial.folder / "in")
-            finished = finish(trial, chance, longest, min(12, wanted - kills))
-            # A run that ended before its kill shows that the first one was slow: later kills must come sooner.
-            longest = min(longest, finished.undisturbed or longest)
-            equal = trial.content() == expected
-            kills, survived = kills + finished.kills, survived + (finished.kills if equal else 0)
-            print(f"trial {number}: {finished.kills} kills, {'equal' if equal else 'DIFFERENT'}", flush=True)
-            shutil.rmtree(trial.folder)
+        kills, survived = kill_queries(Path(name), wanted, seed)
     print(f"faults on the local engine: {survived} survived of {kills}")
     return 0 if survived == kills else 1
 
