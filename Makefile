@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check clean
-.PHONY: bench-reference bench-batch bench-local bench-stream
+.PHONY: bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -49,6 +49,9 @@ bench-local: $(STAMP) ## compare the local engine with Polars and DuckDB by hand
 
 bench-stream: $(STAMP) ## compare micro-batches with Spark's own operators and a processor by hand (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream
+
+bench-millwheel: $(STAMP) ## measure computations: throughput, latency, watermark lag, the cache of the state (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.millwheel
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/flowalg' figures --output docs/gallery

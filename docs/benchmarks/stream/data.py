@@ -28,12 +28,16 @@ class Reading:
     at: datetime
 
 
-def files(folder: Path, rows: int, count: int, late: float = 0.0) -> list[Path]:
+def files(
+    folder: Path, rows: int, count: int, late: float = 0.0, *, keys: int = KEYS, known: int = KEYS
+) -> list[Path]:
     """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones.
 
-    ``late`` is the share of readings that are up to another two minutes older.
+    ``late`` is the share of readings that are up to another two minutes older. A file has ``keys`` keys, of ``known``
+    ones.
     """
-    generated = folder / f"stream-{rows}-{count}-{late}-{SEED}"
+    others = "" if keys == known == KEYS else f"-{keys}-of-{known}"
+    generated = folder / f"stream-{rows}-{count}-{late}{others}-{SEED}"
     if not generated.exists():
         unfinished = generated.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -43,25 +47,33 @@ def files(folder: Path, rows: int, count: int, late: float = 0.0) -> list[Path]:
         for number in range(count):
             times = begin + number * MINUTE + random.integers(-DISORDER, MINUTE, rows)
             times -= (random.random(rows) < late) * random.integers(0, 2 * MINUTE, rows)
+            sensors = random.integers(0, keys, rows)
+            if known != keys:
+                sensors = random.choice(known, keys, replace=False)[sensors]
             table = pl.DataFrame(
                 {
-                    "sensor": random.integers(0, KEYS, rows),
+                    "sensor": sensors,
                     "value": random.integers(0, 100, rows),
                     "at": pl.Series(times).cast(pl.Datetime("us", "UTC")),
                 }
             )
-            path = unfinished / f"{number:04}.parquet"
-            table.write_parquet(path)
-            # Spark takes files in the order of their modification times.
-            os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+            write_in_order(table, unfinished, number)
         unfinished.rename(generated)
     return sorted(generated.iterdir())
+
+
+def write_in_order(table: pl.DataFrame, folder: Path, number: int) -> None:
+    """Writes the file of one micro-batch; Spark takes files in the order of their modification times."""
+    path = folder / f"{number:04}.parquet"
+    table.write_parquet(path)
+    os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
 
 def seed_file(folder: Path, windows: int, first_key: int) -> Path:
     """Returns a file with a reading for each of ``windows`` keys in the first minute; generates it if it is missing."""
     path = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
     if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
         table = pl.DataFrame(
             {"sensor": pl.int_range(first_key, first_key + windows, eager=True)}
@@ -74,4 +86,4 @@ def seed_file(folder: Path, windows: int, first_key: int) -> Path:
     return path
 
 
-__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files", "seed_file"]
+__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files", "seed_file", "write_in_order"]

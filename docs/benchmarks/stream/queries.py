@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 from flowalg_spark import StreamInput, streaming
+from flowalg_spark.streaming.compilation import STATE_CACHE_BYTES
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -37,13 +38,22 @@ Rival = Callable[[DataFrame], DataFrame]
 """A function from the readings of a stream to the output of a query."""
 
 
-def compile_rival(pipeline: PCollection[object], *sources: Source[Reading]) -> Rival:
+def compile_rival(
+    pipeline: PCollection[object],
+    *sources: Source[Reading],
+    delay: timedelta = timedelta(microseconds=DISORDER),
+    shards: int | None = None,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
+    metrics: bool = False,
+) -> Rival:
     """Returns a pipeline compiled by flowalg; all its sources have the same readings."""
-    policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
+    policy = BoundedOutOfOrderness(delay)
 
     def frame(readings: DataFrame) -> DataFrame:
         inputs = {source: StreamInput(readings, policy) for source in sources or (READINGS,)}
-        return streaming.compile(pipeline, inputs)
+        return streaming.compile(
+            pipeline, inputs, shards=shards, state_cache_bytes=state_cache_bytes, metrics=metrics
+        )
 
     return frame
 
@@ -140,11 +150,15 @@ def by_hand(readings: DataFrame) -> DataFrame:
 
 @frozen
 class Case:
-    """The readings per micro-batch, and the rivals that process them."""
+    """The readings per micro-batch, and the rivals that process them.
+
+    All rivals of a ``complete`` case emit the same rows in the same run; others emit what flowalg emits, perhaps later.
+    """
 
     name: str
     rows: int
     rivals: dict[str, Rival]
+    complete: bool = False
 
 
 SIZES: Final = (0, 1_000, 100_000, 1_000_000, 4_000_000)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from docs.benchmarks.stream.queries import Rival
 
@@ -15,10 +16,10 @@ Phases: TypeAlias = dict[str, float]
 """The seconds of a batch by phase."""
 
 
-def continue_query(
+def start_query(
     spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop"
-) -> list[Phases]:
-    """Runs a rival's query over the new files, and returns the seconds of each batch by phase."""
+) -> StreamingQuery:
+    """Starts a rival's query over the new files, each of which is a micro-batch; it ends when they are read."""
     first = min((folder / "in").glob("*.parquet"))
     readings = (
         spark.readStream.schema(spark.read.parquet(str(first)).schema)
@@ -29,7 +30,14 @@ def continue_query(
     writer = frame.writeStream.format(sink).option("checkpointLocation", str(folder / f"{name}-checkpoint"))
     if sink != "noop":
         writer = writer.option("path", str(folder / f"{name}-out"))
-    query = writer.trigger(availableNow=True).start()
+    return writer.trigger(availableNow=True).start()
+
+
+def continue_query(
+    spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop"
+) -> list[Phases]:
+    """Runs a rival's query over the new files, and returns the seconds of each batch by phase."""
+    query = start_query(spark, rival, name, folder, sink)
     try:
         query.awaitTermination()
         # Spark's own aggregation closes windows in extra batches without files, which do not count.
@@ -50,4 +58,4 @@ def add_files(files: Sequence[Path], folder: Path) -> None:
         os.link(file, folder / "in" / file.name)
 
 
-__all__ = ["Phases", "add_files", "continue_query"]
+__all__ = ["Phases", "add_files", "continue_query", "start_query"]
