@@ -15,11 +15,13 @@ from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 from flowalg_polars import Cluster, PolarsStreaming
+from flowalg_reference import Reference
 from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
-from flowalg import AtCount, Count, Mode, Repeat, Sessions, Timeline, WindowingStrategy
+from flowalg import AtCount, Count, FixedWindows, Mode, Repeat, Sessions, Timeline, WindowingStrategy
 from flowalg.analysis.features import Feature
+from flowalg.computations.calls import LAST_TIME
 from flowalg.data.time import processing_time
 from tests.support.step_pairs import Pair, pairs
 
@@ -64,6 +66,19 @@ def test_a_merged_window_counts_pending_elements() -> None:
     assert session_panes((0,), (4,), (2,)) == [(2, 3)]
     assert session_panes((0, 0, 0), (4,), (2,)) == [(0, 3)]
     assert session_panes((0, 0, 0), (4,), (2, 2)) == [(0, 3), (2, 6)]
+
+
+def test_windows_that_end_together_are_ordered_by_their_starts() -> None:
+    """At the end of time windows are cut off, so that those with an offset by key end together."""
+    minute = timedelta(minutes=1)
+    windows = FixedWindows(2 * minute, offset_by_key=lambda key: minute if key == "a" else timedelta(0))
+    last = LAST_TIME.datetime
+    timeline = Timeline.batch([Reading("a", 1, last, last), Reading("b", 1, last, last)], time=point(0))
+    counted = VALUES.window(windows).combine_per_key(Count())
+    expected = Reference().run(counted, {READINGS: timeline}).panes
+    assert len({pane.window.end for pane in expected}) == 1 < len({pane.window.start for pane in expected})
+    assert expected[0].window.start < expected[1].window.start
+    assert PolarsStreaming(Cluster(shards=3)).run(counted, {READINGS: timeline}).panes == expected
 
 
 @pytest.mark.parametrize(

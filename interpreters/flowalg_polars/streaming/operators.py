@@ -185,8 +185,11 @@ class ShardedGrouping:
         stage = self.prepared.stage
         if stage.merging is not None and POSITION in table.columns:
             return [ORDER_END, ORDER_START, *stage.keys, POSITION]
+        windows = stage.strategy.windows
         # Windows that do not overlap end together only if they are equal.
-        disjoint = isinstance(stage.strategy.windows, FixedWindows | GlobalWindows)
+        disjoint = isinstance(windows, GlobalWindows) or (
+            isinstance(windows, FixedWindows) and windows.offset_by_key is None
+        )
         return [END, *(() if disjoint else (START,)), *stage.keys]
 
     def drops(self) -> GroupingDrops:
