@@ -50,7 +50,7 @@ def test_every_case_of_the_local_engine_has_a_place(scale: Scale, tmp_path: Path
         "growth": 2,
         "latency": 8,
         "checkpoints": 0,
-        "lag": 4,
+        "lag": 3,
         "cache": 0,
     }
     assert {path.name for path in draw(results, tmp_path)} == {"millwheel-latency.svg", "millwheel-lag.svg"}

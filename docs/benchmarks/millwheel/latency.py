@@ -156,7 +156,8 @@ def _run(
 
 
 def lags_at(begin: int, at: int, stages: Sequence[StageMetrics]) -> Lags:
-    """Returns how far the watermark of each stage is behind a time; nothing before they have one, and at the end."""
+    """Returns how far the watermark of each computation is behind a time; nothing before it has one, and at the end."""
+    stages = [stage for stage in stages if stage.stage.startswith("process")]
     if not stages or any(stage.watermark_lag is None for stage in stages):
         return []
     lags = {

@@ -44,7 +44,7 @@ def latencies(found: Found) -> Figure | None:
     engines = [engine for engine in ENGINES if any(case.startswith(f"latency, {engine}") for case in found)]
     if not engines:
         return None
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = Figure(figsize=(11, 4.6), layout="constrained")
     for axes, engine in zip(_panels(figure, len(engines)), engines, strict=True):
         for line, stages in zip(LINES, STAGES, strict=True):
             for colour, production in zip(PALETTE, PRODUCTIONS, strict=False):
@@ -62,7 +62,7 @@ def latencies(found: Found) -> Figure | None:
         axes.set_xlabel("milliseconds from arrival to output")
         axes.set_xscale("log")
         axes.set_ylabel("percent of the records")
-        axes.legend(frameon=False, fontsize=8, loc="lower right")
+    _legend(figure)
     return figure
 
 
@@ -75,7 +75,7 @@ def lags(found: Found) -> Figure | None:
     for axes, engine in zip(_panels(figure, len(engines)), engines, strict=True):
         result = found[lag_case(engine)]
         stages = list(result["median_s"])
-        for colour, width, stage in zip(PALETTE, (3.0, 1.4, 3.0, 1.4), stages, strict=False):
+        for colour, width, stage in zip(PALETTE, (3.0, 1.4, 1.4), stages, strict=False):
             points = result["points"]
             axes.plot(
                 [seconds for seconds, _ in points],
@@ -88,7 +88,7 @@ def lags(found: Found) -> Figure | None:
         axes.set_xlabel("seconds")
         axes.set_ylabel("watermark lag in seconds")
         axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, fontsize=8, loc="upper right")
+    _legend(figure)
     return figure
 
 
@@ -105,8 +105,14 @@ def caches(found: Found) -> Figure | None:
     axes.set_xlabel("state cache of a worker, MiB")
     axes.set_ylabel("seconds per batch")
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8)
+    _legend(figure)
     return figure
+
+
+def _legend(figure: Figure) -> None:
+    """Draws the legend of the first panel, which has all lines, below the panels."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
 
 
 def _panels(figure: Figure, count: int) -> list[Axes]:

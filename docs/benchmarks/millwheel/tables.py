@@ -161,8 +161,8 @@ def page_with(text: str, results: Sequence[Result]) -> str:
         if len(lines) <= 2:
             return marked[0]
         if name in PICTURES:
-            lines += ["", f"![{PICTURES[name]}](pictures/millwheel-{name}.svg)", ""]
-        return f"{marked[1]}{chr(10).join(lines)}\n{marked[3]}"
+            lines += ["", f"![{PICTURES[name]}](pictures/millwheel-{name}.svg)"]
+        return "\n".join((marked[1], *lines, "", marked[3]))
 
     return _MARKED.sub(fill, text)
 
