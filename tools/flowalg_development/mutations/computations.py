@@ -45,13 +45,13 @@ COMPUTATION_MUTANTS: Final = (
     ),
     Replacement(
         "timers fire by tag",
-        "_order_of_firing",
+        "order_of_firing",
         "(isinstance(timer, ProcessingTimer), timer.point, timer.tag)",
         "(isinstance(timer, ProcessingTimer), timer.tag, timer.point)",
     ),
     Replacement(
         "timers of processing time fire first",
-        "_order_of_firing",
+        "order_of_firing",
         "isinstance(timer, ProcessingTimer)",
         "not isinstance(timer, ProcessingTimer)",
     ),
