@@ -122,22 +122,10 @@ class Calls:
         clocks: tuple[ProcessingTime, EventTime],
     ) -> Effect:
         """Returns the effect of an element, or of a retraction; raises ``FailedTransition``."""
-        observed = Observed(key, value, point.datetime, late)
-        return self.observe_event(before, observed, point, weight, _read(clocks))
-
-    def observe_event(
-        self,
-        before: KeyState | None,
-        observed: Observed[object, object],
-        point: EventTime,
-        weight: int,
-        clocks: Clocks,
-    ) -> Effect:
-        """Returns the effect of an element as ``observe`` does, given what the function receives."""
         f = self.computation.on_element if weight > 0 else self.computation.on_retraction
         assert f is not None, "a computation without on_retraction receives no retractions"
-        known = self.initial if before is None else before
-        return self._effect(f, known, observed, point, clocks, observed.key)
+        observed, known = Observed(key, value, point.datetime, late), before or self.initial
+        return self.call(f, known, observed, point, _read(clocks), key)
 
     def fire(
         self,
@@ -149,12 +137,36 @@ class Calls:
         """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer."""
         f = self.computation.on_timer
         assert f is not None, "a computation without on_timer sets no timers"
-        return self._effect(f, before, pending.timer, pending.time_at(clocks[1]), _read(clocks), key)
+        return self.call(f, before, pending.timer, pending.time_at(clocks[1]), _read(clocks), key)
 
     @cached_property
     def initial(self) -> KeyState:
         """What is known of a key before its first element."""
         return KeyState(self.computation.initial)
+
+    def call(
+        self,
+        f: Callable[..., object],
+        before: KeyState,
+        event: Observed[object, object] | Timer,
+        cause: EventTime,
+        clocks: Clocks,
+        key: object,
+    ) -> Effect:
+        """Returns the effect of a function for an element or a timer, whose event time is ``cause``.
+
+        Raises ``FailedTransition``.
+        """
+        try:
+            return self._checked(f(before.state, event, clocks), before, cause)
+        except FlowalgError as error:
+            call = _describe_call(key, event, before.state)
+            message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
+            raise FailedTransition(call, ElementError(message)) from error
+        except Exception as error:
+            call = _describe_call(key, event, before.state)
+            raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
+            raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
 
     def too_many_firings(self, key: object) -> ElementError:
         """Returns the error for timers that set each other without end."""
@@ -168,26 +180,6 @@ class Calls:
         return ElementError(
             f"{self.label}: the state {state} of the key {format_value(key)} cannot be stored: {error}"
         )
-
-    def _effect(
-        self,
-        f: Callable[..., object],
-        before: KeyState,
-        event: Observed[object, object] | Timer,
-        cause: EventTime,
-        clocks: Clocks,
-        key: object,
-    ) -> Effect:
-        try:
-            return self._checked(f(before.state, event, clocks), before, cause)
-        except FlowalgError as error:
-            call = _describe_call(key, event, before.state)
-            message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
-            raise FailedTransition(call, ElementError(message)) from error
-        except Exception as error:
-            call = _describe_call(key, event, before.state)
-            raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
-            raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
 
     def _checked(self, returned: object, before: KeyState, cause: EventTime) -> Effect:
         if not isinstance(returned, Transition):
@@ -221,16 +213,21 @@ class Calls:
         self, returned: Transition[object, object], cause: EventTime, earliest: EventTime
     ) -> tuple[tuple[EventTime, object], ...]:
         """Returns the outputs of a transition in their normal form."""
-        outputs = [(cause, value) for value in returned.emit]
+        outputs = [(cause, self._output(value)) for value in returned.emit]
         for at, value in returned.emit_at:
             point = _output_time(at)
             if point < earliest:
                 raise _too_early("an output", point, earliest)
-            outputs.append((point, value))
-        shape, where = self.computation.output_shape, f"an output of {self.label}"
-        if shape is None:
-            return tuple((point, canonicalize(value, where)) for point, value in outputs)
-        return tuple((point, conform(value, shape, where)) for point, value in outputs)
+            outputs.append((point, self._output(value)))
+        return tuple(outputs)
+
+    def _output(self, value: object) -> object:
+        shape, where = self.computation.output_shape, self._place_of_outputs
+        return canonicalize(value, where) if shape is None else conform(value, shape, where)
+
+    @cached_property
+    def _place_of_outputs(self) -> str:
+        return f"an output of {self.label}"
 
 
 def _read(clocks: tuple[ProcessingTime, EventTime]) -> Clocks:

@@ -102,6 +102,11 @@ def conform(value: object, shape: Shape, where: str) -> object:
 
 
 def _scalar(value: object, shape: Scalar, where: str) -> object:
+    kind = shape.python
+    if type(value) is int and kind is int:
+        return check_integer(value, where)
+    if type(value) is str and kind is str:
+        return check_text(value, where)
     if shape == FLOAT and type(value) is int:
         return float(value)
     if type(value) is not shape.python and not (

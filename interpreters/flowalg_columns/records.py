@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from types import MemberDescriptorType
 
 import attrs
 
+from flowalg.data.collector import pause_collector
 from flowalg.lifting.operations.records import has_plain_constructor
 
 
@@ -24,7 +22,7 @@ def build_records(cls: type, columns: list[list[object]]) -> list[object]:
     attributes = attrs.fields(cls)
     slots = _slots(cls)
     if slots is not None and columns:
-        with _pause_collector():
+        with pause_collector():
             records: list[object] = [object.__new__(cls) for _ in columns[0]]
         for slot, column in zip(slots, columns, strict=True):
             deque(map(slot.__set__, records, column), maxlen=0)
@@ -33,18 +31,6 @@ def build_records(cls: type, columns: list[list[object]]) -> list[object]:
         return list(map(cls, *columns))
     names = [attribute.alias or attribute.name for attribute in attributes]
     return [cls(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-
-
-@contextmanager
-def _pause_collector() -> Iterator[None]:
-    """Pauses the garbage collector."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @lru_cache(maxsize=256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from attrs import define, field
 
@@ -18,49 +19,52 @@ Element = tuple[EventTime, int, Observed[object, object]]
 
 @define
 class KeyRun:
-    """The state of a key during an instant, and what it has emitted so far."""
+    """The state of a key during an instant, and what it has emitted so far; ``now`` is the processing time."""
 
     stage: ComputationStage
     key: object
     known: KeyState | None
+    now: datetime
     outputs: list[tuple[EventTime, object]] = field(factory=list)
     bad_records: list[BadRecord] = field(factory=list)
 
     def observe(self, elements: Iterable[Element], clocks: Clocks) -> None:
-        """Observes elements as they arrive, at the clocks of the instant before its watermark."""
-        calls = self.stage.calls
+        """Observes elements at some clocks."""
+        computation, calls = self.stage.computation, self.stage.calls
         for time, weight, observed in elements:
+            f = computation.on_element if weight > 0 else computation.on_retraction
+            assert f is not None, "a computation without on_retraction receives no retractions"
+            known = calls.initial if self.known is None else self.known
             try:
-                effect = calls.observe_event(self.known, observed, time, weight, clocks)
+                self._apply(calls.call(f, known, observed, time, clocks, self.key))
             except FailedTransition as failure:
                 self._fail(failure)
-            else:
-                self._apply(effect)
 
-    def observe_in_order(self, elements: Iterable[Element], now: ProcessingTime) -> None:
+    def observe_in_order(self, elements: Iterable[Element]) -> None:
         """Observes elements in order of event time, and fires the timers between them."""
         for element in elements:
             time, _, observed = element
-            self.fire(time, None, now)
-            self.observe([element], Clocks(now.datetime, observed.event_time))
+            clocks = Clocks(self.now, observed.event_time)
+            self.fire(time, None, clocks)
+            self.observe((element,), clocks)
 
-    def fire(self, watermark: EventTime, time: ProcessingTime | None, now: ProcessingTime) -> None:
+    def fire(self, watermark: EventTime, time: ProcessingTime | None, clocks: Clocks) -> None:
         """Fires the timers that are due at a watermark, and at a processing time if it is given."""
-        firings = 0
+        on_timer, firings = self.stage.computation.on_timer, 0
         while self.known is not None and (pending := _next_due(self.known, watermark, time)) is not None:
             firings += 1
             if firings > MOST_FIRINGS:
                 raise self.stage.calls.too_many_firings(self.key)
+            assert on_timer is not None, "a computation without on_timer sets no timers"
             left = {tag: other for tag, other in self.known.timers.items() if other is not pending}
             self.known = KeyState(self.known.state, self.known.hold, left)
-            stepwise = self.stage.in_order and isinstance(pending.timer, EventTimer)
-            reached = EventTime(pending.point) if stepwise else watermark
+            timer, read, cause = pending.timer, clocks, pending.time_at(watermark)
+            if self.stage.in_order and isinstance(timer, EventTimer):
+                read = Clocks(self.now, timer.at)
             try:
-                effect = self.stage.calls.fire(self.known, self.key, pending, (now, reached))
+                self._apply(self.stage.calls.call(on_timer, self.known, timer, cause, read, self.key))
             except FailedTransition as failure:
                 self._fail(failure)
-            else:
-                self._apply(effect)
 
     def _apply(self, effect: Effect) -> None:
         self.known, outputs = effect
@@ -75,6 +79,8 @@ class KeyRun:
 
 def _next_due(known: KeyState, watermark: EventTime, time: ProcessingTime | None) -> PendingTimer | None:
     """Returns the timer that fires next: those of event time first, by time and tag."""
+    if not known.timers:
+        return None
     found: list[tuple[bool, int, str]] = []
     for tag, (timer, point, _) in known.timers.items():
         of_clock = type(timer) is ProcessingTimer

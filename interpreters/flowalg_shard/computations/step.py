@@ -18,6 +18,7 @@ from flowalg.computations.computation import Late
 from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
+from flowalg.data.collector import pause_collector
 from flowalg.data.kv import KV
 from flowalg.data.time import EPOCH, EventTime
 from flowalg.runs.bad_records import BadRecord
@@ -130,7 +131,8 @@ def _run(
         case EmitEvery() as every:
             return *run_tuples(stage, every, known, ready, now.watermark), ()
         case None:
-            return _run_functions(stage, known, ready, before, now)
+            with pause_collector():
+                return _run_functions(stage, known, ready, before, now)
 
 
 def _run_functions(
@@ -141,16 +143,17 @@ def _run_functions(
     keys, counts, positions = stage.key.read(groups), groups[_COUNT].to_list(), groups[_POSITION].to_list()
     states = read_states(stage, known) if known.height else []
     elements = iter(_elements(stage, ready, chain.from_iterable(map(repeat, keys, counts)), before))
-    clocks = ReadClocks(now.processing_time.datetime, before.datetime)
+    time = now.processing_time.datetime
+    clocks_before, clocks = ReadClocks(time, before.datetime), ReadClocks(time, now.watermark.datetime)
     runs = []
     for key, count, position in zip(keys, counts, positions, strict=True):
-        run = KeyRun(stage, key, None if position is None else states[position])
+        run = KeyRun(stage, key, None if position is None else states[position], time)
         some = islice(elements, count)
         if stage.in_order:
-            run.observe_in_order(some, now.processing_time)
+            run.observe_in_order(some)
         else:
-            run.observe(some, clocks)
-        run.fire(now.watermark, now.processing_time, now.processing_time)
+            run.observe(some, clocks_before)
+        run.fire(now.watermark, now.processing_time, clocks)
         runs.append(run)
     left = [(row, run.key, run.known) for row, run in enumerate(runs) if run.known is not None]
     after = write_states(

@@ -87,7 +87,7 @@ COMPUTATION_MUTANTS: Final = (
     ),
     Replacement(
         "a freed key keeps its state",
-        "Computing._apply",
+        "Computing._call",
         "effect.after is None",
         "False",
     ),
