@@ -136,13 +136,13 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "an id is forgotten a microsecond later",
         "EmitFirst._end",
-        "event_time(observed.event_time) + within",
-        "event_time(observed.event_time) + within + 1",
+        "event_time(observed.event_time) + self.micros",
+        "event_time(observed.event_time) + self.micros + 1",
     ),
     Replacement(
         "the last elements are not emitted",
         "EmitEvery.__call__",
-        '() if kept else (EventTimer("rest", MAX_TIME.datetime),)',
+        "() if kept else (EventTimer(REST, MAX_TIME.datetime),)",
         "()",
     ),
     Replacement(
@@ -208,8 +208,8 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "the step emits the last element of an id",
         "run_deduplication",
-        'keep="first"',
-        'keep="last"',
+        'timed.unique(by, keep="first", maintain_order=True)',
+        'timed.unique(by, keep="last", maintain_order=True)',
     ),
     Replacement(
         "in order, the step keeps an id a microsecond longer",
