@@ -196,9 +196,11 @@ class Calls:
             return Effect(None, outputs)
         timers = before.timers
         if returned.set or returned.clear:
-            timers = {tag: timer for tag, timer in timers.items() if tag not in returned.clear}
+            timers = dict(timers)
+            for tag in returned.clear:
+                timers.pop(tag, None)
             for timer in returned.set:
-                point = timer.point
+                point = timer.micros
                 if point < earliest and isinstance(timer, EventTimer):
                     raise _too_early(f"the timer {timer.tag!r}", point, earliest)
                 timers[timer.tag] = PendingTimer(timer, point, cause)

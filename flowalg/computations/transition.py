@@ -81,7 +81,12 @@ class EventTimer:
     @property
     def point(self) -> EventTime:
         """The event time at which it fires."""
-        return EventTime((self.at - EPOCH) // MICROSECOND)
+        return EventTime(self.micros)
+
+    @property
+    def micros(self) -> int:
+        """The same in microseconds since the epoch."""
+        return (self.at - EPOCH) // MICROSECOND
 
 
 @frozen
@@ -103,7 +108,12 @@ class ProcessingTimer:
     @property
     def point(self) -> ProcessingTime:
         """The processing time at which it fires."""
-        return ProcessingTime((self.at - EPOCH) // MICROSECOND)
+        return ProcessingTime(self.micros)
+
+    @property
+    def micros(self) -> int:
+        """The same in microseconds since the epoch."""
+        return (self.at - EPOCH) // MICROSECOND
 
 
 Timer: TypeAlias = EventTimer | ProcessingTimer

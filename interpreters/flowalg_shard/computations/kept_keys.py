@@ -15,9 +15,10 @@ from attrs import field, frozen
 from flowalg.computations.calls import KeyState, PendingTimer
 from flowalg.computations.transition import EventTimer, ProcessingTimer
 from flowalg.data.errors import format_value
-from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, EventTime
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
+from flowalg_shard.tables.times import read_datetimes
 
 DUE_WATERMARK: Final = "__due_watermark"
 DUE_TIME: Final = "__due_time"
@@ -107,13 +108,10 @@ def _read_timers(series: pl.Series) -> list[dict[str, PendingTimer]]:
     if series.null_count() == len(series):
         return timers
     rows = pl.DataFrame({TIMERS: series}).with_row_index("row").drop_nulls().explode(TIMERS).unnest(TIMERS)
-    for row, tag, of_clock, point, cause in rows.iter_rows():
-        timer: EventTimer | ProcessingTimer = (
-            ProcessingTimer(tag, ProcessingTime(point).datetime)
-            if of_clock
-            else EventTimer(tag, EventTime(point).datetime)
-        )
-        timers[row][tag] = PendingTimer(timer, point, EventTime(cause))
+    columns = (rows[name].to_list() for name in ("row", TAG, OF_CLOCK, POINT, CAUSE))
+    for row, tag, of_clock, point, cause, at in zip(*columns, read_datetimes(rows[POINT]), strict=True):
+        timer = ProcessingTimer(tag, at) if of_clock else EventTimer(tag, at)
+        timers[row][tag] = PendingTimer(timer, point, cause)
     return timers
 
 

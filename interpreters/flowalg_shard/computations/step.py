@@ -7,7 +7,6 @@ arrive for, and those that are due; all others stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from itertools import chain, islice, repeat
 from typing import cast
 
@@ -20,7 +19,7 @@ from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
 from flowalg.data.collector import pause_collector
 from flowalg.data.kv import KV
-from flowalg.data.time import EPOCH, EventTime
+from flowalg.data.time import EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
@@ -43,6 +42,7 @@ from flowalg_shard.step.side_inputs import LateElement
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, WEIGHT
 from flowalg_shard.tables.joins import anti_join, semi_join
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.tables.times import read_datetimes
 
 
 @frozen
@@ -182,9 +182,8 @@ def _elements(
     if ready.is_empty():
         return ()
     series = ready[EVENT_TIME]
-    durations: list[timedelta] = series.to_numpy().astype("timedelta64[us]").tolist()
     late = repeat(False) if stage.in_order else (series < before).to_list()
-    columns = (keys, stage.value.read(ready), map(EPOCH.__add__, durations), late)
+    columns = (keys, stage.value.read(ready), read_datetimes(series), late)
     # Plain ints, which are made faster.
     times = cast("list[EventTime]", series.to_list())
     return zip(times, ready[WEIGHT].to_list(), observe_all(columns, ready.height), strict=True)

@@ -147,9 +147,11 @@ def timers(by_watermark: EventTimer, by_clock: ProcessingTimer, timer: Timer) ->
     assert_type(by_watermark.tag, str)
     assert_type(by_watermark.at, datetime)
     assert_type(by_watermark.point, EventTime)
+    assert_type(by_watermark.micros, int)
     assert_type(by_clock.tag, str)
     assert_type(by_clock.at, datetime)
     assert_type(by_clock.point, ProcessingTime)
+    assert_type(by_clock.micros, int)
     assert_type(timer.at, datetime)
 
 

@@ -94,8 +94,8 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "a transition clears no timers",
         "Calls._checked",
-        "tag not in returned.clear",
-        "True",
+        "timers.pop(tag, None)",
+        "None",
     ),
     Replacement(
         "an output may be before its cause",
