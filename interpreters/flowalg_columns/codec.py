@@ -56,9 +56,12 @@ class Codec:
         return leaf_columns(self.layout)
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
-        return all(_is_ordered(leaf.shape) for leaf in leaves(self.layout))
+    def order(self) -> tuple[pl.Expr, ...] | None:
+        """Columns that order rows as their values are ordered (``sort_key``); ``None`` if there are none."""
+        parts = leaves(self.layout)
+        if not all(_is_ordered(leaf.shape) for leaf in parts):
+            return None
+        return tuple(_order(leaf.shape, pl.col(leaf.column)) for leaf in parts)
 
     @property
     def nested(self) -> pl.Expr:
@@ -83,10 +86,13 @@ def _is_ordered(shape: Shape) -> bool:
     match shape:
         case OptionalOf(of=inner):
             return _is_ordered(inner)
-        case Scalar():
-            return shape != FLOAT  # 0.0 and -0.0 are equal
         case _:
-            return isinstance(shape, EnumOf)
+            return isinstance(shape, Scalar | EnumOf)
+
+
+def _order(shape: Shape, column: pl.Expr) -> pl.Expr:
+    inner = shape.of if isinstance(shape, OptionalOf) else shape
+    return column + 0.0 if inner == FLOAT else column  # -0.0 equals 0.0
 
 
 def _nest(layout: Layout) -> pl.Expr:

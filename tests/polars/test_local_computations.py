@@ -103,18 +103,21 @@ def test_a_batch_is_that_of_the_reference(
     require_equal(PolarsBatch(), ReferenceBatch(), VALUES.process(computation), data)
 
 
-def _join(text: str, seen: Observed[str, tuple[float, str]], clocks: Clocks) -> Transition[str, str]:
-    number, name = seen.value
-    return Transition(f"{text} {number}{name}", emit=[text])
+def _join(text: str, seen: Observed[str, object], clocks: Clocks) -> Transition[str, str]:
+    return Transition(f"{text} {seen.value}", emit=[text])
+
+
+JOINED = Computation(initial="", on_element=_join)
 
 
 @given(timelines(READINGS), CLUSTERS)
-def test_values_whose_columns_have_no_order(data: Timeline[Reading], cluster: Cluster) -> None:
+def test_equal_times_are_in_the_order_of_values(data: Timeline[Reading], cluster: Cluster) -> None:
     """Elements of one event time are observed in the order of their values, also if that is not one of columns."""
-    joined = Computation(initial="", on_element=_join)
-    values = VALUES.map_values(lambda value: (value % 3 / -2, str(value % 2))).process(joined)
-    texts = values.map(lambda pair: KV(pair.key + pair.value, 1))
-    require_equal(PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH), texts, data)
+    in_columns = VALUES.map_values(lambda value: (value % 3 / -2, str(value % 2)))  # with -0.0 and 0.0
+    lists = VALUES.map_values(lambda value: [value % 3, value % 2])
+    for joined in (in_columns.process(JOINED), lists.process(JOINED)):
+        pipeline = joined.map(lambda pair: KV(pair.key + pair.value, 1))
+        require_equal(PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH), pipeline, data)
 
 
 BUILT_IN = st.builds(deduplication, st.integers(1, 9).map(MINUTE.__mul__)) | st.builds(

@@ -20,8 +20,8 @@ def settle(stage: ComputationStage, elements: pl.DataFrame) -> pl.DataFrame:
     if (elements[WEIGHT] < 0).any():
         elements = _without_cancelled(stage, elements)
     by = [*stage.identity, EVENT_TIME, WEIGHT]
-    if stage.value.is_ordered:
-        return elements.sort([*by, *stage.value.columns])
+    if stage.value.order is not None:
+        return elements.sort([*by, *stage.value.order], maintain_order=True)
     return _by_value(stage, elements.sort(by, maintain_order=True), by)
 
 

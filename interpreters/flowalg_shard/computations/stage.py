@@ -28,8 +28,8 @@ class Codec(Protocol):
         ...
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether rows that are sorted by the columns have the order of the values (``sort_key``)."""
+    def order(self) -> tuple[pl.Expr, ...] | None:
+        """Columns that order rows as their values are ordered (``sort_key``); ``None`` if there are none."""
         ...
 
     @property
