@@ -52,6 +52,12 @@ class PendingTimer(NamedTuple):
         return EventTime(min(of_outputs, LAST_TIME))
 
 
+def order_of_firing(pending: PendingTimer) -> tuple[bool, int, str]:
+    """Returns the position of a timer among those that are due: those of event time first, by time and tag."""
+    timer = pending.timer
+    return isinstance(timer, ProcessingTimer), pending.point, timer.tag
+
+
 @frozen
 class KeyState:
     """What is kept for a key: the state of its computation, the hold, and the timers by tag."""
@@ -269,4 +275,5 @@ __all__ = [
     "KeyState",
     "PendingTimer",
     "TimerCall",
+    "order_of_firing",
 ]

@@ -15,6 +15,7 @@ from flowalg.computations.calls import (
     FailedTransition,
     KeyState,
     PendingTimer,
+    order_of_firing,
 )
 from flowalg.computations.computation import Late
 from flowalg.computations.transition import EventTimer, ProcessingTimer, Timer
@@ -209,10 +210,4 @@ def in_canonical_order(elements: Iterable[Element]) -> list[Element]:
     return sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))
 
 
-def order_of_firing(pending: PendingTimer) -> tuple[bool, int, str]:
-    """Returns the position of a timer among those that are due: those of event time first, by time and tag."""
-    timer = pending.timer
-    return isinstance(timer, ProcessingTimer), timer.point, timer.tag
-
-
-__all__ = ["Computing", "order_of_firing"]
+__all__ = ["Computing"]

@@ -1,12 +1,12 @@
 """A pipeline over unbounded input, micro-batch by micro-batch, in one process.
 
 ``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. ``run_all`` and
-``batches_all`` are the same for several outputs of one query. ``open_windows`` reads
-the live windows of a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
+``batches_all`` are the same for several outputs of one query. ``open_state`` and
+``open_keys`` read the live state in a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
 from flowalg_polars.streaming.checkpoint import drain
-from flowalg_polars.streaming.inspection import open_windows, replay_log
+from flowalg_polars.streaming.inspection import open_keys, open_state, replay_log
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming.running import (
@@ -32,7 +32,8 @@ __all__ = [
     "batches",
     "batches_all",
     "drain",
-    "open_windows",
+    "open_keys",
+    "open_state",
     "replay_log",
     "run",
     "run_all",

@@ -1,20 +1,27 @@
-"""Looking at a query from outside: the live windows of its checkpoint, and the replay log of its micro-batches."""
+"""Looking at a query from outside: the live state in its checkpoint, and the replay log of its micro-batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
+from flowalg_columns.codec import Codec
 from flowalg_shard.clocks.signals import signal_of
 from flowalg_shard.metrics import SignalToKey
 from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
+from flowalg_shard.state.compatibility import COMPUTATION, StageDescription
+from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
+from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 
+from flowalg.computations.computation import Computation
+from flowalg.computations.contents import KeyContents
 from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.signals import AnySignal
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.query import MicroBatch
@@ -29,50 +36,100 @@ _OWN: Final[dict[str, pl.DataType]] = {
     "pending": pl.Boolean(),
     **dict.fromkeys(_TIMES, _POINT),
 }
+_TIMER: Final = pl.Struct({"tag": pl.String(), "clock": pl.String(), "at": _POINT})
+_OF_COMPUTATION: Final[dict[str, pl.DataType]] = {
+    "stage": pl.String(),
+    "shard": pl.Int32(),
+    "state_text": pl.String(),
+    "timers": pl.List(_TIMER),
+    "hold": _POINT,
+    "waiting": pl.Int64(),
+    **dict.fromkeys(_TIMES, _POINT),
+}
+
+K = TypeVar("K")
+V = TypeVar("V")
+S = TypeVar("S")
+Out = TypeVar("Out")
 
 
-def open_windows(checkpoint: str | PathLike[str], *, stage: int = 0) -> pl.DataFrame:
-    """Returns the live windows of one stage in a query's checkpoint: a row for each key and window.
+def open_state(checkpoint: str | PathLike[str], *, stage: int = 0) -> pl.DataFrame:
+    """Returns the live state of one stage in a query's checkpoint: its open windows, or the keys of a computation.
 
-    ``stage`` is the number of the stage as in its metrics: from 0, in the order of the pipeline. The columns are
-    ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (the number that it has
-    emitted), ``pending`` (whether it has unemitted changes), and when it is due if no element arrives:
+    ``stage`` is the number of the stage as in its metrics: from 0, in the order of the pipeline. All tables have the
+    columns ``stage`` (its name), ``shard``, those of the key, and when the row is due if no element arrives:
     ``next_watermark`` and ``next_time`` (null: never, or in every micro-batch).
+
+    A grouping has a row for each key and window, with the columns ``window`` (start, end), ``panes`` (the number that
+    it has emitted) and ``pending`` (whether it has unemitted changes). A computation has a row for each key, with its
+    ``state``, in a column for each field if its type is known, and as text in ``state_text`` otherwise; the pending
+    ``timers`` (tag, clock, at), the ``hold``, and ``waiting``, the number of elements that wait for the watermark.
 
     Reads what the last micro-batch has committed, also while the query runs. Raises ``ArgumentError`` for an invalid
     number, and ``CheckpointError`` for a folder that is no checkpoint, is damaged, or has no micro-batch yet.
     """
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return _read_windows(checkpoint, stage)
-        except CheckpointError:
-            # The query may have replaced its segments since the manifest was read.
-            continue
-    return _read_windows(checkpoint, stage)
+    description, stores = _read_stage(checkpoint, stage)
+    is_computation = COMPUTATION in description.facts
+    live = live_keys if is_computation else live_windows
+    table = stack([live(description.label, shard, store) for shard, store in enumerate(stores)])
+    if table.is_empty():
+        return pl.DataFrame(schema=_OF_COMPUTATION if is_computation else _OWN)
+    if is_computation:
+        at = pl.element().struct.with_fields(pl.field("at").cast(_POINT))
+        times = [pl.col(name).cast(_POINT) for name in ("hold", *_TIMES)]
+        return table.with_columns(pl.col("timers").list.eval(at), *times)
+    window = pl.struct(pl.col(START).cast(_POINT).alias("start"), pl.col(END).cast(_POINT).alias("end"))
+    key = [name for name in table.columns if name not in OWN_COLUMNS]
+    times = [pl.col(name).cast(_POINT) for name in _TIMES]
+    return table.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *times)
+
+
+def open_keys(
+    checkpoint: str | PathLike[str],
+    pipeline: PCollection[object],
+    computation: Computation[K, V, S, Out],
+    *,
+    stage: int = 0,
+) -> tuple[KeyContents[K, V, S], ...]:
+    """Returns what a query's checkpoint keeps for each key of a computation, as values, by key.
+
+    ``pipeline`` is that of the query, and ``computation`` the one in it to read. ``stage`` is the number of its stage,
+    as ``open_state`` counts. Reads what the last micro-batch has committed, also while the query runs.
+
+    Raises what ``open_state`` raises, ``ArgumentError`` for a computation that is not in the pipeline, and
+    ``CheckpointError`` for a stage that is not this computation.
+    """
+    description, stores = _read_stage(checkpoint, stage)
+    return read_keys(pipeline, computation, Codec.of, description, stores)
 
 
 _ATTEMPTS: Final = 3
 
 
-def _read_windows(checkpoint: str | PathLike[str], stage: int) -> pl.DataFrame:
+def _read_stage(
+    checkpoint: str | PathLike[str], stage: int
+) -> tuple[StageDescription, tuple[WindowStore, ...]]:
+    """Returns the description of a stage, and the state of its shards, as they are committed."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _read_committed(checkpoint, stage)
+        except CheckpointError:
+            # The query may have replaced its segments since the manifest was read.
+            continue
+    return _read_committed(checkpoint, stage)
+
+
+def _read_committed(
+    checkpoint: str | PathLike[str], stage: int
+) -> tuple[StageDescription, tuple[WindowStore, ...]]:
     opened = Checkpoint.read(checkpoint)
     assert opened.manifest is not None, "a checkpoint that was read has a manifest"
     stages = opened.manifest.stages
     if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < len(stages):
         raise ArgumentError("stage", stage, f"the number of a stage: an int from 0 to {len(stages) - 1}")
     found = stages[stage]
-    table = stack(
-        [
-            live_windows(found.description.label, shard, opened.restore(stored, evaluate_all=False).windows)
-            for shard, stored in enumerate(found.shards)
-        ]
-    )
-    if table.is_empty():
-        return pl.DataFrame(schema=_OWN)
-    window = pl.struct(pl.col(START).cast(_POINT).alias("start"), pl.col(END).cast(_POINT).alias("end"))
-    key = [name for name in table.columns if name not in OWN_COLUMNS]
-    times = [pl.col(name).cast(_POINT) for name in _TIMES]
-    return table.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *times)
+    stores = tuple(opened.restore(stored, evaluate_all=False).windows for stored in found.shards)
+    return found.description, stores
 
 
 def replay_log(batches: Iterable[MicroBatch[object]]) -> ReplayLog:
@@ -111,4 +168,4 @@ def _signal(given: SignalToKey) -> AnySignal:
     return signal_of(given.name, given.key, given.start, given.end)
 
 
-__all__ = ["open_windows", "replay_log"]
+__all__ = ["open_keys", "open_state", "replay_log"]

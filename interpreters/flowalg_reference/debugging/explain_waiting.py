@@ -7,13 +7,13 @@ from enum import Enum, unique
 
 from attrs import frozen
 
-from flowalg.computations.calls import Effect, FailedTransition
+from flowalg.computations.calls import Effect, FailedTransition, order_of_firing
 from flowalg.computations.transition import EventTimer, ProcessingTimer
 from flowalg.data.errors import format_value
 from flowalg.data.time import EventTime, ProcessingTime, event_time
 from flowalg.data.views import HasView
 from flowalg.pipeline.nodes import Process
-from flowalg_reference.computations import Computing, order_of_firing
+from flowalg_reference.computations import Computing
 from flowalg_reference.debugging.events import ArrivedElement, SetTimer, arrived_element, set_timer
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recording import Recording

@@ -20,6 +20,7 @@ from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
 
+COMPUTATION: Final = "computation"
 TRIGGER: Final = "trigger"
 SHAPE: Final = "shape of the trigger"
 LATENESS: Final = "allowed lateness"
@@ -100,7 +101,7 @@ def describe_computation(stage: ComputationStage, elements: str) -> StageDescrip
         "order": order,
         "late elements": stage.late.value,
         "type of the state": "unknown" if state is None else str(state),
-        "computation": describe(stage.computation),
+        COMPUTATION: describe(stage.computation),
     }
     return StageDescription(stage.label, facts)
 

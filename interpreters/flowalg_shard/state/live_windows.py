@@ -6,7 +6,6 @@ from typing import Final
 
 import polars as pl
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME
 from flowalg_shard.state.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
@@ -23,14 +22,11 @@ def live_windows(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
 
     ``panes`` is the number of panes that it has emitted, and ``pending`` whether it has unemitted changes.
     ``next_watermark`` and ``next_time`` are when it is due if no element arrives; null: never, or in every instant.
-    Raises ``UnsupportedError`` for a computation.
     """
     tables = []
     for part in store.parts:
         part.segment.wake_up_windows()
         windows = part.windows
-        if not windows.is_empty() and PANES not in windows.columns:
-            raise UnsupportedError(f"stage {label!r} is a computation, whose keys have no windows")
         if PROTO_WINDOWS in windows.columns:
             windows = windows.filter(~is_vacant())
         if windows.is_empty():
