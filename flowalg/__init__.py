@@ -16,6 +16,7 @@ from flowalg.combiners.product import together
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
 from flowalg.computations.computation import Computation, Late, Processor
+from flowalg.computations.contents import KeyContents, WaitingElement
 from flowalg.computations.transition import (
     Clocks,
     EventTimer,
@@ -188,6 +189,7 @@ __all__ = [
     "IngressTime",
     "Instant",
     "Interpreter",
+    "KeyContents",
     "KeyedCollectionError",
     "LagDistribution",
     "LagQuantile",
@@ -253,6 +255,7 @@ __all__ = [
     "UserFunctionError",
     "ValueRangeError",
     "Variance",
+    "WaitingElement",
     "WatermarkPolicy",
     "Window",
     "WindowBounds",

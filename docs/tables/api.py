@@ -40,7 +40,8 @@ FLOWALG: Final = {
     "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
     "AnyOf AllOf combiner reduce_combiner Combiner Group",
-    "Computations": "Computation Processor Transition Observed Clocks Timer EventTimer ProcessingTimer Late",
+    "Computations": "Computation Processor Transition Observed Clocks Timer EventTimer ProcessingTimer Late "
+    "KeyContents WaitingElement",
     "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout ProcessingTimeLag "
     "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication "
     "SourceClock",
@@ -65,7 +66,7 @@ REFERENCE: Final = (
 SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
     "collect_elements collect_drops collect_bad_records "
-    "final_values output_of open_windows check_checkpoint metrics "
+    "final_values output_of open_state open_keys check_checkpoint metrics "
     "StageMetrics stage_metrics bad_records replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"

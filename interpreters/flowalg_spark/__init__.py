@@ -30,7 +30,7 @@ from flowalg_spark.replays.replaying import (
 )
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
-from flowalg_spark.state.open_windows import open_windows
+from flowalg_spark.state.open_state import open_keys, open_state
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.interpreter import SparkStreaming
 from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
@@ -59,7 +59,8 @@ __all__ = [
     "final_values",
     "local_session",
     "metrics",
-    "open_windows",
+    "open_keys",
+    "open_state",
     "output_of",
     "pane_table",
     "read_files",

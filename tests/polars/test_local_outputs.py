@@ -92,9 +92,9 @@ def test_outputs_share_their_stages(tmp_path: Path) -> None:
         "counts": (3, 0),
         "large": (0, 2),
     }
-    assert streaming.open_windows(tmp_path / "checkpoint", stage=1).is_empty()
+    assert streaming.open_state(tmp_path / "checkpoint", stage=1).is_empty()
     with pytest.raises(ArgumentError, match="stage must be the number of a stage: an int from 0 to 2"):
-        streaming.open_windows(tmp_path / "checkpoint", stage=3)
+        streaming.open_state(tmp_path / "checkpoint", stage=3)
     with pytest.raises(
         ArgumentError, match="sinks must be a mapping with sinks for each output: sums, counts"
     ):

@@ -439,11 +439,11 @@ def test_a_replay_of_the_metrics_in_the_reference_has_the_same_panes() -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_open_windows_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, shards: int) -> None:
+def test_open_state_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, shards: int) -> None:
     """While a query runs, its checkpoint has the windows that have not expired, and when they are due."""
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(CheckpointError, match="is no checkpoint"):
-        streaming.open_windows(checkpoint)
+        streaming.open_state(checkpoint)
     query = streaming.batches(
         TOTALS, {SCORES: stream_of()}, checkpoint=checkpoint, shards=shards, metrics=True
     )
@@ -451,7 +451,7 @@ def test_open_windows_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, sha
     live = 0
     for batch in islice(query, 2):
         # The micro-batch before this one is committed.
-        found = streaming.open_windows(checkpoint)
+        found = streaming.open_state(checkpoint)
         assert found.height == live or batch.number == 1
         assert (found["next_watermark"] >= found["window"].struct.field("end")).all()
         assert found.columns == [
@@ -461,7 +461,7 @@ def test_open_windows_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, sha
     assert live > 0, "windows are open"
     query.close()
     with pytest.raises(ArgumentError, match="an int from 0 to 0"):
-        streaming.open_windows(checkpoint, stage=1)
+        streaming.open_state(checkpoint, stage=1)
 
 
 def test_the_live_view_shows_totals_and_yields_all_batches() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
-from flowalg_spark import check_checkpoint, open_windows, streaming
+from flowalg_spark import check_checkpoint, open_state, streaming
 from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source
 from flowalg_spark.streaming.interpreter import run_to_end
 from hypothesis import given
@@ -90,7 +90,7 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
         check_checkpoint(spark, folder)
 
 
-def test_open_windows_of_an_unreadable_checkpoint_raise_an_error(
+def test_state_of_an_unreadable_checkpoint_raise_an_error(
     spark: SparkSession, checkpoint: Path, tmp_path: Path
 ) -> None:
     """A missing checkpoint, a missing stage and missing files raise an error with the cause."""
@@ -107,4 +107,4 @@ def test_open_windows_of_an_unreadable_checkpoint_raise_an_error(
         with pytest.raises(
             CheckpointError, match=rf"state of stage {stage} .* checkpoint {where}: .*{why}.*; give"
         ):
-            open_windows(spark, folder, stage=stage)
+            open_state(spark, folder, stage=stage)

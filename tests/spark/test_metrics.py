@@ -22,7 +22,7 @@ from flowalg_spark import (
     batch,
     collect,
     metrics,
-    open_windows,
+    open_state,
     replay_log,
     stage_metrics,
     streaming,
@@ -121,7 +121,7 @@ def test_metrics_agree_with_panes_and_drops(spark: SparkSession, tmp_path: Path,
     for number, _ in stages:
         # Spark numbers stateful operators from the last stage.
         operator = len(stages) - 1 - number
-        open_now = open_windows(spark, tmp_path / "checkpoint", stage=operator).count()
+        open_now = open_state(spark, tmp_path / "checkpoint", stage=operator).count()
         assert [row for row in rows if row["number"] == number][-1]["windows"] == open_now
     for row in rows:
         lag = (row["processing_time"] - row["watermark"]).total_seconds()

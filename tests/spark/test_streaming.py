@@ -23,7 +23,7 @@ from flowalg_laws.conformance.jobs.sales import (
 )
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sale
 from flowalg_reference import Reference
-from flowalg_spark import SparkBatch, SparkStreaming, batch, collect, open_windows, streaming
+from flowalg_spark import SparkBatch, SparkStreaming, batch, collect, open_state, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -207,7 +207,7 @@ def test_a_drained_query_emits_the_last_panes(
     first = panes_after_a_run()
     assert lines(first) == expected(ends=False)
     assert panes_after_a_run() == first
-    waiting = open_windows(spark, tmp_path / "checkpoint").filter("pending")
+    waiting = open_state(spark, tmp_path / "checkpoint").filter("pending")
     open_now = Counter((row["key"], row["window"]["end"].timestamp()) for row in waiting.collect())
     streaming.drain(spark, folder)
     last = panes_after_a_run()
@@ -253,7 +253,7 @@ def test_negative_numbers_are_rejected(spark: SparkSession, tmp_path: Path) -> N
     with pytest.raises(ArgumentError, match="state_cache_bytes must be .*; got -1"):
         streaming.compile(a_sum_per_key.pipeline, {SALES: sales}, state_cache_bytes=-1)
     with pytest.raises(ArgumentError, match="stage must be .*; got -1"):
-        open_windows(spark, tmp_path, stage=-1)
+        open_state(spark, tmp_path, stage=-1)
 
 
 def test_a_compiled_frame_is_a_dataframe(spark: SparkSession) -> None:

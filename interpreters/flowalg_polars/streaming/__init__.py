@@ -1,8 +1,8 @@
 """A pipeline over unbounded input, micro-batch by micro-batch, in one process.
 
 ``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. ``run_all`` and
-``batches_all`` are the same for several outputs of one query. ``open_state`` and
-``open_keys`` read the live state in a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
+``batches_all`` are the same for several outputs of one query. ``open_state`` and ``open_keys`` read the live state in
+a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
 from flowalg_polars.streaming.checkpoint import drain

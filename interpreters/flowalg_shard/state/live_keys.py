@@ -64,8 +64,8 @@ def live_keys(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
     """Returns a row for each key of a shard of a computation, with times in microseconds.
 
     The columns of a state are ``state``, or ``state.`` and the name of a field; a state that is stored as Python has
-    its text in ``state_text``. ``timers`` are lists of the tag, the clock and the time; ``hold`` is null without a hold,
-    and ``waiting`` is the number of elements that wait for the watermark.
+    its text in ``state_text``. ``timers`` are lists of the tag, the clock and the time; ``hold`` is null without a
+    hold, and ``waiting`` is the number of elements that wait for the watermark.
     """
     tables = []
     for part in store.parts:
@@ -124,14 +124,16 @@ def read_keys(
     pipeline: PCollection[object],
     computation: Computation[K, V, S, Out],
     codec_of: CodecOf,
-    description: StageDescription,
+    description: StageDescription | None,
     stores: Iterable[WindowStore],
 ) -> tuple[KeyContents[K, V, S], ...]:
     """Returns the contents of all keys of a computation in the state of its shards, by key.
 
     Raises ``ArgumentError`` for a computation that is not in the pipeline, and ``CheckpointError`` for a state that is
-    not of this computation, or of other types.
+    not of this computation, or of other types. Without a description nothing is stored yet.
     """
+    if description is None:
+        return ()
     stage = _stage_of(pipeline, computation, codec_of, description)
     tables = [Kept(part.windows, part.current_panes) for store in stores for part in store.parts]
     found = [_contents(each) for kept in tables for each in read_kept(stage, kept)]

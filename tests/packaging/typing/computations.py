@@ -16,6 +16,7 @@ from flowalg import (
     Computation,
     EventTime,
     EventTimer,
+    KeyContents,
     Late,
     Observed,
     PCollection,
@@ -24,6 +25,7 @@ from flowalg import (
     Processor,
     Timer,
     Transition,
+    WaitingElement,
 )
 from flowalg.data.shapes import Shape
 from tests.packaging.typing.records import Flight
@@ -153,6 +155,18 @@ def timers(by_watermark: EventTimer, by_clock: ProcessingTimer, timer: Timer) ->
     assert_type(by_clock.point, ProcessingTime)
     assert_type(by_clock.micros, int)
     assert_type(timer.at, datetime)
+
+
+def contents(kept: KeyContents[str, int, Model], waiting: WaitingElement[int]) -> None:
+    """What a stream keeps for a key."""
+    assert_type(kept.key, str)
+    assert_type(kept.state, Model | None)
+    assert_type(kept.timers, tuple[Timer, ...])
+    assert_type(kept.hold, datetime | None)
+    assert_type(kept.waiting, tuple[WaitingElement[int], ...])
+    assert_type(waiting.value, int)
+    assert_type(waiting.event_time, datetime)
+    assert_type(waiting.retraction, bool)
 
 
 def transitions(transition: Transition[int, str]) -> None:

@@ -44,7 +44,9 @@ from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Tab
 from flowalg import (
     KV,
     BoundedOutOfOrderness,
+    Computation,
     Drop,
+    KeyContents,
     Output,
     OutputElement,
     Outputs,
@@ -168,7 +170,19 @@ def streams(
     assert_type(streaming.run(totals, {flights: stream}, sink=[write, written]), RunSummary)
     assert_type(streaming.run(totals, {flights: stream}, sink=lambda output: output.number), RunSummary)
     streaming.drain("checkpoint")
-    assert_type(streaming.open_windows("checkpoint", stage=1), pl.DataFrame)
+    assert_type(streaming.open_state("checkpoint", stage=1), pl.DataFrame)
+
+
+def state_of_a_computation(
+    totals: PCollection[KV[str, int]], silence: Computation[str, int, bool, str]
+) -> None:
+    """The state in a checkpoint has the types of the computation."""
+    kept = streaming.open_keys("checkpoint", totals, silence, stage=1)
+    assert_type(kept, tuple[KeyContents[str, int, bool], ...])
+
+
+def log() -> None:
+    """The replay log of a run."""
     assert_type(streaming.replay_log([]), ReplayLog)
 
 

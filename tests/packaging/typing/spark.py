@@ -30,7 +30,8 @@ from flowalg_spark import (
     final_values,
     local_session,
     metrics,
-    open_windows,
+    open_keys,
+    open_state,
     output_of,
     pane_table,
     read_files,
@@ -52,7 +53,9 @@ from flowalg import (
     KV,
     BadRecord,
     BoundedOutOfOrderness,
+    Computation,
     Drop,
+    KeyContents,
     Output,
     OutputElement,
     Outputs,
@@ -126,9 +129,17 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(flights), StructType)
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
-    assert_type(open_windows(spark, "checkpoint", stage=1), DataFrame)
+    assert_type(open_state(spark, "checkpoint", stage=1), DataFrame)
     check_checkpoint(spark, Path("checkpoint"))
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
+
+
+def state_of_a_computation(
+    spark: SparkSession, totals: PCollection[KV[str, int]], silence: Computation[str, int, bool, str]
+) -> None:
+    """The state in a checkpoint has the types of the computation."""
+    kept = open_keys(spark, "checkpoint", totals, silence, stage=1)
+    assert_type(kept, tuple[KeyContents[str, int, bool], ...])
 
 
 def metrics_of_a_stream(
