@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -33,6 +34,7 @@ from flowalg import (
     Computation,
     ElementError,
     FixedWindows,
+    FlowalgError,
     Interpreter,
     Late,
     Mode,
@@ -48,7 +50,8 @@ from flowalg import (
 from flowalg.computations.calls import KeyState
 from flowalg.computations.computation import AnyComputation
 from flowalg.computations.library import built_in, deduplication, tuples
-from tests.support.scores import NOON, POINTS, SCORES, Score
+from tests.support.faults import FAULTS, LOOP
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 Values = PCollection[KV[str, int]]
 MINUTE = timedelta(minutes=1)
@@ -181,6 +184,40 @@ def test_failed_transitions_are_bad_records(data: Timeline[Reading], cluster: Cl
     engine = PolarsStreaming(cluster, dead_letters=True)
     require_equal(engine, Reference(Mode.MICRO_BATCH, dead_letters=True), pipeline, data)
     require_equal(PolarsBatch(dead_letters=True), ReferenceBatch(dead_letters=True), pipeline, data)
+
+
+def error_of(engine: Interpreter, pipeline: Values, data: Timeline[Score]) -> tuple[str, str]:
+    """Returns the class of the error of a run, and its message."""
+    with pytest.raises(FlowalgError) as raised:
+        engine.run(pipeline, {SCORES: data})
+    return raised.type.__name__, str(raised.value)
+
+
+FAULTY = [evolve(computation, result=int) for computation, *_ in (*FAULTS, (LOOP, None, None))]
+
+
+@pytest.mark.parametrize("faulty", FAULTY)
+def test_a_fault_is_the_error_of_the_reference(faulty: Computation[str, int, int, int]) -> None:
+    """A failing function, an invalid transition and a loop of timers fail a run with the message of the reference."""
+    data = Timeline[Score]().at(minute(1), Score("a", 5, minute(1)), watermark=minute(0)).end(minute(2))
+    pipeline = POINTS.process(faulty)
+    expected = error_of(Reference(Mode.MICRO_BATCH), pipeline, data)
+    assert error_of(PolarsStreaming(), pipeline, data) == expected
+    in_a_batch = error_of(ReferenceBatch(), pipeline, data)
+    assert error_of(PolarsBatch(), pipeline, data) == in_a_batch
+
+
+@pytest.mark.parametrize("faulty", FAULTY[:-1])
+def test_a_failed_transition_changes_nothing(faulty: Computation[str, int, int, int], tmp_path: Path) -> None:
+    """With dead letters, an element on which a computation fails is a bad record, and the key has no state after it."""
+    pipeline = POINTS.process(faulty)
+    batches = [[Score("a", 5, minute(1))]] * 2
+    query = streaming.batches(pipeline, {SCORES: stream_of(batches)}, checkpoint=tmp_path, dead_letters=True)
+    for _ in range(2):
+        (bad,) = next(query).bad_records
+        assert bad.record == '{"key":"a","element":5,"event_time":"2024-01-01T12:01:00Z","state":0}'
+    assert streaming.open_keys(tmp_path, pipeline, faulty) == ()
+    query.close()
 
 
 BATCHES = (

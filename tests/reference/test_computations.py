@@ -5,7 +5,6 @@ Laws compare every run with a plain loop; here are the cases that a reader asks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
@@ -15,7 +14,6 @@ from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     KV,
-    MAX_TIME,
     Clocks,
     Computation,
     DropReason,
@@ -33,8 +31,8 @@ from flowalg import (
     Timeline,
     Timing,
     Transition,
-    UserFunctionError,
 )
+from tests.support.faults import FAULTS, LOOP, fails
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -144,14 +142,6 @@ def test_a_hold_keeps_an_output_on_time() -> None:
     assert (pane.timing, f"{pane.window.start.datetime:%H:%M}") == (Timing.ON_TIME, "12:01")
 
 
-LOOP: Computation[str, int, int, int] = Computation(
-    initial=0,
-    on_element=lambda n, seen, clocks: Transition(n, set=[EventTimer("again", seen.event_time)]),
-    on_timer=lambda n, timer, clocks: Transition(n, set=[EventTimer("again", timer.at)]),
-    name="loop",
-)
-
-
 def test_a_loop_of_timers_is_an_error() -> None:
     """Timers that are due at once without end are an error that names the computation and the key."""
     timeline = Timeline[Score]().at(minute(1), score(1), watermark=minute(2))
@@ -175,68 +165,6 @@ def test_many_timers_between_elements_are_no_loop() -> None:
     records = [score(0), score(6000)]
     run = ReferenceBatch().run(POINTS.process(beat), {SCORES: Timeline.batch(records, time=minute(0))})
     assert [each.value for each in run.elements] == [11_000]
-
-
-def fails(*arguments: object) -> Transition[int, int]:
-    """A function that always raises."""
-    raise LookupError("no luck")
-
-
-def _timer_at(at: float) -> Callable[..., Transition[int, int]]:
-    return lambda n, seen, clocks: Transition(n + 1, set=[EventTimer("end", minute(at))])
-
-
-FAULTS = [
-    (Computation(initial=0, on_element=fails), UserFunctionError, r"fails at .* raised LookupError: no luck"),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: n),  # type: ignore[arg-type,return-value]
-        ElementError,
-        r"the result must be a Transition; got 0 \(int\)",
-    ),
-    (
-        Computation(initial=0, on_element=_timer_at(0), on_timer=fails),
-        ElementError,
-        r"the timer 'end' is at 2024-01-01T12:00:00Z; it must not be before 2024-01-01T12:01:00Z",
-    ),
-    (
-        Computation(initial=0, on_element=_timer_at(2)),
-        ElementError,
-        r"the computation has no on_timer, so it must not set",
-    ),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit_at=[(minute(0), n)])),
-        ElementError,
-        r"an output is at 2024-01-01T12:00:00Z; it must not be before",
-    ),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, hold=minute(0))),
-        ElementError,
-        r"the hold is at 2024-01-01T12:00:00Z; it must not be before",
-    ),
-    (
-        Computation(
-            initial=0,
-            on_element=lambda n, seen, clocks: Transition(n, emit_at=[(MAX_TIME.datetime, n)]),
-        ),
-        ElementError,
-        r"its event time must be before the end of time",
-    ),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[2**70])),
-        ElementError,
-        r"overflows 64 bits",
-    ),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=["a"]), result=int),  # type: ignore[list-item]
-        ElementError,
-        r"an output of .* must be of type int; got 'a' \(str\)",
-    ),
-    (
-        Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n, clear=[3])),  # type: ignore[list-item]
-        ElementError,
-        r"an item of Transition.clear must be a non-empty str; got 3 \(int\)",
-    ),
-]
 
 
 @pytest.mark.parametrize(("computation", "error", "message"), FAULTS)

@@ -67,7 +67,7 @@ def test_the_keys_of_a_checkpoint_are_those_of_the_reference(spark: SparkSession
     tills = (
         SALES.key_by(lambda sale: sale.shop).map_values(lambda sale: sale.amount).process(TILL, in_order=True)
     )
-    pipeline = tills.window(FixedWindows(10 * MINUTE)).combine_per_key(Sum())
+    pipeline = tills.window(FixedWindows(10 * MINUTE), allowed_lateness=MINUTE).combine_per_key(Sum())
     timelines = evolve(a_sum_per_key.replay, ends=False).timelines
     run = reference.run(pipeline, timelines, mode=Mode.MICRO_BATCH)
     times = [reading.processing_time.datetime for reading in run.watermarks]

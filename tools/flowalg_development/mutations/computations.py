@@ -46,8 +46,8 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "timers fire by tag",
         "order_of_firing",
-        "(isinstance(timer, ProcessingTimer), timer.point, timer.tag)",
-        "(isinstance(timer, ProcessingTimer), timer.tag, timer.point)",
+        "(isinstance(timer, ProcessingTimer), pending.point, timer.tag)",
+        "(isinstance(timer, ProcessingTimer), timer.tag, pending.point)",
     ),
     Replacement(
         "timers of processing time fire first",
