@@ -34,6 +34,11 @@ class Late(Enum):
     """They are dropped, and counted."""
 
 
+def _describe(f: object) -> str:
+    """Returns a function by its name and place, which do not differ between runs as its address does."""
+    return describe_function(f) if callable(f) else repr(f)
+
+
 class Processor(HasView, Generic[K_contra, V_contra, Out_co]):
     """What ``process`` accepts: a ``Computation`` whose type of state is hidden, as that of a combiner is."""
 
@@ -73,9 +78,11 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
     """
 
     initial: S
-    on_element: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]]
-    on_timer: Callable[[S, Timer, Clocks], Transition[S, Out]] | None = None
-    on_retraction: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]] | None = None
+    on_element: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]] = field(repr=_describe)
+    on_timer: Callable[[S, Timer, Clocks], Transition[S, Out]] | None = field(default=None, repr=_describe)
+    on_retraction: Callable[[S, Observed[K, V], Clocks], Transition[S, Out]] | None = field(
+        default=None, repr=_describe
+    )
     commutative: bool = False
     name: str | None = None
     result: type[Out] | None = field(default=None)
