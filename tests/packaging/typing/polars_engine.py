@@ -177,8 +177,9 @@ def state_of_a_computation(
     totals: PCollection[KV[str, int]], silence: Computation[str, int, bool, str]
 ) -> None:
     """The state in a checkpoint has the types of the computation."""
-    kept = streaming.open_keys("checkpoint", totals, silence, stage=1)
-    assert_type(kept, tuple[KeyContents[str, int, bool], ...])
+    assert_type(
+        streaming.open_keys("checkpoint", totals, silence, stage=1), tuple[KeyContents[str, int, bool], ...]
+    )
 
 
 def log() -> None:

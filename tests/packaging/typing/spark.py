@@ -138,8 +138,9 @@ def state_of_a_computation(
     spark: SparkSession, totals: PCollection[KV[str, int]], silence: Computation[str, int, bool, str]
 ) -> None:
     """The state in a checkpoint has the types of the computation."""
-    kept = open_keys(spark, "checkpoint", totals, silence, stage=1)
-    assert_type(kept, tuple[KeyContents[str, int, bool], ...])
+    assert_type(
+        open_keys(spark, "checkpoint", totals, silence, stage=1), tuple[KeyContents[str, int, bool], ...]
+    )
 
 
 def metrics_of_a_stream(
