@@ -1,9 +1,10 @@
 """Fault injection into streaming queries: ``make faults``.
 
-A query from files to files first runs undisturbed. It then runs repeatedly with faults: its whole process is killed at
-random times, a Python worker is killed in the middle of a task, or a user-defined function raises in the middle of a
-batch. After each fault the query restarts from its checkpoint. Its sorted output must equal that of the undisturbed
-run, byte for byte. A damaged checkpoint must raise an error. The last line is ``faults: K survived of K``.
+Queries from files to files first run undisturbed: a chain of groupings, and chains of computations and groupings. They
+then run repeatedly, in turns, with faults: the whole process is killed at random times, a Python worker is killed in
+the middle of a task, or a user-defined function raises in the middle of a batch. After each fault the query restarts
+from its checkpoint. Its sorted output must equal that of its undisturbed run, byte for byte. A damaged checkpoint must
+raise an error. The last line is ``faults: K survived of K``.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 import polars as pl
 import psutil
-from attrs import define
+from attrs import define, field
 
 from flowalg_development.faults import sinks
-from flowalg_development.faults.query import make_input
+from flowalg_development.faults.query import QUERIES, make_input
 
 KILLS: Final = 30
 WORKERS: Final = 3
@@ -94,19 +96,20 @@ def _number(entry: Path) -> int:
 
 @define
 class Trial:
-    """Runs of the query with faults over one input, and the output of the undisturbed run."""
+    """Runs of the queries with faults over one input, and the outputs of the undisturbed runs."""
 
     root: Path
-    expected: bytes = b""
+    expected: dict[str, bytes] = field(factory=dict)
     faults: int = 0
     survived: int = 0
     runs: int = 0
+    queries: Iterator[str] = field(factory=lambda: cycle(QUERIES))
 
     def folder(self) -> Path:
-        """Creates the folder of a run without a checkpoint."""
+        """Creates the folder of a run of the next query, without a checkpoint."""
         self.runs += 1
-        folder = self.root / f"run-{self.runs}"
-        folder.mkdir()
+        folder = self.root / next(self.queries) / f"run-{self.runs}"
+        folder.mkdir(parents=True)
         os.symlink(self.root / "in", folder / "in")
         return folder
 
@@ -117,17 +120,19 @@ class Trial:
         print(f"{fault}: {count}, {'survived' if survived else 'NOT SURVIVED'}", flush=True)
 
     def matches(self, folder: Path) -> bool:
-        """Whether the output equals that of the undisturbed run."""
-        return content(folder) == self.expected
+        """Whether the output equals that of the undisturbed run of the query."""
+        return content(folder) == self.expected[folder.parent.name]
 
 
 def run_undisturbed(trial: Trial) -> None:
-    """Runs the query without faults."""
-    folder = trial.folder()
-    if start_query(folder).wait() != 0:
-        raise RuntimeError((folder / "query.log").read_text()[-2000:])
-    trial.expected = content(folder)
-    print(f"undisturbed: {trial.expected.count(bytes([10])) + 1} rows", flush=True)
+    """Runs each query without faults."""
+    for _ in QUERIES:
+        folder = trial.folder()
+        if start_query(folder).wait() != 0:
+            raise RuntimeError((folder / "query.log").read_text()[-2000:])
+        query = folder.parent.name
+        trial.expected[query] = content(folder)
+        print(f"undisturbed {query}: {trial.expected[query].count(bytes([10])) + 1} rows", flush=True)
 
 
 def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
@@ -150,7 +155,8 @@ def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
             break
         done += kills
         if kills:
-            trial.record("SIGKILL of the whole process", kills, survived=trial.matches(folder))
+            fault = f"SIGKILL of the whole process, {folder.parent.name}"
+            trial.record(fault, kills, survived=trial.matches(folder))
         shutil.rmtree(folder)
 
 
@@ -173,7 +179,7 @@ def kill_workers(trial: Trial, wanted: int, rng: random.Random) -> None:
             done += 1
             ended = query.wait() == 0
             same = trial.matches(folder) if ended else restart(trial, folder)
-            trial.record("SIGKILL of a Python worker", 1, survived=same)
+            trial.record(f"SIGKILL of a Python worker, {folder.parent.name}", 1, survived=same)
         query.wait()
         shutil.rmtree(folder)
 
@@ -203,7 +209,8 @@ def raise_in_functions(trial: Trial, wanted: int, rng: random.Random) -> None:
         failed = query.wait() != 0
         raised = "a user-defined function has failed" in (folder / "query.log").read_text()
         survived = (failed and raised and restart(trial, folder)) if failed else trial.matches(folder)
-        trial.record("a function that raises in the middle of a batch", 1, survived=survived)
+        fault = f"a function that raises in the middle of a batch, {folder.parent.name}"
+        trial.record(fault, 1, survived=survived)
         shutil.rmtree(folder)
 
 

@@ -1,12 +1,14 @@
-"""The query of the fault injection: corrected sessions and their counts, from files to files.
+"""The queries of the fault injection, from files to files: corrected sessions, and chains with computations.
 
-``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` from its checkpoint to the end of its
-input. If there is a file ``FOLDER/fail``, a user-defined function deletes it and raises.
+``python -m flowalg_development.faults.query FOLDER`` runs a query over ``FOLDER/in`` from its checkpoint to the end of
+its input; its name is that of the folder above. If there is a file ``FOLDER/fail``, a user-defined function deletes it
+and raises.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,7 @@ from flowalg import (
     Sum,
 )
 from flowalg.data.time import ProcessingTime
+from flowalg_development.faults.computations import changes_of_sums, sums_of_totals
 from tests.support.spark_replay import stream_of, write_batches
 
 MINUTE: Final = 60_000_000
@@ -52,7 +55,12 @@ class Visit:
 VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
 
 
-def pipeline(fails: Path) -> PCollection[object]:
+VALUES: Final = VISITS.key_by(lambda visit: visit.visitor).map_values(lambda visit: visit.value)
+UNIT: Final = timedelta(seconds=10)
+"""The unit of time of the computations."""
+
+
+def corrected_sessions(fails: Path) -> PCollection[object]:
     """Retracting sessions with early and late firings, and the number of sessions by sum, per quarter of an hour."""
 
     def value_of(visit: Visit) -> int:
@@ -81,6 +89,19 @@ def pipeline(fails: Path) -> PCollection[object]:
     return counts.combine_per_key(Count())
 
 
+QUERIES: Final[Mapping[str, Callable[[Path], PCollection[object]]]] = {
+    "sessions": corrected_sessions,
+    "sums-of-totals": lambda fails: sums_of_totals(VALUES, UNIT, fails),
+    "changes-of-sums": lambda fails: changes_of_sums(VALUES, UNIT, fails),
+}
+"""The pipelines by the name of their query, as functions of the file that makes them fail."""
+
+
+def pipeline(folder: Path) -> PCollection[object]:
+    """Returns the pipeline of the query that runs in a folder."""
+    return QUERIES[folder.parent.name](folder / "fail")
+
+
 def make_input(folder: Path) -> None:
     """Writes a file for each micro-batch, in the order of their times, and a file that ends the input."""
     random = np.random.default_rng(SEED)
@@ -100,11 +121,11 @@ def make_input(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Runs the query to the end of its input."""
+    """Runs the query of a folder to the end of its input."""
     spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
     try:
         source = stream_of(spark, folder / "in", BoundedOutOfOrderness(DISORDER))
-        panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
+        panes = streaming.compile(pipeline(folder), {VISITS: source}).with_drops()
         check_checkpoint(spark, folder / "checkpoint")
         run_to_end(panes, folder / "out", folder / "checkpoint")
     finally:

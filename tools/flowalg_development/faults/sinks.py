@@ -1,9 +1,9 @@
 """Sinks under kills: a killed query must write the same tables as an undisturbed one.
 
-``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query over ``FOLDER/in`` from its checkpoint
-to the end of its input. It writes the current values and the changelog, each with its drops, to ``FOLDER/panes.db`` and
-to PostgreSQL if there is a connection string. If there is a file ``FOLDER/die`` with a number, the process deletes it
-and kills itself after that number of transactions, before Spark can commit the batch.
+``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs a query over ``FOLDER/in`` from its checkpoint to
+the end of its input. It writes the changelog and, of panes, the current values, each with its drops, to
+``FOLDER/panes.db`` and to PostgreSQL if there is a connection string. If there is a file ``FOLDER/die`` with a number,
+the process deletes it and kills itself after that number of transactions, before Spark can commit the batch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count, cycle
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -27,8 +28,9 @@ from flowalg_spark.sinks import Changelog, PostgreSQL, SQLite, Upsert, changelog
 from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness
+from flowalg.pipeline.outputs import emits_panes
 from flowalg_development.faults.postgresql import binaries, cluster
-from flowalg_development.faults.query import DISORDER, VISITS, pipeline
+from flowalg_development.faults.query import DISORDER, QUERIES, VISITS, pipeline
 from tests.support.spark_replay import stream_of
 
 Database: TypeAlias = SQLite | PostgreSQL
@@ -63,16 +65,14 @@ class SinkRun:
 
     @property
     def sinks(self) -> list[Upsert | Changelog]:
-        """Both sinks for each database."""
-        panes = pipeline(self.folder / "fail")
-        return [
-            sink
-            for database in self.databases
-            for sink in (
-                upsert(panes, database, table="latest"),
-                changelog(panes, database, table="log"),
-            )
-        ]
+        """The changelog for each database, and the current values of panes."""
+        output = pipeline(self.folder)
+        sinks: list[Upsert | Changelog] = []
+        for database in self.databases:
+            if emits_panes(output.node):
+                sinks.append(upsert(output, database, table="latest"))
+            sinks.append(changelog(output, database, table="log"))
+        return sinks
 
     def content(self) -> bytes:
         """The sorted rows of the databases."""
@@ -110,10 +110,10 @@ class Trials:
     files: Path
     server: str | None
 
-    def create_run(self, number: int) -> SinkRun:
-        """Creates the folder and the tables of a run without a checkpoint."""
-        folder = self.root / f"sinks-{number}"
-        folder.mkdir()
+    def create_run(self, query: str, number: int) -> SinkRun:
+        """Creates the folder and the tables of a run of a query without a checkpoint."""
+        folder = self.root / query / f"sinks-{number}"
+        folder.mkdir(parents=True)
         os.symlink(self.files, folder / "in")
         if self.server is None:
             return SinkRun(folder, None)
@@ -131,34 +131,43 @@ def kill_queries(
     rng: random.Random,
     kill: Callable[[Process], None],
 ) -> Iterator[KillResult]:
-    """Kills the query at random times and right after transactions, and compares each completed run.
+    """Kills the queries at random times and right after transactions, and compares each completed run.
 
     ``kill`` kills a process and all its child processes.
     """
     with ExitStack() as stack:
         server = stack.enter_context(cluster()) if binaries() is not None else None
         trials = Trials(root, files, server)
-        undisturbed = trials.create_run(0)
-        if undisturbed.start().wait() != 0:
-            raise RuntimeError((undisturbed.folder / "query.log").read_text()[-3000:])
-        expected = undisturbed.content()
-        databases = " and ".join(type(database).__name__ for database in undisturbed.databases)
-        print(f"undisturbed: {expected.count(bytes([10])) + 1} rows in {databases}", flush=True)
-        number = 0
-        while wanted > 0 or deaths > 0:
-            number += 1
-            sink_run = trials.create_run(number)
+        expected: dict[str, bytes] = {}
+        numbers = count()
+        for query in cycle(QUERIES):
+            if wanted <= 0 and deaths <= 0:
+                return
+            if query not in expected:
+                expected[query] = _undisturbed(trials.create_run(query, next(numbers)))
+            sink_run = trials.create_run(query, next(numbers))
             at_random, by_itself, ended = _run_with_kills(sink_run, wanted, deaths, rng, kill)
             wanted, deaths = wanted - at_random, deaths - by_itself
-            survived = ended and sink_run.content() == expected
+            survived = ended and sink_run.content() == expected[query]
             if not ended:
                 print((sink_run.folder / "query.log").read_text()[-3000:])
-            for fault, count in ((AT_RANDOM, at_random), (BEFORE_SPARK, by_itself)):
-                if count:
-                    yield KillResult(fault, count, survived)
+            for fault, kills in ((AT_RANDOM, at_random), (BEFORE_SPARK, by_itself)):
+                if kills:
+                    yield KillResult(f"{fault}, {query}", kills, survived)
             if not survived:
                 return
             shutil.rmtree(sink_run.folder)
+
+
+def _undisturbed(sink_run: SinkRun) -> bytes:
+    """Returns the content of the tables after a run without kills."""
+    if sink_run.start().wait() != 0:
+        raise RuntimeError((sink_run.folder / "query.log").read_text()[-3000:])
+    content = sink_run.content()
+    databases = " and ".join(type(database).__name__ for database in sink_run.databases)
+    rows = content.count(b"\n") + 1
+    print(f"undisturbed {sink_run.folder.parent.name}: {rows} rows in {databases}", flush=True)
+    return content
 
 
 def _run_with_kills(
@@ -205,7 +214,7 @@ def run(sink_run: SinkRun) -> None:
 
     try:
         source = stream_of(spark, sink_run.folder / "in", BoundedOutOfOrderness(DISORDER))
-        panes = streaming.compile(pipeline(sink_run.folder / "fail"), {VISITS: source}).with_drops()
+        panes = streaming.compile(pipeline(sink_run.folder), {VISITS: source}).with_drops()
         query = (
             panes.writeStream.foreachBatch(write)
             .option("checkpointLocation", str(sink_run.folder / "checkpoint"))
