@@ -157,7 +157,7 @@ def test_built_in_computations_are_those_of_their_functions(
 
 @given(timelines(READINGS), CLUSTERS)
 def test_built_in_computations_forget_corrections(data: Timeline[Reading], cluster: Cluster) -> None:
-    """In order, a value that is retracted while it waits is in no tuple, and is no first element."""
+    """In order, a value that is retracted before the watermark is in no tuple, and suppresses no later element."""
     sums = VALUES.window(FixedWindows(MINUTE), trigger=AtCount(1).repeat(), allowed_lateness=9 * MINUTE)
     corrected = sums.combine_per_key(Sum())
     for pipeline in (

@@ -66,7 +66,7 @@ def describe_event(event: Observed[object, object] | Timer) -> str:
     return f"{type(event).__name__} {event.tag} {event.at}"
 
 
-def narrate(told: AnyComputation, *, always: bool = False) -> Computation[str, int, Narrated, str]:
+def narrate(wrapped: AnyComputation, *, always: bool = False) -> Computation[str, int, Narrated, str]:
     """Returns a computation that does what another does, but emits a description of the call instead of each output.
 
     The description has the event, the clocks and the state, and where a timer fires, what has set it. With ``always``
@@ -92,17 +92,19 @@ def narrate(told: AnyComputation, *, always: bool = False) -> Computation[str, i
         return f"{describe_event(event)} in {state.inner!r} at {clocks.processing_time} {clocks.watermark}"
 
     def on_element(state: Narrated, seen: Observed[str, int], clocks: Clocks) -> Transition[Narrated, str]:
-        returned = told.on_element(state.inner, seen, clocks)
+        returned = wrapped.on_element(state.inner, seen, clocks)
         return after(state, seen, clocks, text_of(state, seen, clocks), returned)
 
     def on_timer(state: Narrated, timer: Timer, clocks: Clocks) -> Transition[Narrated, str]:
-        assert told.on_timer is not None
-        returned = told.on_timer(state.inner, timer, clocks)
+        assert wrapped.on_timer is not None
+        returned = wrapped.on_timer(state.inner, timer, clocks)
         origin = dict(state.origins)[timer.tag]
         return after(state, timer, clocks, f"{text_of(state, timer, clocks)}, set by {origin}", returned)
 
     return Computation(
-        initial=Narrated(told.initial), on_element=on_element, on_timer=on_timer if told.on_timer else None
+        initial=Narrated(wrapped.initial),
+        on_element=on_element,
+        on_timer=on_timer if wrapped.on_timer else None,
     )
 
 

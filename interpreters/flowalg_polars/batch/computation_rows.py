@@ -8,10 +8,9 @@ from flowalg_columns.codec import Codec
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote, note_of_computation
-from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.computations.stage import ComputationStage, output_shape
 from flowalg_shard.tables.columns import WEIGHT
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
 from flowalg.runs.panes import Change
@@ -38,12 +37,7 @@ class PreparedComputation:
         cls, node: Process, shape: Shape, meta: tuple[str, ...], *, dead_letters: bool
     ) -> PreparedComputation:
         """Prepares a computation; raises ``UnsupportedError`` if the type of its outputs is unknown."""
-        element, pair = require_pairs(shape, node.label), node.shape
-        if not isinstance(pair, RecordOf):
-            raise UnsupportedError(
-                f"{node.label}: the type of its outputs is unknown; pass Computation(..., result=...), or annotate the "
-                "result of on_element, as Transition[int, str]"
-            )
+        element, pair = require_pairs(shape, node.label), output_shape(node)
         stage = ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters)
         return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
 

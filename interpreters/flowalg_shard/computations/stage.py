@@ -12,6 +12,7 @@ from attrs import frozen
 from flowalg.computations.calls import Calls
 from flowalg.computations.computation import AnyComputation, Late
 from flowalg.computations.library import state_shape
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
 
@@ -52,6 +53,16 @@ class Codec(Protocol):
 
 CodecOf: TypeAlias = Callable[[Shape, str], Codec]
 """Returns the codec of a shape; the names of its columns begin with a text."""
+
+
+def output_shape(node: Process) -> RecordOf:
+    """Returns the shape of the outputs of a computation; raises ``UnsupportedError`` if their type is unknown."""
+    if not isinstance(node.shape, RecordOf):
+        raise UnsupportedError(
+            f"{node.label}: the type of its outputs is unknown; pass Computation(..., result=...), or annotate the "
+            "result of on_element, as Transition[int, str]"
+        )
+    return node.shape
 
 
 @frozen
@@ -107,4 +118,4 @@ class ComputationStage:
         return Calls(self.computation, self.label)
 
 
-__all__ = ["ONLY_KEY", "Codec", "CodecOf", "ComputationStage"]
+__all__ = ["ONLY_KEY", "Codec", "CodecOf", "ComputationStage", "output_shape"]

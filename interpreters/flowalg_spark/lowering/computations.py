@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from flowalg_columns.codec import Codec
-from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.computations.stage import ComputationStage, output_shape
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process
 from flowalg_spark.lowering.flow import Flow
@@ -17,13 +16,9 @@ def computation_stage(node: Process, flow: Flow, *, dead_letters: bool) -> tuple
 
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for outputs of an unknown type.
     """
-    element, pair = require_pairs(flow, node.label), node.shape
+    element = require_pairs(flow, node.label)
     require_exact_keys(element, node.label)
-    if not isinstance(pair, RecordOf):
-        raise UnsupportedError(
-            f"{node.label}: the type of its outputs is unknown; pass Computation(..., result=...), or annotate the "
-            "result of on_element, as Transition[int, str]"
-        )
+    pair = output_shape(node)
     return ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters), pair
 
 
