@@ -6,14 +6,13 @@ one are complete. No more than a batch and the elements of one key are in memory
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of, leaf_columns
 from flowalg_columns.names import (
-    BAD_RECORD,
     DROP_COUNT,
     DROP_REASON,
     DROPPED_VALUE,
@@ -40,7 +39,7 @@ from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.computations import computation_stage
+from flowalg_spark.lowering.computations import bad_record_columns, computation_stage
 from flowalg_spark.lowering.flow import Flow, row_schema
 
 _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
@@ -134,20 +133,12 @@ def _frame(batches: list[pa.RecordBatch]) -> pl.DataFrame:
     return frame
 
 
-def _letters(records: Iterable[BadRecord]) -> dict[str, AnyArray]:
-    """Returns the columns of bad records."""
-    known = list(records)
-    texts = {
-        STAGE: [record.stage for record in known],
-        ERROR: [record.error for record in known],
-        DROPPED_VALUE: [record.record for record in known],
-        DROP_REASON: [BAD_RECORD] * len(known),
-    }
+def _letters(records: Sequence[BadRecord]) -> dict[str, AnyArray]:
+    """Returns the columns of bad records, whose time is unknown."""
     return {
-        **{name: pa.array(values, pa.string()) for name, values in texts.items()},
-        EVENT_TIME: pa.array([MIN_TIME] * len(known), pa.int64()),
-        KEEP: pa.array([False] * len(known), pa.bool_()),
-        DROP_COUNT: pa.array([1] * len(known), pa.int64()),
+        **bad_record_columns(records),
+        EVENT_TIME: pa.array([MIN_TIME] * len(records), pa.int64()),
+        KEEP: pa.array([False] * len(records), pa.bool_()),
     }
 
 

@@ -44,6 +44,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
+from flowalg_spark.lowering.computations import bad_record_columns
 
 Columns = Mapping[str, AnyArray]
 
@@ -209,12 +210,8 @@ class ComputationRows:
         if bad:
             yield {
                 **emission.clocks(len(bad)),
+                **bad_record_columns(bad),
                 meta.EVENT_TIME: pa.array([emission.output.report.clocks.watermark] * len(bad), pa.int64()),
-                meta.STAGE: _texts([record.stage for record in bad]),
-                meta.DROP_REASON: _texts([meta.BAD_RECORD] * len(bad)),
-                meta.DROP_COUNT: pa.array([1] * len(bad), pa.int64()),
-                meta.DROPPED_VALUE: _texts([record.record for record in bad]),
-                meta.ERROR: _texts([record.error for record in bad]),
             }
 
 
