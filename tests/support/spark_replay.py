@@ -64,10 +64,15 @@ def write_batches(
 
 
 def _write_batch(folder: Path, number: int, table: pa.Table) -> None:
-    """Writes the file of one micro-batch; Spark reads files in the order of their modification times."""
-    path = folder / f"{number:04}.parquet"
+    """Writes the file of one micro-batch; Spark reads files in the order of their modification times.
+
+    A running query must not see the file before it has its time: files that are much older than one that it has seen
+    would be ignored. Spark skips names that start with an underscore.
+    """
+    path = folder / f"_{number:04}.parquet"
     pq.write_table(table, path)
     os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    path.rename(folder / f"{number:04}.parquet")
 
 
 def stream_of(
