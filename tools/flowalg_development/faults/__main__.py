@@ -30,6 +30,7 @@ import psutil
 from attrs import define, field
 
 from flowalg_development.faults import sinks
+from flowalg_development.faults.progress import wait_for_commits
 from flowalg_development.faults.query import QUERIES, make_input
 
 KILLS: Final = 30
@@ -136,19 +137,20 @@ def run_undisturbed(trial: Trial) -> None:
 
 
 def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
-    """Kills the whole process at random times, and compares the output of each completed run."""
+    """Kills the whole process at random times, also while it starts; compares the output of each completed run."""
     done = 0
     while done < wanted:
         folder, kills = trial.folder(), 0
         while True:
             query = start_query(folder)
-            try:
-                code = query.wait(rng.uniform(1, 12) if done + kills < wanted else None)
-            except subprocess.TimeoutExpired:
-                kill_query(query)
-                kills += 1
-                continue
-            if code != 0:
+            if done + kills < wanted:
+                wait_for_commits(query, folder, rng.randrange(5))
+                time.sleep(rng.uniform(0, 2))
+                if query.poll() is None:
+                    kill_query(query)
+                    kills += 1
+                    continue
+            if query.wait() != 0:
                 print((folder / "query.log").read_text()[-2000:])
                 trial.record("SIGKILL of the whole process", max(kills, 1), survived=False)
                 return
@@ -218,9 +220,7 @@ def interrupt_run(trial: Trial) -> Path:
     """Kills a run after some batches and returns its folder."""
     folder = trial.folder()
     query = start_query(folder)
-    commits = folder / "checkpoint" / "commits"
-    while query.poll() is None and (not commits.exists() or len(list(commits.glob("[0-9]*"))) < 8):
-        time.sleep(0.05)
+    wait_for_commits(query, folder, 8)
     kill_query(query)
     return folder
 
