@@ -137,6 +137,25 @@ def test_only_elements_whose_windows_have_expired_are_dropped(engine: Interprete
     assert elements(point(12))[0] == []
 
 
+@pytest.mark.parametrize("engine", [Reference(), PolarsStreaming()])
+def test_an_element_in_a_gap_is_too_late_as_if_a_window_contained_it(engine: Interpreter) -> None:
+    """Between sliding windows with gaps, an element is dropped when any window of their size would have expired."""
+    windows = SlidingWindows(2 * MINUTE, period=5 * MINUTE)
+    assert assign_windows(windows, event_time(point(3)), None, None) == ()
+
+    def reasons(watermark: datetime) -> list[DropReason]:
+        """Returns why an element in a gap was dropped that arrives after a watermark."""
+        main = Timeline[Reading]().at(point(8), watermark=watermark)
+        main = main.at(point(9), Reading("a", 1, point(3), point(9)), watermark=point(30))
+        pipeline = add_total(VALUES.window(windows, allowed_lateness=timedelta(0)))
+        run = engine.run(pipeline, {READINGS: main, RATES: Timeline[Reading]().end(point(0))})
+        assert len(run.elements) + len(run.dropped) == 1
+        return [each.reason for each in run.dropped]
+
+    assert reasons(point(5) - timedelta(microseconds=1)) == []
+    assert reasons(point(5)) == [DropReason.EXPIRED]
+
+
 @pytest.mark.parametrize("shards", [1, 3])
 def test_the_number_of_kept_windows_is_bounded(shards: int) -> None:
     """Of a long stream only the windows of a side input that elements can still read are kept, in every shard."""

@@ -20,6 +20,7 @@ from flowalg import (
     Interpreter,
     Pane,
     PCollection,
+    SlidingWindows,
     Source,
     Sum,
     Timeline,
@@ -146,16 +147,18 @@ def a_side_input_drops_no_pane(
 @law
 def a_side_input_drops_what_the_next_grouping_drops(
     engine: Reference, strategy: WindowingStrategy, main: Timeline[Reading]
-) -> Equation[tuple[tuple[Pane[Pair], ...], frozenset[object]]]:
+) -> Equation[tuple[tuple[Pane[Pair], ...], frozenset[object]]] | None:
     """The elements that are too late for a side input are too late for a grouping in their windows.
 
-    Where: the grouping follows the side input, whose values are complete. Its panes are those of a pipeline that
-    assigns the windows after the side input, and the same elements are dropped.
+    Where: each element is in a window, and the grouping follows the side input, whose values are complete. Its panes
+    are those of a pipeline that assigns the windows after the side input, and the same elements are dropped.
 
     Source: SEMANTICS 10.
 
     Relied on by: engines, which free the windows of a side input that no element can read any more.
     """
+    if isinstance(strategy.windows, SlidingWindows) and strategy.windows.period > strategy.windows.size:
+        return None
     rates = Timeline[Reading]().end(START)
     windowed_first = _add_total(apply_windowing(VALUES, strategy)).combine_per_key(Sum())
     runs = [
