@@ -43,6 +43,9 @@ DROPPED_KEY: Final = "__dropped_key"
 DROPPED_VALUE: Final = "__dropped_value"
 """The key and the value of a drop as JSON, in pipelines where several stages (``STAGE``) can drop elements."""
 
+ORIGIN: Final = "__origin"
+"""Where a row of a source comes from, such as the offset of a message; the errors of bad records start with it."""
+
 ERROR: Final = "__error"
 """The error of a bad record that is routed to the dead-letter output."""
 
@@ -119,6 +122,7 @@ __all__ = [
     "KEEP",
     "METRICS",
     "OBSERVED_TIME",
+    "ORIGIN",
     "PANE_META",
     "PANE_TIME",
     "PARTITION",

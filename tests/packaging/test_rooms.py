@@ -17,6 +17,7 @@ PACKAGES: Final = {
     "flowalg": ROOT,
     "flowalg_laws": ROOT / "laws",
     "flowalg_columns": ROOT / "interpreters",
+    "flowalg_kafka": ROOT / "interpreters",
     "flowalg_polars": ROOT / "interpreters",
     "flowalg_reference": ROOT / "interpreters",
     "flowalg_shard": ROOT / "interpreters",

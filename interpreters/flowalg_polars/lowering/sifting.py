@@ -13,9 +13,9 @@ from itertools import repeat
 from typing import Final
 
 import polars as pl
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_columns.layout import fields_in
-from flowalg_columns.names import PROCESSING_TIME
+from flowalg_columns.names import ORIGIN, PROCESSING_TIME
 from flowalg_columns.values import decode_leniently
 
 from flowalg.data.shapes import RecordOf
@@ -62,8 +62,14 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
             read_or_reject(source, record, arrival_of)
             for record, arrival_of in zip(stored_records(source, part), _arrivals(part), strict=True)
         ]
+        origins = part[ORIGIN] if ORIGIN in part.columns else repeat(None)
+        bad = tuple(
+            each if origin is None else evolve(each, error=f"{origin}: {each.error}")
+            for each, origin in zip(found, origins, strict=False)
+            if isinstance(each, BadRecord)
+        )
         good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
-        return Sifted(bind(part.filter(good)), tuple(each for each in found if isinstance(each, BadRecord)))
+        return Sifted(bind(part.filter(good)), bad)
 
     return _by_halves(rows, bind, in_python)
 

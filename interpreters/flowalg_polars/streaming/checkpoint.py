@@ -25,7 +25,7 @@ from flowalg_shard.clocks.exchange import InputClocks
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
 from flowalg_polars.streaming.placement import placement_fingerprint
-from flowalg_polars.streaming.reading.readers import Position
+from flowalg_polars.streaming.reading.positions import Position
 
 A = TypeVar("A")
 

@@ -42,7 +42,8 @@ from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
 from flowalg_polars.streaming.reading.inputs import StreamInput
-from flowalg_polars.streaming.reading.readers import START, Position, Reader, reader_of
+from flowalg_polars.streaming.reading.positions import START, Position
+from flowalg_polars.streaming.reading.readers import Reader, reader_of
 from flowalg_polars.streaming.reading.recorded import Recording
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable

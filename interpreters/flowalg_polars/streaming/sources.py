@@ -111,7 +111,7 @@ class StreamSource:
     @property
     def _kept(self) -> tuple[str, ...]:
         """The columns of records that clocks observe."""
-        optional = {PARTITION: self.stream.partition, PUBLISHED: self.stream.source_watermark}
+        optional = {PARTITION: self.stream.partition_column, PUBLISHED: self.stream.source_watermark}
         return (PROCESSING_TIME, *(name for name, column in optional.items() if column is not None))
 
     def _clock_columns(self, now: ProcessingTime) -> list[pl.Expr]:
@@ -121,8 +121,10 @@ class StreamSource:
         if stream.processing_time is not None:
             time = micros_of(stream.processing_time)
         columns = [time.alias(PROCESSING_TIME)]
-        if stream.partition is not None:
-            columns.append(column_of(stream.partition).cast(pl.String()).fill_null("").alias(PARTITION))
+        if stream.partition_column is not None:
+            columns.append(
+                column_of(stream.partition_column).cast(pl.String()).fill_null("").alias(PARTITION)
+            )
         if stream.source_watermark is not None:
             columns.append(micros_of(stream.source_watermark).alias(PUBLISHED))
         if not self._has_control_rows:

@@ -139,7 +139,8 @@ def broker() -> Iterator[Broker]:
         raise RuntimeError(lacking)
     folder = Path(mkdtemp(prefix="flowalg-kafka-"))
     try:
-        started = Broker(folder, *_free_ports(2))
+        port, controller = _free_ports(2)
+        started = Broker(folder, port, controller)
         try:
             started.start()
             yield started
@@ -180,7 +181,9 @@ def _free_ports(count: int) -> list[int]:
 def main() -> None:
     """Runs a broker until it is interrupted, and prints its address."""
     with broker() as started, suppress(KeyboardInterrupt):
-        print(f"Kafka {VERSION} at {started.servers}; data in {started.folder}; stop it with Ctrl+C", flush=True)
+        print(
+            f"Kafka {VERSION} at {started.servers}; data in {started.folder}; stop it with Ctrl+C", flush=True
+        )
         while True:
             time.sleep(3600)
 

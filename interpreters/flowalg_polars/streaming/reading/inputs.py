@@ -8,6 +8,8 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from attrs import field, frozen
+from flowalg_kafka import KafkaInput
+from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
 from flowalg.data.errors import ArgumentError
 from flowalg.watermarks import WatermarkPolicy
@@ -95,18 +97,22 @@ class Records(Generic[R_co]):
             raise ArgumentError("Records.per_batch", self.per_batch, "an int of 1 or more")
 
 
-StreamData: TypeAlias = "Files | Frames | Records[object] | str | PathLike[str]"
+SourceData: TypeAlias = "Files | Frames | Records[object] | KafkaInput"
+"""Where the micro-batches of a source come from."""
+
+StreamData: TypeAlias = "SourceData | str | PathLike[str]"
 """Where the micro-batches of a source come from; a path is a folder of Parquet files."""
 
 
-def _data(value: StreamData) -> Files | Frames | Records[object]:
-    if isinstance(value, Files | Frames | Records):
+def _data(value: StreamData) -> SourceData:
+    if isinstance(value, Files | Frames | Records | KafkaInput):
         return value
     if isinstance(value, str | PathLike):
         return Files(value)
-    raise ArgumentError(
-        "StreamInput.data", value, "Files(folder), Frames(frames), Records(records), or the path of a folder"
+    valid = (
+        "Files(folder), Frames(frames), Records(records), KafkaInput(servers, topic), or the path of a folder"
     )
+    raise ArgumentError("StreamInput.data", value, valid)
 
 
 @frozen
@@ -116,7 +122,8 @@ class StreamInput:
     ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
     micro-batch is the time at which it is read, which is the same on replay. If the source carries processing times
     itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
-    ``partition`` is the column with the name of the source partition of a row. ``source_watermark`` is a timestamp
+    ``partition`` is the column with the name of the source partition of a row; without it, that of a message is its
+    partition of the topic. ``source_watermark`` is a timestamp
     column with the watermark that the source publishes for that partition, if any; it may be on any row.
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
@@ -132,7 +139,7 @@ class StreamInput:
         StreamInput(Files("scores", "jsonl"), LagQuantile(0.99), processing_time="seen", partition="device")
     """
 
-    data: Files | Frames | Records[object] = field(converter=_data)
+    data: SourceData = field(converter=_data)
     watermark: WatermarkPolicy
     processing_time: StreamColumn | None = field(default=None, kw_only=True)
     end_of_input: StreamColumn | None = field(default=None, kw_only=True)
@@ -142,6 +149,13 @@ class StreamInput:
     signal_window: StreamColumn | None = field(default=None, kw_only=True)
     tick: StreamColumn | None = field(default=None, kw_only=True)
     source_watermark: StreamColumn | None = field(default=None, kw_only=True)
+
+    @property
+    def partition_column(self) -> StreamColumn | None:
+        """The column with the name of the source partition."""
+        if self.partition is None and isinstance(self.data, KafkaInput):
+            return MESSAGE_PARTITION
+        return self.partition
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.watermark, WatermarkPolicy):
@@ -162,6 +176,7 @@ __all__ = [
     "Format",
     "Frames",
     "Records",
+    "SourceData",
     "StreamColumn",
     "StreamData",
     "StreamInput",

@@ -12,15 +12,16 @@ from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Literal, Protocol, cast
 
 import polars as pl
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, field
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
 from flowalg_columns.values import write_nested
+from flowalg_kafka import KafkaInput
 
 from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError
 from flowalg.data.shapes import RecordOf
@@ -31,20 +32,9 @@ from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.reading.inputs import Files, Frames, Records
-
-Position: TypeAlias = tuple[object, ...]
-"""How far a source has been read: names of files, or a number of micro-batches or records; and whether it has ended."""
-
-START: Final[Position] = ()
-
-
-@frozen
-class Available:
-    """What a reader can read next: the position after it, and whether the input has ended with it."""
-
-    position: Position
-    ended: bool = False
+from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, SourceData
+from flowalg_polars.streaming.reading.positions import Available, Position
+from flowalg_polars.streaming.reading.topics import MessageReader
 
 
 class Reader(Protocol):
@@ -63,7 +53,7 @@ class Reader(Protocol):
         ...
 
 
-def reader_of(source: SourceNode, data: Files | Frames | Records[object]) -> Reader:
+def reader_of(source: SourceNode, data: SourceData) -> Reader:
     """Returns the reader of a source's data."""
     match data:
         case Files():
@@ -72,6 +62,8 @@ def reader_of(source: SourceNode, data: Files | Frames | Records[object]) -> Rea
             return FrameReader(iter(frames))
         case Records():
             return RecordReader(source, data)
+        case KafkaInput():
+            return MessageReader.of(source, data)
 
 
 @define
@@ -295,4 +287,4 @@ def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
     return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()
 
 
-__all__ = ["START", "Available", "Position", "Reader", "count_of", "reader_of", "record_frame"]
+__all__ = ["Reader", "count_of", "reader_of", "record_frame"]

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
+from flowalg_kafka import KafkaInput
 
 from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import Micros, ProcessingTime
@@ -21,18 +22,17 @@ from flowalg_polars.streaming.reading.inputs import (
     Files,
     Frames,
     Records,
+    SourceData,
     StreamColumn,
     StreamInput,
     column_of,
     micros_of,
 )
+from flowalg_polars.streaming.reading.positions import START, Available, Position
 from flowalg_polars.streaming.reading.readers import (
-    START,
-    Available,
-    FileReader,
-    Position,
     Reader,
     count_of,
+    reader_of,
     record_frame,
 )
 
@@ -98,16 +98,16 @@ class Recording:
         return RecordedReader(self.rows[source], self.instants)
 
 
-def read_all(source: SourceNode, data: Files | Frames | Records[object]) -> pl.LazyFrame:
-    """Returns all rows of a source's data."""
+def read_all(source: SourceNode, data: SourceData) -> pl.LazyFrame:
+    """Returns all rows of a source's data that there are now."""
     match data:
         case Frames(frames=frames):
             parts = [frame.lazy() for frame in frames]
         case Records(records=records):
             parts = [record_frame(source, list(records)).lazy()]
-        case Files():
+        case Files() | KafkaInput():
             parts = []
-            reader, position = FileReader(source, data), START
+            reader, position = reader_of(source, data), START
             while (following := reader.available(position)) is not None:
                 part = reader.read(position, following.position, None)
                 parts += [] if part is None else [part]

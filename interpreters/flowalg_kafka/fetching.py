@@ -1,0 +1,167 @@
+"""Fetches the messages between two offsets of each partition, in the order of their offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from attrs import define, field
+
+from flowalg_kafka.client import Connection, RawMessage, TopicError, driver
+
+_GROUP: Final = "flowalg"
+"""The consumer group, which the client library requires; nothing is committed to it."""
+
+_CHUNK: Final = 10_000
+_MOST_AHEAD: Final = 200_000
+"""The number of fetched messages of a partition beyond what is wanted; the partition is paused then."""
+
+
+@define
+class Fetcher:
+    """Reads ranges of offsets of a topic, by a consumer that fetches ahead.
+
+    Only committed messages are read. ``check`` is called when a partition is unknown or its offset out of range: it
+    raises the error that describes why.
+    """
+
+    connection: Connection
+    topic: str
+    check: Callable[[Mapping[int, int]], None]
+    _consumer: Any = None
+    _next: dict[int, int] = field(factory=dict)
+    _reached: dict[int, int] = field(factory=dict)
+    _ahead: dict[int, list[RawMessage]] = field(factory=dict)
+    _paused: set[int] = field(factory=set)
+
+    def fetch(self, ranges: Mapping[int, tuple[int, int]]) -> list[RawMessage]:
+        """Returns the messages of each partition from the first offset and before the second, by partition.
+
+        Raises ``TopicError`` if no message comes within the timeout of the connection.
+        """
+        if any(self._next.get(partition) != start for partition, (start, _) in ranges.items()):
+            self._assign({partition: start for partition, (start, _) in ranges.items()})
+        self._wait(ranges)
+        found: list[RawMessage] = []
+        for partition, (_, end) in sorted(ranges.items()):
+            ahead = self._ahead[partition]
+            count = _count_before(ahead, end)
+            found += ahead[:count]
+            self._ahead[partition] = ahead[count:]
+            self._next[partition] = end
+        self._resume()
+        return found
+
+    def _assign(self, starts: Mapping[int, int]) -> None:
+        """Starts to fetch some partitions, in addition to those that are fetched already, from other offsets."""
+        if self._consumer is None:
+            self._consumer = driver().Consumer(
+                self.connection.config(
+                    group_id=_GROUP,
+                    enable_auto_commit=False,
+                    auto_offset_reset="error",
+                    enable_partition_eof=True,
+                    isolation_level="read_committed",
+                )
+            )
+        for partition, start in starts.items():
+            if self._next.get(partition) != start:
+                self._next[partition] = self._reached[partition] = start
+                self._ahead[partition] = []
+        following = {
+            partition: ahead[-1].offset() + 1 if (ahead := self._ahead[partition]) else start
+            for partition, start in self._next.items()
+        }
+        partitions = [driver().TopicPartition(self.topic, *each) for each in following.items()]
+        self._consumer.assign(partitions)
+        self._paused.clear()
+
+    def _wait(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        """Fetches until all messages of some ranges are there."""
+        last = time.monotonic()
+        error: object = "no messages"
+        while any(self._reached[partition] < end for partition, (_, end) in ranges.items()):
+            received = False
+            for message in self._consumer.consume(_CHUNK, 0.1):
+                failed = message.error()
+                if failed is None:
+                    partition = message.partition()
+                    self._ahead[partition].append(message)
+                    self._reached[partition] = message.offset() + 1
+                    received = True
+                elif failed.name() == "_PARTITION_EOF":
+                    partition = message.partition()
+                    self._reached[partition] = max(self._reached[partition], message.offset())
+                    received = True
+                else:
+                    error = failed.str()
+                    self._examine(failed.name())
+            if received:
+                last = time.monotonic()
+                self._pause(ranges)
+            elif time.monotonic() - last > self.connection.seconds:
+                raise self.connection.unanswered(error)
+
+    def _examine(self, error: str) -> None:
+        if error in (
+            "_AUTO_OFFSET_RESET",
+            "OFFSET_OUT_OF_RANGE",
+            "_UNKNOWN_PARTITION",
+            "UNKNOWN_TOPIC_OR_PART",
+        ):
+            self.check(self._next)
+        if error == "_AUTO_OFFSET_RESET":
+            # The offsets are there again, or were never lost: the consumer does not go on by itself.
+            self._next, starts = {}, dict(self._next)
+            self._assign(starts)
+        if error.endswith(("AUTHORIZATION_FAILED", "_AUTHENTICATION")):
+            raise TopicError(
+                f"{self.connection.servers} does not allow reading the topic {self.topic!r}: {error}"
+            )
+
+    def _pause(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        """Pauses partitions that are far ahead of what is wanted."""
+        full = {
+            partition
+            for partition, ahead in self._ahead.items()
+            if partition not in self._paused
+            and len(ahead) > _MOST_AHEAD
+            and self._reached[partition] >= ranges.get(partition, (0, 0))[1]
+        }
+        if full:
+            self._consumer.pause([driver().TopicPartition(self.topic, each) for each in full])
+            self._paused |= full
+
+    def _resume(self) -> None:
+        short = {each for each in self._paused if len(self._ahead[each]) <= _MOST_AHEAD // 2}
+        if short:
+            self._consumer.resume([driver().TopicPartition(self.topic, each) for each in short])
+            self._paused -= short
+
+
+def _count_before(messages: list[RawMessage], end: int) -> int:
+    """Returns the number of messages before an offset, by bisection."""
+    low, high = 0, len(messages)
+    while low < high:
+        middle = (low + high) // 2
+        if messages[middle].offset() < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[int, int]]) -> list[RawMessage]:
+    """Returns the messages in ranges of offsets that the topic has, by a consumer of its own."""
+    wanted = {partition: each for partition, each in ranges.items() if each[0] < each[1]}
+    if not wanted:
+        return []
+    fetcher = Fetcher(connection, topic, lambda _: None)
+    try:
+        return fetcher.fetch(wanted)
+    finally:
+        cast("Any", fetcher._consumer).close()
+
+
+__all__ = ["Fetcher", "fetch_once"]

@@ -1,0 +1,53 @@
+"""The reader of a Kafka topic: its messages as frames, with offsets as positions."""
+
+from __future__ import annotations
+
+import polars as pl
+from attrs import define
+from flowalg_columns.names import ORIGIN
+from flowalg_kafka.decoding import decode_messages, place_of, require_decodable
+from flowalg_kafka.input import OFFSET, PARTITION, KafkaInput
+from flowalg_kafka.reader import TopicReader
+
+from flowalg.pipeline.nodes import SourceNode
+from flowalg_polars.streaming.reading.bad_records import BadRecords
+from flowalg_polars.streaming.reading.positions import Available, Position
+
+
+@define
+class MessageReader:
+    """Reads the messages of a topic; a position has the offsets of its partitions."""
+
+    source: SourceNode
+    topic: KafkaInput
+    _reader: TopicReader
+
+    @classmethod
+    def of(cls, source: SourceNode, topic: KafkaInput) -> MessageReader:
+        """Returns the reader of a source; raises ``SchemaMismatchError`` if its records do not fit the input."""
+        require_decodable(source, topic)
+        return cls(source, topic, TopicReader(source.name, topic))
+
+    def available(self, after: Position) -> Available | None:
+        """Returns the next messages of the partitions that have some."""
+        following = self._reader.available(after)
+        return None if following is None else Available(following)
+
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
+        """Returns the messages between two positions; those that are no records may be bad records."""
+        messages = self._reader.read(after, until)
+        if not messages:
+            return None
+        table = decode_messages(self.source, self.topic, messages, None if bad is None else bad.found.append)
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame), "a table is a frame"
+        place = pl.format(place_of(self.topic.topic, "{}", "{}"), PARTITION, OFFSET)
+        return frame.lazy().with_columns(place.alias(ORIGIN))
+
+    def has_ended(self, after: Position) -> bool:
+        """A topic never ends."""
+        del after
+        return False
+
+
+__all__ = ["MessageReader"]
