@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check clean
-.PHONY: bench-reference bench-batch bench-local bench-stream bench-millwheel
+.PHONY: kafka-check bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -91,6 +91,9 @@ faults-local: $(STAMP) ## kill a query of the local engine a hundred times; its 
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
+
+kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
+	@'$(BIN)/python' -m flowalg_development.kafka.check
 
 # Two processes, each with a Spark session of its own.
 TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder

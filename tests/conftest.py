@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from flowalg_development.faults.postgresql import MISSING, binaries, cluster
+from flowalg_development.kafka.broker import Broker, broker, missing
 from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
@@ -51,6 +52,17 @@ def server() -> Iterator[str]:
         pytest.skip(MISSING)
     with cluster() as conninfo:
         yield conninfo
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Broker]:
+    """A Kafka broker of the tests."""
+    pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(lacking)
+    with broker() as started:
+        yield started
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

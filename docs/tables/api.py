@@ -115,6 +115,7 @@ PAGES: Final = {
             "Local batch": ("flowalg_polars.batch", ()),
             "Local streaming": ("flowalg_polars.streaming", ()),
             "Sinks": ("flowalg_sinks", ()),
+            "Kafka": ("flowalg_kafka", ()),
         },
     ),
     "laws": Page(

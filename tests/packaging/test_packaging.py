@@ -14,7 +14,15 @@ import pytest
 import flowalg
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark", "flowalg_tools")
+PACKAGES = (
+    "flowalg",
+    "flowalg_kafka",
+    "flowalg_laws",
+    "flowalg_reference",
+    "flowalg_shard",
+    "flowalg_spark",
+    "flowalg_tools",
+)
 
 
 def modules_after(imported: str) -> set[str]:

@@ -204,6 +204,7 @@ def test_the_surface_is_computed_from_the_packages() -> None:
     left_out = surface() - surface(["flowalg"])
     assert {name.split(".")[0] for name in left_out} == {
         "flowalg_columns",
+        "flowalg_kafka",
         "flowalg_laws",
         "flowalg_polars",
         "flowalg_reference",

@@ -27,6 +27,7 @@ from attrs import frozen
 
 PACKAGES: Final = (
     "flowalg",
+    "flowalg_kafka",
     "flowalg_laws",
     "flowalg_polars",
     "flowalg_polars.batch",

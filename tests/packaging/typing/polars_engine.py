@@ -11,6 +11,7 @@ from typing import assert_type
 import flowalg_sinks
 import polars as pl
 from flowalg_columns.notes import LiftingNote
+from flowalg_kafka import KafkaInput
 from flowalg_polars import (
     Cluster,
     PaneFrame,
@@ -140,9 +141,10 @@ def inputs(
     assert_type(
         StreamInput("flights", policy, end_of_input="last", signal="signal", tick="tick"), StreamInput
     )
-    assert_type(stream.data, Files | Frames | Records[object])
+    assert_type(stream.data, Files | Frames | Records[object] | KafkaInput)
     assert_type(stream.watermark, WatermarkPolicy)
     assert_type(stream.processing_time, StreamColumn | None)
+    assert_type(stream.partition_column, StreamColumn | None)
     assert_type(stream.end_of_input, StreamColumn | None)
     assert_type(stream.source_watermark, StreamColumn | None)
     assert_type(stream.partition, StreamColumn | None)

@@ -24,7 +24,10 @@ from flowalg_development.kafka.jars import BUILD, MISSING, resolve_jars
 VERSION: Final = "4.1.1"
 COORDINATES: Final = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 NO_JAVA: Final = f"Kafka needs Java {java.NEEDED} or newer (apt-get install {java.APT_PACKAGES[0]})"
-SECONDS: Final = 120
+SECONDS: Final = 240
+
+MEMORY: Final = Path("/dev/shm")
+"""A folder in memory, for data that need not outlive the machine: the broker waits for its disk at each start."""
 
 _STARTED: Final = "Kafka Server started"
 _PROPERTIES: Final = """process.roles=broker,controller
@@ -137,7 +140,7 @@ def broker() -> Iterator[Broker]:
     lacking = missing()
     if lacking is not None:
         raise RuntimeError(lacking)
-    folder = Path(mkdtemp(prefix="flowalg-kafka-"))
+    folder = Path(mkdtemp(prefix="flowalg-kafka-", dir=scratch_folder()))
     try:
         port, controller = _free_ports(2)
         started = Broker(folder, port, controller)
@@ -148,6 +151,11 @@ def broker() -> Iterator[Broker]:
             started.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def scratch_folder() -> Path | None:
+    """Returns a folder in memory if the machine has one, else ``None``."""
+    return MEMORY if MEMORY.is_dir() else None
 
 
 def _java() -> Path | None:
@@ -192,4 +200,4 @@ if __name__ == "__main__":
     main()
 
 
-__all__ = ["COORDINATES", "VERSION", "Broker", "broker", "missing"]
+__all__ = ["COORDINATES", "VERSION", "Broker", "broker", "missing", "scratch_folder"]

@@ -70,8 +70,11 @@ class Recorded:
         return cls(batches, batches["totals"].panes)
 
 
-def compare(broker: Broker, folder: Path, *, messages: int, seed: int, faults: bool = True) -> Counts:
-    """Runs a query over a new topic with faults, and returns what happened, with the differences."""
+def compare(broker: Broker, folder: Path, *, messages: int, seed: int, outages: bool = True) -> Counts:
+    """Runs a query over a new topic with faults, and returns what happened, with the differences.
+
+    Without ``outages`` the broker is always there.
+    """
     chance = random.Random(seed)
     counts = Counts(messages=messages)
     topics, name = Topics(broker.servers), f"scores-{seed}"
@@ -88,7 +91,7 @@ def compare(broker: Broker, folder: Path, *, messages: int, seed: int, faults: b
         some = list(traffic(chance, size, partitions, first=part * size))
         topics.send(name, some)
         sent += some
-        _read(broker, folder, name, chance, counts, recorded, drain=part == parts - 1, faults=faults)
+        _read(broker, folder, name, chance, counts, recorded, drain=part == parts - 1, outages=outages)
     counts.messages = len(sent)
     counts.problems += _differences(broker, seed, sent, recorded, counts)
     return counts
@@ -112,7 +115,7 @@ def _read(
     recorded: dict[int, Recorded],
     *,
     drain: bool,
-    faults: bool,
+    outages: bool,
 ) -> None:
     """Reads what the topic has, to the end of time with ``drain``; restarts the query at random points."""
     while True:
@@ -127,7 +130,7 @@ def _read(
             metrics=True,
         )
         sinks = sinks_of(broker, int(name.rpartition("-")[2]))
-        if _stopped(query, sinks, broker, chance, counts, recorded, faults=faults):
+        if _stopped(query, sinks, broker, chance, counts, recorded, outages=outages):
             counts.restarts += 1
             continue
         return
@@ -141,7 +144,7 @@ def _stopped(
     counts: Counts,
     recorded: dict[int, Recorded],
     *,
-    faults: bool,
+    outages: bool,
 ) -> bool:
     """Runs a query until its end or a random stop, and returns whether it was stopped."""
     for batches in query:
@@ -153,8 +156,8 @@ def _stopped(
                 counts.problems.append(f"micro-batch {number} was repeated with another content")
         recorded.setdefault(number, found)
         # Stops before the sinks, between them, and after them, before the micro-batch is committed.
-        stop = chance.randrange(len(sinks) + 1) if faults and chance.random() < 0.15 else None
-        outage = faults and chance.random() < 0.04
+        stop = chance.randrange(len(sinks) + 1) if chance.random() < 0.15 else None
+        outage = outages and chance.random() < 0.04
         restart = _away(broker, chance) if outage else None
         counts.outages += outage
         for index, sink in enumerate(sinks):
