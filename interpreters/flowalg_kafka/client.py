@@ -142,6 +142,30 @@ class Connection:
         )
 
 
+class Connectable(Protocol):
+    """What reaches brokers."""
+
+    @property
+    def servers(self) -> str:
+        """The addresses of brokers."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The options of the client."""
+        ...
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long to wait for an answer."""
+        ...
+
+
+def connection_of(owner: Connectable) -> Connection:
+    """Returns how to reach the brokers of an input or target."""
+    return Connection(owner.servers, owner.options, owner.timeout)
+
+
 @frozen
 class Topic:
     """A topic as the brokers describe it: a deleted and newly created topic has another id."""
@@ -263,6 +287,7 @@ __all__ = [
     "RawMessage",
     "Topic",
     "TopicError",
+    "connection_of",
     "driver",
     "require_connection",
     "require_topic",

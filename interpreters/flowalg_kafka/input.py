@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg_kafka.client import Admin, Connection, require_connection, require_topic
+from flowalg_kafka.client import Admin, connection_of, require_connection, require_topic
 
 
 @frozen
@@ -110,18 +110,13 @@ class KafkaInput:
             raise ArgumentError("KafkaInput.per_batch", self.per_batch, "an int of 1 or more")
         require_connection("KafkaInput", self.servers, self.options, self.timeout)
 
-    @property
-    def connection(self) -> Connection:
-        """How to reach the brokers."""
-        return Connection(self.servers, self.options, self.timeout)
-
     def partitions(self) -> Set[str]:
         """Returns the names of the topic's partitions, for the option ``partitions`` of a watermark policy.
 
         With it there is no watermark before each partition has had a message. Raises ``TopicError`` if the topic does
         not exist, or if no broker answers within the timeout.
         """
-        return frozenset(map(str, Admin(self.connection).require(self.topic).partitions))
+        return frozenset(map(str, Admin(connection_of(self)).require(self.topic).partitions))
 
 
 __all__ = [

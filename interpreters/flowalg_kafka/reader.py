@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 from attrs import Factory, define, evolve, field, frozen
 
 from flowalg.data.time import EPOCH
-from flowalg_kafka.client import Admin, RawMessage, Topic, TopicError
+from flowalg_kafka.client import Admin, RawMessage, Topic, TopicError, connection_of
 from flowalg_kafka.fetching import Fetcher
 from flowalg_kafka.input import KafkaInput
 
@@ -51,7 +51,7 @@ class TopicReader:
 
     source: str
     input: KafkaInput
-    _admin: Admin = field(default=Factory(lambda self: Admin(self.input.connection), takes_self=True))
+    _admin: Admin = field(default=Factory(lambda self: Admin(connection_of(self.input)), takes_self=True))
     _fetcher: Fetcher | None = None
 
     def available(self, after: Position) -> Position | None:
@@ -96,7 +96,7 @@ class TopicReader:
             return []
         if self._fetcher is None:
             self._fetcher = Fetcher(
-                self.input.connection, self.input.topic, lambda offsets: self._check(target, offsets)
+                connection_of(self.input), self.input.topic, lambda offsets: self._check(target, offsets)
             )
             # A micro-batch that is repeated after a restart may no longer have its messages.
             self._check(target, {partition: start for partition, (start, _) in wanted.items()})

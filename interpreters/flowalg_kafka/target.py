@@ -19,6 +19,7 @@ from flowalg_kafka.client import (
     Connection,
     RawError,
     TopicError,
+    connection_of,
     driver,
     require_connection,
     require_topic,
@@ -86,7 +87,7 @@ class Kafka:
 
     def rows(self, table: Table) -> list[Row]:
         """Returns the current rows of a table, the last of each key, ordered by key."""
-        connection = self.connection
+        connection = connection_of(self)
         admin = Admin(connection)
         topic = admin.require(table.name)
         first, end = (
@@ -104,11 +105,6 @@ class Kafka:
         keyed = [(decode_cells(table.key_columns, key), value) for key, value in current.items()]
         return [decode_cells(table.columns, value) for _, value in sorted(keyed, key=lambda each: each[0])]
 
-    @property
-    def connection(self) -> Connection:
-        """How to reach the brokers."""
-        return Connection(self.servers, self.options, self.timeout)
-
 
 @define
 class Writer:
@@ -123,7 +119,7 @@ class Writer:
     @classmethod
     def open(cls, target: Kafka, table: str) -> Writer:
         """Opens the producer of a table. Open transactions of earlier producers are aborted, and these are fenced."""
-        connection = target.connection
+        connection = connection_of(target)
         producer = driver().Producer(
             connection.config(
                 # The partition of a key is that of Java's clients.

@@ -238,7 +238,7 @@ def test_a_function_decodes_the_whole_message() -> None:
     """A function receives the message; what raises, and what is no record, is a bad record with the place."""
 
     def read(message: KafkaMessage) -> object:
-        assert message.timestamp == NOON
+        assert message.timestamp is not None
         sensor, count = (message.value or b"").decode().split("=")
         return Reading(sensor, None, int(count), message.timestamp) if count != "0" else None
 
@@ -247,7 +247,7 @@ def test_a_function_decodes_the_whole_message() -> None:
     values = (b"a=1", b"b", b"c=0", b"d=2")
     messages = [Received(value, number, millis=millis) for number, value in enumerate(values)]
     rows, bad = decode(*messages, topic=topic)
-    assert [(row["sensor"], row["count"]) for row in rows] == [("a", 1), ("d", 2)]
+    assert [(row["sensor"], row["count"], row["at"]) for row in rows] == [("a", 1, NOON), ("d", 2, NOON)]
     assert [each.error.partition(": ")[0] for each in bad] == [
         f"topic 'readings', partition 1, offset {offset}" for offset in (1, 2)
     ]

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Literal, assert_type
 
 from flowalg_kafka import Header, Kafka, KafkaInput, KafkaMessage, TopicError
-from flowalg_kafka.client import Connection
 from flowalg_kafka.input import MessageField
 from flowalg_kafka.target import KafkaTransaction
 from flowalg_polars.streaming import StreamInput
@@ -33,7 +32,6 @@ def inputs(topic: KafkaInput, message: KafkaMessage, header: Header, error: Topi
     assert_type(topic.per_batch, int)
     assert_type(topic.options, Mapping[str, str])
     assert_type(topic.timeout, timedelta)
-    assert_type(topic.connection, Connection)
     assert_type(topic.partitions(), Set[str])
     assert_type(header.name, str)
     assert_type(message.topic, str)
@@ -54,6 +52,5 @@ def targets(kafka: Kafka, table: Table) -> None:
     assert_type(kafka.replication, int | None)
     assert_type(kafka.options, Mapping[str, str])
     assert_type(kafka.timeout, timedelta)
-    assert_type(kafka.connection, Connection)
     assert_type(kafka.rows(table), list[Row])
     assert_type(kafka.transaction().__enter__(), KafkaTransaction)
