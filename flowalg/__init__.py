@@ -58,7 +58,9 @@ from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.current import WindowedValue, final_values
+from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.interpreter import Interpreter
+from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
 from flowalg.runs.run import Outputs, Run
@@ -205,6 +207,7 @@ __all__ = [
     "NotWritableError",
     "Observation",
     "Observed",
+    "Observer",
     "OnTimeBehavior",
     "OnceTrigger",
     "Or",
@@ -226,6 +229,11 @@ __all__ = [
     "Publication",
     "Quantile",
     "Quantiles",
+    "QueryAdvanced",
+    "QueryEnded",
+    "QueryEvent",
+    "QueryProgress",
+    "QueryStarted",
     "RecordTypeError",
     "Repeat",
     "RepeatUntil",
@@ -238,6 +246,8 @@ __all__ = [
     "SlidingWindows",
     "Source",
     "SourceClock",
+    "SourceMetrics",
+    "StageMetrics",
     "Sum",
     "Timeline",
     "Timeout",

@@ -49,6 +49,7 @@ FLOWALG: Final = {
     "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
     "DropReason BadRecord PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run Output Outputs final_values WindowedValue",
+    "Running queries": "QueryEvent QueryStarted QueryAdvanced QueryEnded QueryProgress StageMetrics SourceMetrics Observer",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",
     "Serialization": "to_json from_json",
@@ -67,7 +68,7 @@ SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
     "collect_elements collect_drops collect_bad_records "
     "final_values output_of open_state open_keys check_checkpoint metrics "
-    "StageMetrics stage_metrics bad_records replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
+    "StageMetrics stage_metrics query_progress bad_records listener replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
 )
@@ -130,6 +131,9 @@ PAGES: Final = {
             "Pictures": ("flowalg_tools.pictures", ()),
             "What-if analysis": ("flowalg_tools.what_if", ()),
             "Live view": ("flowalg_tools.live", ()),
+            "Monitoring": ("flowalg_tools.monitoring", ()),
+            "Monitoring with Prometheus": ("flowalg_tools.monitoring.prometheus", ()),
+            "Monitoring with OpenTelemetry": ("flowalg_tools.monitoring.open_telemetry", ()),
             "Flights": ("flowalg_tools.flights", ()),
             "Zeitgeist": ("flowalg_tools.zeitgeist", ()),
         },

@@ -14,7 +14,7 @@ from flowalg_shard.clocks.exchange import (
     at_time,
 )
 from flowalg_shard.clocks.reports import reports_of, source_report
-from flowalg_shard.metrics import Counts, ShardMetrics, SourceMetrics, measure_shard
+from flowalg_shard.metrics import ShardMetrics, measure_shard
 from flowalg_shard.operators import (
     Grouping,
     Operator,
@@ -34,7 +34,6 @@ from flowalg_shard.tables.packing import pack, unpack
 
 __all__ = [
     "AggregateColumn",
-    "Counts",
     "Emission",
     "FromSource",
     "FromStage",
@@ -48,7 +47,6 @@ __all__ = [
     "ShardMetrics",
     "ShardState",
     "Side",
-    "SourceMetrics",
     "SourceReport",
     "Stage",
     "StageDescription",

@@ -1,14 +1,12 @@
-"""The metrics of one shard of a stage in one micro-batch.
+"""The metrics of one shard of a stage in one micro-batch, and those of the stage.
 
-The classes here are the one list of their fields: engines derive their schemas from them. Metrics are computed from
-what the shard received, stored and emitted; the step does not know of them.
+Metrics are computed from what the shard received, stored and emitted; the step does not know of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 
 import attrs
 import polars as pl
@@ -16,8 +14,9 @@ from attrs import frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
+from flowalg.runs.metrics import Counts, SignalToKey, SourceMetrics, StageMetrics
 from flowalg.runs.panes import Change
-from flowalg.runs.signals import KeyText, Signal, in_order
+from flowalg.runs.signals import Signal, in_order
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, Upstream, merge_reports
 from flowalg_shard.operators import (
@@ -35,66 +34,6 @@ from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
 from flowalg_shard.tables.packing import unpack
 
 
-@frozen
-class SignalToKey:
-    """A signal to the windows of a key, or to one of them; ``key`` is the key as canonical JSON text."""
-
-    name: str
-    key: str
-    start: EventTime | None = None
-    end: EventTime | None = None
-
-    @classmethod
-    def of(cls, signal: Signal) -> SignalToKey:
-        """The signal as metrics keep it."""
-        window = signal.window
-        bounds = () if window is None else (window.start, window.end)
-        return cls(signal.name, KeyText.of(signal.key).text, *bounds)
-
-
-@frozen
-class SourceMetrics:
-    """The contribution of a source to a micro-batch, and its clock after it.
-
-    ``elements`` is the number of its elements, ``signals`` the names of its signals to all windows, ``signals_to_keys``
-    its other signals, and ``reached`` the greatest event time of each partition that is not idle.
-    ``percentile_watermarks`` has the percentiles as text, as in JSON. Other sources do not wait for an ``idle`` one.
-    ``awaited`` has the declared partitions that have sent nothing yet.
-    """
-
-    source: str
-    elements: int
-    watermark: EventTime
-    percentile_watermarks: Mapping[str, EventTime]
-    signals: tuple[str, ...]
-    reached: Mapping[str, EventTime]
-    idle: bool = False
-    awaited: tuple[str, ...] = ()
-    signals_to_keys: tuple[SignalToKey, ...] = ()
-
-
-@frozen(kw_only=True)
-class Counts:
-    """Metrics that add up: those of a stage are the sums over its shards.
-
-    ``windows`` is the number of live windows after the micro-batch, and ``state_bytes`` their approximate size. The
-    windows of a side input are those that elements may still read; each shard has all of them, and the first counts.
-    ``early``, ``on_time`` and ``late`` count the emitted panes by timing, and ``retraction`` the retracted ones.
-    ``expired``, ``closed`` and ``dropped_late`` count the dropped elements by reason. The windows of a computation are
-    its keys.
-    """
-
-    windows: int = 0
-    state_bytes: int = 0
-    early: int = 0
-    on_time: int = 0
-    late: int = 0
-    retraction: int = 0
-    expired: int = 0
-    closed: int = 0
-    dropped_late: int = 0
-
-
 @frozen(kw_only=True)
 class ShardMetrics(Counts):
     """The metrics of a shard: its clocks after the micro-batch, and its counts.
@@ -105,25 +44,6 @@ class ShardMetrics(Counts):
     processing_time: ProcessingTime
     watermark: EventTime
     sources: tuple[SourceMetrics, ...] = ()
-
-
-@frozen(kw_only=True)
-class StageMetrics(Counts):
-    """The metrics of one stage in one micro-batch.
-
-    ``number`` is the position of the ``stage`` in the pipeline, from 0. ``processing_time`` and ``watermark`` are its
-    clocks, and ``watermark_lag`` is their difference in seconds; it is ``None`` before the first watermark, and after
-    the end of the input. ``elements`` is the number of elements from the sources that flow into it directly.
-    ``step_seconds`` is the time that its slowest shard took. The others are sums over its shards, as in ``Counts``.
-    """
-
-    number: int
-    stage: str
-    processing_time: datetime
-    watermark: datetime
-    watermark_lag: float | None
-    elements: int
-    step_seconds: float
 
 
 def metrics_of_shards(
@@ -257,10 +177,7 @@ def _drops_by_reason(drops: pl.DataFrame) -> Counter[str]:
 
 
 __all__ = [
-    "Counts",
     "ShardMetrics",
-    "SourceMetrics",
-    "StageMetrics",
     "count_emitted",
     "measure_shard",
     "metrics_of_shards",

@@ -6,7 +6,8 @@ and ``final_values`` reduces panes to the current value of each key and window. 
 outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
 has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a pipeline over recorded data
 as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live
-windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``records_in`` and ``pane_table`` convert between
+windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``listener`` reports the progress of a session's
+queries to observers. ``records_in`` and ``pane_table`` convert between
 Arrow tables and the records and panes of the reference interpreter.
 """
 
@@ -33,7 +34,8 @@ from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_state import open_keys, open_state
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.interpreter import SparkStreaming
-from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
+from flowalg_spark.streaming.listener import listener
+from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, query_progress, stage_metrics
 from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [
@@ -57,12 +59,14 @@ __all__ = [
     "collect_elements",
     "configure",
     "final_values",
+    "listener",
     "local_session",
     "metrics",
     "open_keys",
     "open_state",
     "output_of",
     "pane_table",
+    "query_progress",
     "read_files",
     "read_table",
     "record_table",

@@ -6,10 +6,11 @@ The tests catch a timing or a reason that the core adds and the metrics do not c
 from __future__ import annotations
 
 from attrs import fields
-from flowalg_shard import Counts, ShardMetrics
+from flowalg_shard import ShardMetrics
 from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, PACKED_TYPE
 
 from flowalg import Change, DropReason, Timing
+from flowalg.runs.metrics import Counts
 
 
 def test_every_kind_of_pane_and_of_drop_is_counted() -> None:

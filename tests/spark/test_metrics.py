@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC
+from contextlib import suppress
+from datetime import UTC, timedelta
 from pathlib import Path
+from threading import Event
 
 import pyarrow.parquet as pq
 import pytest
-from attrs import evolve
+from attrs import asdict, evolve
 from flowalg_laws.conformance import JOBS, Job, count_drops
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
@@ -21,6 +23,7 @@ from flowalg_spark import (
     StageMetrics,
     batch,
     collect,
+    listener,
     metrics,
     open_state,
     replay_log,
@@ -28,10 +31,12 @@ from flowalg_spark import (
     streaming,
 )
 from flowalg_spark.streaming.interpreter import run_to_end, start_to_files
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Instant, Mode, Source, Timeline, UnsupportedError
+from flowalg import FOREVER, ArgumentError, FixedWindows, Instant, Mode, Source, Timeline, UnsupportedError
+from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from tests.support.spark_replay import (
     run_as_query,
@@ -158,6 +163,96 @@ def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> N
         )
         for stage in table
     ]
+
+
+class Events:
+    """An observer that keeps the events of a query, and waits for its end."""
+
+    def __init__(self) -> None:
+        self.found: list[QueryEvent] = []
+        self.ended = Event()
+
+    def __call__(self, event: QueryEvent) -> None:
+        """Receives an event."""
+        self.found.append(event)
+        if isinstance(event, QueryEnded):
+            self.ended.set()
+
+
+def observe_query(spark: SparkSession, folder: Path, frame: DataFrame) -> list[QueryEvent]:
+    """Runs a query that writes Parquet and is called totals, and returns its events."""
+    events = Events()
+    reporting = listener(events)
+    spark.streams.addListener(reporting)
+    try:
+        writer = frame.writeStream.queryName("totals").option(
+            "checkpointLocation", str(folder / "checkpoint")
+        )
+        query = writer.trigger(availableNow=True).start(str(folder / "out"), format="parquet")
+        with suppress(StreamingQueryException):
+            query.awaitTermination()
+        assert events.ended.wait(timeout=120), "the listener receives the end of the query"
+    finally:
+        spark.streams.removeListener(reporting)
+    return events.found
+
+
+def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Observers receive the start, each micro-batch with the stored metrics of stages and sources, and the end."""
+    job = job_called("two stages")
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
+    stream = stream_of(spark, tmp_path / "in", POLICY)
+    frame = streaming.compile(job.pipeline, {SALES: stream}, metrics=True).with_metrics()
+    first, *advanced, last = observe_query(spark, tmp_path, frame)
+    assert isinstance(first, QueryStarted)
+    assert isinstance(last, QueryEnded)
+    assert last.error is None
+    assert {event.query for event in (first, *advanced, last)} == {"totals"}
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    rows = [row.asDict() for row in metrics(stored).collect()]
+    log = replay_log(stored)
+    assert len(advanced) == len(log.batches) == len(BATCHES) + 1
+    for event, replayed in zip(advanced, log.batches, strict=True):
+        assert isinstance(event, QueryAdvanced)
+        progress = event.progress
+        assert progress.batch == replayed.number
+        assert progress.seconds > 0
+        assert progress.processing_time == replayed.processing_time.datetime
+        reported = [asdict(stage) for stage in progress.stages]
+        assert [(stage["stage"], stage["windows"], stage["elements"]) for stage in reported] == [
+            (row["stage"], row["windows"], row["elements"]) for row in rows if row["batch"] == progress.batch
+        ]
+        (source,) = progress.sources
+        batch = replayed.sources["sales"]
+        assert (source.source, source.elements, source.watermark) == (
+            "sales",
+            batch.elements,
+            batch.watermark,
+        )
+        assert (source.reached, source.idle, frozenset(source.awaited)) == (
+            batch.reached,
+            batch.idle,
+            batch.awaited,
+        )
+
+
+def test_a_listener_reports_the_error_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
+    """A query that fails ends with its error."""
+
+    def fail(sale: Sale) -> str:
+        raise LookupError("no such shop")
+
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
+    stream = stream_of(spark, tmp_path / "in", POLICY)
+    failing = (
+        SALES.key_by(fail).window(FixedWindows(timedelta(hours=1)), allowed_lateness=FOREVER).group_by_key()
+    )
+    *_, last = observe_query(spark, tmp_path, streaming.compile(failing, {SALES: stream}, metrics=True))
+    assert isinstance(last, QueryEnded)
+    assert last.error is not None
+    assert "no such shop" in last.error
+    with pytest.raises(ArgumentError, match="observers must be functions of a QueryEvent; got 'all'"):
+        listener("all")  # type: ignore[arg-type]  # a fault on purpose
 
 
 def test_missing_metrics_raise_an_error(spark: SparkSession, tmp_path: Path) -> None:

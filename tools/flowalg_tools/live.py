@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from attrs import define, field
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.live import Live
@@ -18,16 +16,17 @@ from rich.table import Table
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, event_time
+from flowalg.runs.events import QueryAdvanced, QueryStarted
+from flowalg.runs.metrics import DROP_COUNTS, PANE_COUNTS, QueryProgress
+from flowalg_tools.monitoring.status import QueryStatus, status_after
 
 if TYPE_CHECKING:
     from flowalg_polars.streaming import MicroBatch
-    from flowalg_shard.metrics import StageMetrics
-    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
+
 
 A = TypeVar("A")
 
-_COUNTS: Final = ("early", "on_time", "late", "retraction", "expired", "closed", "dropped_late")
 _COLUMNS: Final = (
     "stage",
     "watermark",
@@ -45,80 +44,31 @@ EVERY: Final = 1
 """The refresh interval of the view, in seconds."""
 
 
-@define
-class QueryView:
-    """The progress of a query: its last batch, and the totals of panes and drops by stage."""
-
-    batch: int = -1
-    rows: int = 0
-    rate: float = 0.0
-    seconds: float = 0.0
-    bad_records: int = 0
-    stages: dict[int, StageMetrics] = field(factory=dict)
-    totals: dict[int, Counter[str]] = field(factory=dict)
-
-    def update(self, progress: Iterable[StreamingQueryProgress]) -> None:
-        """Adds the progress of new batches; batches that are already included are ignored."""
-        # A query exists only if Spark is installed.
-        from flowalg_spark import bad_records, stage_metrics
-
-        for batch in progress:
-            if batch.batchId <= self.batch or "addBatch" not in batch.durationMs:
-                continue
-            self.add(
-                batch.batchId,
-                batch.numInputRows,
-                batch.processedRowsPerSecond,
-                batch.durationMs["triggerExecution"] / 1000,
-                bad_records(batch),
-                stage_metrics(batch),
-            )
-
-    def add(
-        self,
-        batch: int,
-        rows: int,
-        rate: float,
-        seconds: float,
-        bad_records: int,
-        stages: Iterable[StageMetrics],
-    ) -> None:
-        """Adds a batch."""
-        self.batch, self.rate, self.seconds = batch, rate, seconds
-        self.rows += rows
-        self.bad_records += bad_records
-        for stage in stages:
-            self.stages[stage.number] = stage
-            totals = self.totals.setdefault(stage.number, Counter())
-            for name in _COUNTS:
-                totals[name] += getattr(stage, name)
-
-    @property
-    def table(self) -> Table:
-        """The view: a line for each stage."""
-        title = (
-            f"batch {self.batch}: {self.rows:,} rows so far, {self.rate:,.0f} rows/s, "
-            f"{self.seconds:.2f} s a batch"
+def table_of(status: QueryStatus) -> Table:
+    """The view of a query: a line for each stage. The query has had a micro-batch."""
+    last, total = status.last, status.total
+    assert last is not None, "a view is shown after a micro-batch"
+    assert total is not None, "a micro-batch has a total"
+    rate = "" if status.rate is None else f"{status.rate:,.0f} elements/s, "
+    title = f"batch {last.batch}: {total.elements:,} elements so far, {rate}{last.seconds:.2f} s a batch"
+    if total.bad_records:
+        title += f", {total.bad_records:,} bad records"
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in _COLUMNS:
+        table.add_column(name, justify="left" if name in ("stage", "watermark") else "right")
+    steps = {stage.number: stage.step_seconds for stage in last.stages}
+    for stage in total.stages:
+        table.add_row(
+            stage.stage,
+            _point(stage.watermark),
+            "" if stage.watermark_lag is None else f"{stage.watermark_lag:,.1f} s",
+            f"{stage.windows:,}",
+            _size(stage.state_bytes),
+            *(f"{getattr(stage, name):,}" for name in PANE_COUNTS),
+            f"{sum(getattr(stage, name) for name in DROP_COUNTS):,}",
+            f"{steps.get(stage.number, 0):.2f} s",
         )
-        if self.bad_records:
-            title += f", {self.bad_records:,} bad records"
-        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
-        for name in _COLUMNS:
-            table.add_column(name, justify="left" if name in ("stage", "watermark") else "right")
-        for number, stage in sorted(self.stages.items()):
-            totals = self.totals[number]
-            counts = (f"{totals[name]:,}" for name in ("early", "on_time", "late", "retraction"))
-            table.add_row(
-                stage.stage,
-                _point(stage.watermark),
-                "" if stage.watermark_lag is None else f"{stage.watermark_lag:,.1f} s",
-                f"{stage.windows:,}",
-                _size(stage.state_bytes),
-                *counts,
-                f"{totals['expired'] + totals['closed'] + totals['dropped_late']:,}",
-                f"{stage.step_seconds:.2f} s",
-            )
-        return table
+    return table
 
 
 def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
@@ -130,17 +80,23 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
     if not callable(getattr(query, "awaitTermination", None)):
         raise ArgumentError("query", query, "a StreamingQuery, which writeStream.start() returns")
     out = Console(file=sys.stderr) if console is None else console
-    progress = QueryView()
     if not out.is_terminal:
         query.awaitTermination()
         return
+    # A query exists only if Spark is installed.
+    from flowalg_spark import query_progress
+
+    status = _started()
     with Live(Spinner("dots", "waiting for the first batch"), console=out) as view:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(EVERY))
-            progress.update(query.recentProgress)
-            if progress.batch >= 0:
-                view.update(progress.table)
+            for report in query.recentProgress:
+                progress = query_progress(report)
+                if progress is not None and (status.last is None or progress.batch > status.last.batch):
+                    status = _after(status, progress)
+            if status.last is not None:
+                view.update(table_of(status))
 
 
 def show(batches: Iterable[MicroBatch[A]], *, console: Console | None = None) -> Iterator[MicroBatch[A]]:
@@ -158,17 +114,24 @@ def show(batches: Iterable[MicroBatch[A]], *, console: Console | None = None) ->
     if not out.is_terminal:
         yield from batches
         return
-    progress = QueryView()
+    status = _started()
     with Live(Spinner("dots", "waiting for the first batch"), console=out) as view:
         started = perf_counter()
         for batch in batches:
             if not batch.metrics:
                 raise ArgumentError("batches", batch, "micro-batches with metrics: pass metrics=True")
-            seconds, rows = perf_counter() - started, sum(source.elements for source in batch.sources)
-            progress.add(batch.number, rows, rows / seconds, seconds, len(batch.bad_records), batch.metrics)
-            view.update(progress.table)
+            status = _after(status, batch.progress(perf_counter() - started))
+            view.update(table_of(status))
             yield batch
             started = perf_counter()
+
+
+def _started() -> QueryStatus:
+    return status_after(None, QueryStarted("", datetime.now(UTC)))
+
+
+def _after(status: QueryStatus, progress: QueryProgress) -> QueryStatus:
+    return status_after(status, QueryAdvanced("", datetime.now(UTC), progress))
 
 
 def _point(time: datetime) -> str:
@@ -186,4 +149,4 @@ def _size(count: float) -> str:
     return f"{count:.1f} GB"
 
 
-__all__ = ["QueryView", "show", "watch"]
+__all__ = ["show", "table_of", "watch"]

@@ -20,7 +20,6 @@ import polars as pl
 from attrs import define, field
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
-from flowalg_shard.metrics import StageMetrics
 from flowalg_sinks import SQLite
 
 from docs.benchmarks.millwheel.data import Scale
@@ -28,6 +27,7 @@ from docs.benchmarks.millwheel.pipelines import COLLECTED, DELAY, RECORDS, STAGE
 from docs.benchmarks.results import Result
 from docs.benchmarks.stream.data import SEED
 from flowalg import BoundedOutOfOrderness
+from flowalg.runs.metrics import StageMetrics
 
 LOCAL: Final = "local engine"
 POLICY: Final = BoundedOutOfOrderness(DELAY)

@@ -10,7 +10,7 @@ import polars as pl
 from attrs import define, field
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
 from flowalg_shard.computations.step import ComputationOutput
-from flowalg_shard.metrics import SourceMetrics, StageMetrics, metrics_of_shards, source_metrics
+from flowalg_shard.metrics import metrics_of_shards, source_metrics
 from flowalg_shard.operators import Computing, OperatorState
 from flowalg_shard.state.compatibility import StageDescription, describe_computation
 from flowalg_shard.step.side_inputs import SideDrops
@@ -18,6 +18,7 @@ from flowalg_shard.tables.columns import SHARD
 from flowalg_shard.tables.packing import stack
 
 from flowalg.data.time import ProcessingTime
+from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.streaming.arrivals import Arrival, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide

@@ -11,9 +11,10 @@ from attrs import define, field
 from flowalg_columns.names import PROCESSING_TIME
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
-from flowalg_shard.metrics import SourceMetrics, StageMetrics, metrics_of_shards, source_metrics
+from flowalg_shard.metrics import metrics_of_shards, source_metrics
 
 from flowalg.data.time import ProcessingTime
+from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg_polars.streaming.arrivals import Arrival, collect_together
 from flowalg_polars.streaming.drops import NoDrops
 from flowalg_polars.streaming.rows import Elements

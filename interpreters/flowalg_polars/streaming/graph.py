@@ -12,7 +12,6 @@ from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
-from flowalg_shard.metrics import SourceMetrics, StageMetrics
 
 from flowalg.data.errors import CheckpointError, UnsupportedError
 from flowalg.data.shapes import Shape
@@ -36,6 +35,7 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 import polars as pl
 from flowalg_columns.codec import Codec
 from flowalg_shard.clocks.signals import signal_of
-from flowalg_shard.metrics import SignalToKey
 from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
 from flowalg_shard.state.compatibility import COMPUTATION, StageDescription
 from flowalg_shard.state.live_keys import live_keys, read_keys
@@ -22,6 +21,7 @@ from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.query import MicroBatch

@@ -33,8 +33,6 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
 )
 from flowalg_shard.metrics import (
-    SourceMetrics,
-    StageMetrics,
     count_emitted,
     metrics_of_shards,
     source_metrics,
@@ -54,6 +52,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
+from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow

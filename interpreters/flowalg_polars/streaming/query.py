@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Set
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from typing import Generic, TypeVar, overload
@@ -12,7 +12,6 @@ from typing import Generic, TypeVar, overload
 import polars as pl
 from attrs import define, field, frozen
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
@@ -31,7 +30,9 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
+from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg_polars.errors import raise_causes
@@ -115,6 +116,17 @@ class MicroBatch(Generic[A_co]):
         """
         return tuple(fields for drops in self._stage_drops for fields in drops.fields())
 
+    def progress(self, seconds: float) -> QueryProgress:
+        """Returns the progress of the query in this micro-batch, which took so many ``seconds``; needs metrics."""
+        return QueryProgress(
+            batch=self.number,
+            processing_time=self.processing_time.datetime,
+            seconds=seconds,
+            bad_records=len(self.bad_records),
+            stages=self.metrics,
+            sources=tuple(sorted(self.sources, key=lambda source: source.source)),
+        )
+
     def write_to(self, sink: PaneSink) -> bool:
         """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
         now = self.processing_time.datetime
@@ -168,6 +180,8 @@ class Options:
     metrics: bool = False
     shards: int = 1
     max_skew: timedelta | None = None
+    name: str | None = None
+    observers: Sequence[Observer] = ()
 
     def __attrs_post_init__(self) -> None:
         for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
@@ -179,6 +193,15 @@ class Options:
             raise ArgumentError("interval", self.interval, "a positive timedelta")
         if self.max_skew is not None:
             duration_of("max_skew", self.max_skew, allow_zero=True)
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise ArgumentError("name", self.name, "a non-empty str, or None for the id of the query")
+        if not isinstance(self.observers, Sequence) or not all(map(callable, self.observers)):
+            raise ArgumentError("observers", self.observers, "a sequence of functions of a QueryEvent")
+
+    @property
+    def measures(self) -> bool:
+        """Whether stages and sources are measured."""
+        return self.metrics or bool(self.observers)
 
 
 @define
@@ -253,20 +276,51 @@ class Query:
         with opened as checkpoint:
             if checkpoint is not None:
                 self.restore(checkpoint)
-            while not self.ended:
-                intent = self.next_intent(checkpoint)
-                if intent is None:
-                    if not self.options.follow:
-                        return
-                    time.sleep(self.options.interval.total_seconds())
-                    continue
-                if checkpoint is not None:
-                    checkpoint.begin(intent)
-                with raise_causes():
-                    batch = self.advance(intent)
-                yield batch
-                if checkpoint is not None:
-                    checkpoint.commit(intent, self.graph.stored())
+                if checkpoint.intent is not None:
+                    self.id = checkpoint.intent.query
+            with self.reported():
+                while not self.ended:
+                    intent = self.next_intent(checkpoint)
+                    if intent is None:
+                        if not self.options.follow:
+                            return
+                        time.sleep(self.options.interval.total_seconds())
+                        continue
+                    started = time.perf_counter()
+                    if checkpoint is not None:
+                        checkpoint.begin(intent)
+                    with raise_causes():
+                        batch = self.advance(intent)
+                    yield batch
+                    if checkpoint is not None:
+                        checkpoint.commit(intent, self.graph.stored())
+                    if self.options.observers:
+                        output = next(iter(batch.by_name.values()))
+                        progress = output.progress(time.perf_counter() - started)
+                        self.report(QueryAdvanced(self.name, datetime.now(UTC), progress))
+
+    @property
+    def name(self) -> str:
+        """The name of the query in its events."""
+        return self.id if self.options.name is None else self.options.name
+
+    def report(self, event: QueryEvent) -> None:
+        """Calls the observers with an event."""
+        for observer in self.options.observers:
+            observer(event)
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Reports the start of the query, and its end with its error. A query that is closed has ended."""
+        self.report(QueryStarted(self.name, datetime.now(UTC)))
+        error: str | None = None
+        try:
+            yield
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            self.report(QueryEnded(self.name, datetime.now(UTC), error))
 
     def next_intent(self, checkpoint: Checkpoint | None) -> Intent | None:
         """Returns what the next micro-batch reads; ``None`` if there is nothing to do now."""
@@ -331,8 +385,8 @@ class Query:
             reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
         )
         bad = () if self.bad_records is None else self.bad_records.take()
-        metrics = self.graph.metrics() if self.options.metrics else ()
-        sources = self.graph.source_metrics() if self.options.metrics else ()
+        metrics = self.graph.metrics() if self.options.measures else ()
+        sources = self.graph.source_metrics() if self.options.measures else ()
         return MicroBatches(
             {
                 name: MicroBatch(

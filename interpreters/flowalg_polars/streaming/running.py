@@ -14,6 +14,7 @@ from flowalg_sinks import PaneSink
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.events import Observer
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
 from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, MicroBatches, Options, Query
@@ -41,6 +42,8 @@ def batches(
     metrics: bool = False,
     shards: int = 1,
     max_skew: timedelta | None = None,
+    name: str | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Generator[MicroBatch[A], None, None]:
     """Yields the output of a pipeline over streams, micro-batch by micro-batch.
 
@@ -64,6 +67,10 @@ def batches(
     ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``metrics``, ``MicroBatch.metrics`` has those of
     each stage.
 
+    The ``observers`` are called when the query starts, after each micro-batch when it is committed, and when it ends
+    or fails, with a ``QueryEvent`` in which the query has its ``name``; by default its id. They imply ``metrics``. An
+    observer that raises fails the query.
+
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, ``CheckpointError``, and
     ``UnsupportedError`` for features that streaming lacks.
 
@@ -83,6 +90,8 @@ def batches(
         metrics=metrics,
         shards=shards,
         max_skew=max_skew,
+        name=name,
+        observers=observers,
     )
     query = Query.compile({"output": pipeline}, inputs, options)
     return cast("Generator[MicroBatch[A], None, None]", only_output(query.run()))
@@ -108,6 +117,8 @@ def batches_all(
     metrics: bool = False,
     shards: int = 1,
     max_skew: timedelta | None = None,
+    name: str | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Generator[MicroBatches, None, None]:
     """Yields several named outputs of one query over streams, micro-batch by micro-batch.
 
@@ -129,6 +140,8 @@ def batches_all(
         metrics=metrics,
         shards=shards,
         max_skew=max_skew,
+        name=name,
+        observers=observers,
     )
     return Query.compile(outputs, inputs, options).run()
 
@@ -172,6 +185,8 @@ def run(
     metrics: bool = False,
     shards: int = 1,
     max_skew: timedelta | None = None,
+    name: str | None = None,
+    observers: Sequence[Observer] = (),
 ) -> RunSummary:
     """Runs a pipeline over streams, and writes each micro-batch to one sink or several.
 
@@ -196,6 +211,8 @@ def run(
         metrics=metrics,
         shards=shards,
         max_skew=max_skew,
+        name=name,
+        observers=observers,
     )
     return summaries["output"]
 
@@ -214,6 +231,8 @@ def run_all(
     metrics: bool = False,
     shards: int = 1,
     max_skew: timedelta | None = None,
+    name: str | None = None,
+    observers: Sequence[Observer] = (),
 ) -> dict[str, RunSummary]:
     """Runs several named outputs as one query over streams, and writes each to its own sinks.
 
@@ -248,12 +267,17 @@ def run_all(
         metrics=metrics,
         shards=shards,
         max_skew=max_skew,
+        name=name,
+        observers=observers,
     )
     for batch in found:
-        for name, some in writers.items():
-            for write in some:
-                write(batch[name])
-            summaries[name] = summaries[name].after(batch[name])
+        try:
+            for output, some in writers.items():
+                for write in some:
+                    write(batch[output])
+                summaries[output] = summaries[output].after(batch[output])
+        except Exception as failure:
+            found.throw(failure)  # so that the query has failed, and its observers and its checkpoint know it
     return summaries
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from flowalg_columns.names import BAD_RECORD, DROP_REASON, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
-from flowalg_shard.metrics import StageMetrics
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from flowalg.data.time import MAX_TIME, MIN_TIME
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.runs.metrics import QueryProgress, SignalToKey, SourceMetrics, StageMetrics
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
@@ -26,6 +27,9 @@ OBSERVATION: Final = "flowalg"
 BAD_RECORDS: Final = "bad_records"
 """The name of the number of bad records there."""
 
+_SOURCES: Final = "sources"
+"""The name of the metrics of a stage's sources there, as JSON."""
+
 _PLACE: Final = ("batch", "number", "stage")
 _TIMES: Final = ("processing_time", "watermark")
 
@@ -36,10 +40,14 @@ def with_metrics_observed(frame: DataFrame, stages: Sequence[str], *, dead_lette
     With ``dead_letters`` they include the number of bad records.
     """
     row = F.from_json(col(METRICS), PACKED_TYPE)
-    metrics = [
-        F.struct(*_aggregates(row, row.getField("number") == F.lit(number), _iso)).alias(f"{number} {stage}")
-        for number, stage in enumerate(stages)
-    ]
+
+    def of_stage(number: int) -> Column:
+        is_of_stage = row.getField("number") == F.lit(number)
+        # Only the first shard has sources, so all others have an empty list, which is the smaller text.
+        sources = F.max(F.when(is_of_stage, F.to_json(row.getField("sources"))))
+        return F.struct(*_aggregates(row, is_of_stage, _iso), sources.alias(_SOURCES))
+
+    metrics = [of_stage(number).alias(f"{number} {stage}") for number, stage in enumerate(stages)]
     if dead_letters:
         metrics.append(F.count_if(col(DROP_REASON) == F.lit(BAD_RECORD)).alias(BAD_RECORDS))
     return frame.observe(OBSERVATION, *metrics)
@@ -104,18 +112,96 @@ def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
     A ``StreamingQueryListener`` receives progress reports, and ``query.lastProgress`` is one. Empty for a query that
     was compiled without ``metrics``, and for a micro-batch in which no stage ran.
     """
+    return tuple(stage for stage, _ in _stages(progress))
+
+
+def _stages(progress: StreamingQueryProgress) -> Iterator[tuple[StageMetrics, tuple[SourceMetrics, ...]]]:
+    """Yields the metrics of each stage, with those of the sources that flow into it directly."""
     row = _observed(progress)
-    if row is None:
-        return ()
-    found = []
-    for name, values in row.asDict(recursive=True).items():
-        if name == BAD_RECORDS:
+    for name, values in ({} if row is None else row.asDict(recursive=True)).items():
+        if name == BAD_RECORDS or values.get("processing_time") is None:
             continue
         number, stage = name.split(" ", 1)
-        if values["processing_time"] is not None:
-            times = {key: datetime.fromisoformat(values[key]) for key in _TIMES}
-            found.append(StageMetrics(number=int(number), stage=stage, **{**values, **times}))
-    return tuple(found)
+        times = {key: datetime.fromisoformat(values[key]) for key in _TIMES}
+        sources: list[_SourceRow] = json.loads(values.pop(_SOURCES, None) or "[]")
+        metrics = StageMetrics(number=int(number), stage=stage, **{**values, **times})
+        yield metrics, tuple(map(_source_metrics, sources))
 
 
-__all__ = ["OBSERVATION", "StageMetrics", "bad_records", "metrics", "stage_metrics", "with_metrics_observed"]
+class _SourceRow(TypedDict):
+    """The metrics of a source as JSON, where points in time are microseconds since the epoch."""
+
+    source: str
+    elements: int
+    watermark: int
+    percentile_watermarks: dict[str, int]
+    signals: list[str]
+    reached: dict[str, int]
+    idle: bool
+    awaited: list[str]
+    signals_to_keys: list[_SignalRow]
+
+
+class _SignalRow(TypedDict, total=False):
+    """A signal to a key; a signal to all its windows has no bounds."""
+
+    name: str
+    key: str
+    start: int
+    end: int
+
+
+def _source_metrics(row: _SourceRow) -> SourceMetrics:
+    return SourceMetrics(
+        row["source"],
+        row["elements"],
+        EventTime(row["watermark"]),
+        {q: EventTime(point) for q, point in row["percentile_watermarks"].items()},
+        tuple(row["signals"]),
+        {name: EventTime(point) for name, point in row["reached"].items()},
+        row["idle"],
+        tuple(row["awaited"]),
+        tuple(map(_signal, row["signals_to_keys"])),
+    )
+
+
+def _signal(row: _SignalRow) -> SignalToKey:
+    start, end = (None if point is None else EventTime(point) for point in (row.get("start"), row.get("end")))
+    return SignalToKey(row["name"], row["key"], start, end)
+
+
+def query_progress(progress: StreamingQueryProgress) -> QueryProgress | None:
+    """Returns what a query did in a micro-batch, from a progress report of Spark; ``None`` if there was none.
+
+    A query that was compiled without ``metrics`` has no stages and sources, and one without ``dead_letters`` no bad
+    records.
+    """
+    if "addBatch" not in progress.durationMs:
+        return None
+    found = list(_stages(progress))
+    times = [stage.processing_time for stage, _ in found]
+    return QueryProgress(
+        batch=progress.batchId,
+        processing_time=max(times, default=datetime.fromisoformat(progress.timestamp)),
+        seconds=progress.durationMs["triggerExecution"] / 1000,
+        bad_records=bad_records(progress),
+        stages=tuple(stage for stage, _ in found),
+        sources=_by_name(source for _, sources in found for source in sources),
+    )
+
+
+def _by_name(sources: Iterable[SourceMetrics]) -> tuple[SourceMetrics, ...]:
+    """Returns each source once, in the order of their names: a source may flow into several stages."""
+    found = {source.source: source for source in sources}
+    return tuple(source for _, source in sorted(found.items()))
+
+
+__all__ = [
+    "OBSERVATION",
+    "StageMetrics",
+    "bad_records",
+    "metrics",
+    "query_progress",
+    "stage_metrics",
+    "with_metrics_observed",
+]

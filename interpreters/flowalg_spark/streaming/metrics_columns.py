@@ -13,13 +13,14 @@ from typing import Final, get_args, get_origin, get_type_hints
 from attrs import asdict, fields, has
 from flowalg_columns.names import METRICS
 from flowalg_columns.panes import METRICS_COLUMN
-from flowalg_shard import Counts, ShardMetrics
+from flowalg_shard import ShardMetrics
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.runs.metrics import Counts
 from flowalg_spark.encoding.columns import col
 
 _PLAIN: Final[dict[object, T.DataType]] = {

@@ -38,7 +38,6 @@ from flowalg_polars.streaming import (
     StreamInput,
 )
 from flowalg_polars.streaming.reading.inputs import Format, StreamColumn
-from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_shard.replay import ReplayLog
 from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Table, Upsert
 
@@ -48,6 +47,7 @@ from flowalg import (
     Computation,
     Drop,
     KeyContents,
+    Observer,
     Output,
     OutputElement,
     Outputs,
@@ -62,6 +62,7 @@ from flowalg.analysis.capabilities import Capabilities, Mode
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.bad_records import BadRecord
+from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from tests.packaging.typing.records import Flight
 
 
@@ -160,6 +161,7 @@ def streams(
     stream: StreamInput,
     written: Sink[KV[str, int]],
     write: Callable[[MicroBatch[object]], None],
+    observer: Observer,
 ) -> None:
     """Queries over streams."""
     assert_type(streaming.CAPABILITIES, Capabilities)
@@ -171,6 +173,10 @@ def streams(
     assert_type(streaming.run(totals, {flights: stream}, sink=written), RunSummary)
     assert_type(streaming.run(totals, {flights: stream}, sink=[write, written]), RunSummary)
     assert_type(streaming.run(totals, {flights: stream}, sink=lambda output: output.number), RunSummary)
+    assert_type(
+        streaming.run(totals, {flights: stream}, sink=written, name="totals", observers=[observer, print]),
+        RunSummary,
+    )
     streaming.drain("checkpoint")
     assert_type(streaming.open_state("checkpoint", stage=1), pl.DataFrame)
 
@@ -205,6 +211,7 @@ def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) 
     assert_type(output.bad_records, tuple[BadRecord, ...])
     assert_type(output.metrics, tuple[StageMetrics, ...])
     assert_type(output.sources, tuple[SourceMetrics, ...])
+    assert_type(output.progress(0.5), QueryProgress)
     assert_type(output.shape, Shape)
     assert_type(output.dropped_count, int)
     assert_type(output.drop_fields, tuple[Mapping[str, object], ...])

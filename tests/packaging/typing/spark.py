@@ -28,12 +28,14 @@ from flowalg_spark import (
     collect_elements,
     configure,
     final_values,
+    listener,
     local_session,
     metrics,
     open_keys,
     open_state,
     output_of,
     pane_table,
+    query_progress,
     read_files,
     read_table,
     records_in,
@@ -46,7 +48,7 @@ from flowalg_spark import (
 )
 from flowalg_spark.lowering.binding import StreamColumns
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.listener import StreamingQueryListener, StreamingQueryProgress
 from pyspark.sql.types import StructType
 
 from flowalg import (
@@ -56,11 +58,13 @@ from flowalg import (
     Computation,
     Drop,
     KeyContents,
+    Observer,
     Output,
     OutputElement,
     Outputs,
     Pane,
     PCollection,
+    QueryProgress,
     Run,
     Source,
     Timeline,
@@ -150,6 +154,7 @@ def metrics_of_a_stream(
     frame: PaneFrame[KV[str, int]],
     stored: DataFrame,
     progress: StreamingQueryProgress,
+    observer: Observer,
 ) -> None:
     """The metrics of a run."""
     assert_type(streaming.compile(totals, {flights: stream}, metrics=True), PaneFrame[KV[str, int]])
@@ -157,6 +162,8 @@ def metrics_of_a_stream(
     assert_type(metrics(stored), DataFrame)
     assert_type(stage_metrics(progress), tuple[StageMetrics, ...])
     assert_type(bad_records(progress), int)
+    assert_type(query_progress(progress), QueryProgress | None)
+    assert_type(listener(print, observer), StreamingQueryListener)
 
 
 def stage(metrics: StageMetrics) -> None:
