@@ -48,6 +48,7 @@ PAGES: Final = (
     "testing",
     "what-if",
     "replay",
+    "operating",
 )
 """The pages that run without Spark."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from docs.tables import capabilities, laws, lifting
+from docs.tables import capabilities, laws, lifting, metrics
 
 
 def main() -> None:
     """Writes each page and prints its name."""
-    for table in (capabilities, laws, lifting):
+    for table in (capabilities, laws, lifting, metrics):
         table.PATH.write_text(table.page(), encoding="utf-8")
         print(f"wrote {table.PATH.name}")
 

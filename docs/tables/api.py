@@ -49,7 +49,8 @@ FLOWALG: Final = {
     "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
     "DropReason BadRecord PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run Output Outputs final_values WindowedValue",
-    "Running queries": "QueryEvent QueryStarted QueryAdvanced QueryEnded QueryProgress StageMetrics SourceMetrics Observer",
+    "Running queries": "QueryEvent QueryStarted QueryAdvanced QueryEnded QueryProgress StageMetrics "
+    "SourceMetrics Observer",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",
     "Serialization": "to_json from_json",
@@ -68,7 +69,8 @@ SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
     "collect_elements collect_drops collect_bad_records "
     "final_values output_of open_state open_keys check_checkpoint metrics "
-    "StageMetrics stage_metrics query_progress bad_records listener replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
+    "StageMetrics stage_metrics query_progress bad_records listener "
+    "replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
 )

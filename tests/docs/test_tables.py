@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from flowalg_tools.monitoring import METRICS
 
-from docs.tables import capabilities, laws, lifting
+from docs.tables import capabilities, laws, lifting, metrics
 
 
 class Page(Protocol):
@@ -20,7 +22,20 @@ class Page(Protocol):
         ...
 
 
-@pytest.mark.parametrize("table", [capabilities, laws, lifting], ids=["capabilities", "laws", "lifting"])
+@pytest.mark.parametrize(
+    "table", [capabilities, laws, lifting, metrics], ids=["capabilities", "laws", "lifting", "metrics"]
+)
 def test_a_generated_page_is_up_to_date(table: Page) -> None:
     """``make docs`` updates the page."""
     assert table.PATH.read_text(encoding="utf-8") == table.page()
+
+
+def test_alerts_use_only_metrics_that_exist() -> None:
+    """Every metric and label in an expression of an alert is in the table of metrics."""
+    known = {metric.prometheus_name for metric in METRICS}
+    labels = {label for metric in METRICS for label in metric.labels}
+    for alert in metrics.ALERTS:
+        assert set(re.findall(r"flowalg_\w+", alert.expression)) <= known, alert.name
+        used = re.findall(r"\{(\w+)=", alert.expression.replace("up{job=", ""))
+        grouped = ",".join(re.findall(r"(?:by|on) \(([^)]*)\)", alert.expression))
+        assert {*used, *filter(None, re.split(r",\s*", grouped))} <= labels, alert.name

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST: Final = 100
 """The number of windows that are shown: those that are due first."""
 
+_DUE: Final = ("next_watermark", "next_time")
+
 
 @frozen
 class OpenState:
@@ -36,10 +38,12 @@ def local_windows(checkpoint: str | PathLike[str]) -> WindowReader:
     """Returns a reader of the open windows in the checkpoint of a query of the local engine."""
 
     def read(stage: int, stages: int) -> OpenState:
+        import polars as pl
         from flowalg_polars.streaming import open_state
 
         frame = open_state(checkpoint, stage=stage)
-        first = frame.sort("next_watermark", "next_time", nulls_last=True, maintain_order=True).head(MOST)
+        start = [pl.col("window").struct.field("start")] if "window" in frame.columns else []
+        first = frame.sort(*_DUE, *start, nulls_last=True, maintain_order=True).head(MOST)
         return OpenState(frame.height, first.to_dicts())
 
     return read
@@ -54,7 +58,8 @@ def spark_windows(session: SparkSession, checkpoint: str | PathLike[str]) -> Win
 
         # Spark numbers its stateful operators from the last stage.
         frame = open_state(session, checkpoint, stage=stages - 1 - stage)
-        order = (F.col(name).asc_nulls_last() for name in ("next_watermark", "next_time"))
+        start = ["window.start"] if "window" in frame.columns else []
+        order = (F.col(name).asc_nulls_last() for name in (*_DUE, *start))
         return OpenState(frame.count(), frame.orderBy(*order).limit(MOST).toArrow().to_pylist())
 
     return read
@@ -66,7 +71,9 @@ def describe_row(row: Mapping[str, object], stage: StageMetrics) -> dict[str, st
     texts: dict[str, str | int] = {"key": _text(key[""] if list(key) == [""] else key)} if key else {}
     window = row.get("window")
     if isinstance(window, Mapping):
-        texts["window"] = f"{_time(window['start'])} to {_time(window['end'])}"
+        start, end = _time(window["start"]), _time(window["end"])
+        day, _, hour = end.partition(" ")
+        texts["window"] = f"{start} to {hour if hour and start.startswith(f'{day} ') else end}"
         texts["panes"] = _text(row["panes"])
     else:
         state = {name.removeprefix("state."): value for name, value in row.items() if _is_state(name)}
