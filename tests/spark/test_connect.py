@@ -16,7 +16,15 @@ from tests.support import visiting
 from tests.support.over_connect import COMPARABLE, COVERING, GENERATED, STREAMED
 from tests.support.sink_cases import current_panes
 
-CHECKS = ("use_frame", "run_two_outputs", "raise_error", "run_streams", "write_table", "conform")
+CHECKS = (
+    "use_frame",
+    "run_two_outputs",
+    "raise_error",
+    "run_streams",
+    "write_table",
+    "observe_query",
+    "conform",
+)
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +100,10 @@ def test_streams_run_over_connect(results: dict[str, str]) -> None:
 def test_a_sink_works_over_connect(results: dict[str, str]) -> None:
     """A sink maintains its table from early, late and retracted panes, in the server's process for micro-batches."""
     assert results["write_table"] == f"{len(current_panes(visiting.RUN.panes))} rows"
+
+
+@pytest.mark.spark
+def test_a_listener_works_over_connect(results: dict[str, str]) -> None:
+    """An observer receives the start, each micro-batch with its metrics, and the end of a query."""
+    batches = len(visiting.TIMELINE.instants)
+    assert results["observe_query"] == f"QueryStarted, {batches} micro-batches, QueryEnded"

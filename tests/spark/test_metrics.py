@@ -31,6 +31,7 @@ from flowalg_spark import (
     streaming,
 )
 from flowalg_spark.streaming.interpreter import run_to_end, start_to_files
+from flowalg_tools.monitoring.windows import describe_row, spark_windows
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -200,7 +201,7 @@ def observe_query(spark: SparkSession, folder: Path, frame: DataFrame) -> list[Q
 def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
     """Observers receive the start, each micro-batch with the stored metrics of stages and sources, and the end."""
     job = job_called("two stages")
-    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
     stream = stream_of(spark, tmp_path / "in", POLICY)
     frame = streaming.compile(job.pipeline, {SALES: stream}, metrics=True).with_metrics()
     first, *advanced, last = observe_query(spark, tmp_path, frame)
@@ -211,7 +212,7 @@ def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_pat
     stored = spark.read.parquet(str(tmp_path / "out"))
     rows = [row.asDict() for row in metrics(stored).collect()]
     log = replay_log(stored)
-    assert len(advanced) == len(log.batches) == len(BATCHES) + 1
+    assert len(advanced) == len(log.batches) == len(BATCHES)
     for event, replayed in zip(advanced, log.batches, strict=True):
         assert isinstance(event, QueryAdvanced)
         progress = event.progress
@@ -234,6 +235,13 @@ def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_pat
             batch.idle,
             batch.awaited,
         )
+    last_progress = advanced[-1].progress if isinstance(advanced[-1], QueryAdvanced) else None
+    assert last_progress is not None
+    read = spark_windows(spark, tmp_path / "checkpoint")
+    for stage in last_progress.stages:
+        found = read(stage.number, len(last_progress.stages))
+        assert found.total == len(found.rows) == stage.windows > 0
+        assert all("waits" in describe_row(row, stage) for row in found.rows)
 
 
 def test_a_listener_reports_the_error_of_a_query(spark: SparkSession, tmp_path: Path) -> None:

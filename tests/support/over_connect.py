@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import flowalg_reference
@@ -22,6 +23,7 @@ from flowalg_spark import (
     batch,
     collect,
     final_values,
+    listener,
     read_files,
     schema_of,
     streaming,
@@ -32,6 +34,7 @@ from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
 from flowalg.analysis.features import Area, features_in
+from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent
 from flowalg.runs.instants import pipeline_instants
 from tests.support import visiting
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -47,6 +50,35 @@ COMPARABLE: Final = [job for job in BATCH_JOBS if not job.dead_letters]
 bad record has its whole path there."""
 
 STREAMED: Final = ("three stages", "a map side input")
+
+
+def observe_query(spark: SparkSession, folder: Path) -> str:
+    """Runs a query that a listener observes, and returns its events with the elements of each."""
+    events: list[QueryEvent] = []
+    ended = Event()
+
+    def observe(event: QueryEvent) -> None:
+        events.append(event)
+        if isinstance(event, QueryEnded):
+            ended.set()
+
+    spark.streams.addListener(listener(observe))
+    files = InstantFiles(folder / "observed", visiting.VISITS)
+    instants = tuple(pipeline_instants({visiting.VISITS.name: visiting.TIMELINE}))
+    files.write(observed_batches(visiting.VISITS, visiting.TIMELINE, instants))
+    inputs = {visiting.VISITS: generating_input(spark, files, visiting.TIMELINE)}
+    panes = streaming.compile(visiting.PIPELINE, inputs, metrics=True)
+    writer = panes.writeStream.queryName("visits").trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(folder / "observed-checkpoint"))
+    writer.start(str(folder / "observed-panes"), format="parquet").awaitTermination()
+    assert ended.wait(timeout=120), "the listener receives the end of the query"
+    advanced = [event.progress for event in events if isinstance(event, QueryAdvanced)]
+    assert len(advanced) == len(instants)
+    assert all(progress.stages for progress in advanced)
+    assert {event.query for event in events} == {"visits"}
+    elements = sum(progress.elements for progress in advanced)
+    assert elements == sum(len(instant.elements) for instant in visiting.TIMELINE.instants)
+    return f"{type(events[0]).__name__}, {len(advanced)} micro-batches, {type(events[-1]).__name__}"
 
 
 def write_table(spark: SparkSession, folder: Path) -> str:
@@ -134,6 +166,7 @@ CHECKS: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
     raise_error,
     run_streams,
     write_table,
+    observe_query,
     conform,
     conform_in_all_jobs,
 )

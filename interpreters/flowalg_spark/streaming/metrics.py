@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from flowalg_columns.names import BAD_RECORD, DROP_REASON, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
@@ -142,13 +142,13 @@ class _SourceRow(TypedDict):
     signals_to_keys: list[_SignalRow]
 
 
-class _SignalRow(TypedDict, total=False):
+class _SignalRow(TypedDict):
     """A signal to a key; a signal to all its windows has no bounds."""
 
     name: str
     key: str
-    start: int
-    end: int
+    start: NotRequired[int]
+    end: NotRequired[int]
 
 
 def _source_metrics(row: _SourceRow) -> SourceMetrics:

@@ -175,7 +175,7 @@ class _Pages:
                 return self._metrics()
             case _ if path in _FILES:
                 name, kind = _FILES[path]
-                return _Answer((files(__package__) / "page" / name).read_bytes(), kind)
+                return _Answer((files("flowalg_tools.monitoring") / "page" / name).read_bytes(), kind)
             case _:
                 return _Answer.refused(HTTPStatus.NOT_FOUND, "there is no such page")
 
