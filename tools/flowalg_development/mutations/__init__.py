@@ -9,7 +9,7 @@ from attrs import frozen
 from flowalg_development.mutations.clocks import EXCHANGE_MUTANTS, HOLD_MUTANTS, WATERMARK_MUTANTS
 from flowalg_development.mutations.computations import COMPUTATION_MUTANTS
 from flowalg_development.mutations.dead_letters import DEAD_LETTER_MUTANTS
-from flowalg_development.mutations.local import LOCAL_MUTANTS
+from flowalg_development.mutations.local import LOCAL_MUTANTS, MONITORING_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
 from flowalg_development.mutations.operators import sample
@@ -92,6 +92,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
             DEAD_LETTER_MUTANTS,
         ),
         Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
+        Area("monitoring", ("query_progress", "observers"), MONITORING_MUTANTS),
         Area("replays", ("replay",), REPLAY_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )

@@ -69,4 +69,37 @@ LOCAL_MUTANTS: Final = (
     ),
 )
 
-__all__ = ["LOCAL_MUTANTS"]
+MONITORING_MUTANTS: Final = (
+    Replacement(
+        "elements of a source are those of the last micro-batch only",
+        "SourceMetrics.then",
+        "self.elements + later.elements",
+        "later.elements",
+    ),
+    Replacement(
+        "the state of a stage is the first one",
+        "StageMetrics.then",
+        "evolve(later, **{name: getattr(self, name) + getattr(later, name) for name in _OVER_TIME})",
+        "evolve(self, **{name: getattr(self, name) + getattr(later, name) for name in _OVER_TIME})",
+    ),
+    Replacement(
+        "the bad records of a query are those of the last micro-batch only",
+        "QueryProgress.then",
+        "self.bad_records + later.bad_records",
+        "later.bad_records",
+    ),
+    Replacement(
+        "the error of a query that failed is not reported",
+        "Query.reported",
+        'error = f"{type(failure).__name__}: {failure}"',
+        "error = None",
+    ),
+    Replacement(
+        "a failed sink is not the failure of its query",
+        "flowalg_polars:run_all",
+        "found.throw(failure)",
+        "raise failure",
+    ),
+)
+
+__all__ = ["LOCAL_MUTANTS", "MONITORING_MUTANTS"]
