@@ -36,7 +36,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import FOREVER, ArgumentError, FixedWindows, Instant, Mode, Source, Timeline, UnsupportedError
+from flowalg import (
+    FOREVER,
+    ArgumentError,
+    Count,
+    FixedWindows,
+    Instant,
+    Max,
+    Mode,
+    Source,
+    Timeline,
+    UnsupportedError,
+)
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from tests.support.spark_replay import (
@@ -200,10 +211,16 @@ def observe_query(spark: SparkSession, folder: Path, frame: DataFrame) -> list[Q
 
 def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
     """Observers receive the start, each micro-batch with the stored metrics of stages and sources, and the end."""
-    job = job_called("two stages")
+    windows = FixedWindows(timedelta(hours=1))
+    counts = (
+        SALES.key_by(lambda sale: sale.shop)
+        .window(windows, allowed_lateness=FOREVER)
+        .combine_per_key(Count())
+    )
+    most = counts.map(lambda pair: pair.value).combine_globally(Max())
     write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
     stream = stream_of(spark, tmp_path / "in", POLICY)
-    frame = streaming.compile(job.pipeline, {SALES: stream}, metrics=True).with_metrics()
+    frame = streaming.compile(most, {SALES: stream}, metrics=True).with_metrics()
     first, *advanced, last = observe_query(spark, tmp_path, frame)
     assert isinstance(first, QueryStarted)
     assert isinstance(last, QueryEnded)
@@ -235,13 +252,16 @@ def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_pat
             batch.idle,
             batch.awaited,
         )
+    counted = []
     last_progress = advanced[-1].progress if isinstance(advanced[-1], QueryAdvanced) else None
     assert last_progress is not None
     read = spark_windows(spark, tmp_path / "checkpoint")
     for stage in last_progress.stages:
         found = read(stage.number, len(last_progress.stages))
-        assert found.total == len(found.rows) == stage.windows > 0
+        assert found.total == len(found.rows) == stage.windows
+        counted.append(found.total)
         assert all("waits" in describe_row(row, stage) for row in found.rows)
+    assert counted[0] > counted[1] > 0
 
 
 def test_a_listener_reports_the_error_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
