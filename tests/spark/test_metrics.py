@@ -211,7 +211,7 @@ def observe_query(spark: SparkSession, folder: Path, frame: DataFrame) -> list[Q
 
 def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
     """Observers receive the start, each micro-batch with the stored metrics of stages and sources, and the end."""
-    windows = FixedWindows(timedelta(hours=1))
+    windows = FixedWindows(timedelta(minutes=5))
     counts = (
         SALES.key_by(lambda sale: sale.shop)
         .window(windows, allowed_lateness=FOREVER)
