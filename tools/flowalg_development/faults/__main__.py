@@ -1,10 +1,10 @@
 """Fault injection into streaming queries: ``make faults``.
 
-Queries from files to files first run undisturbed: a chain of groupings, and chains of computations and groupings. They
-then run repeatedly, in turns, with faults: the whole process is killed at random times, a Python worker is killed in
-the middle of a task, or a user-defined function raises in the middle of a batch. After each fault the query restarts
-from its checkpoint. Its sorted output must equal that of its undisturbed run, byte for byte. A damaged checkpoint must
-raise an error. The last line is ``faults: K survived of K``.
+Queries from files to files run repeatedly, in turns, with faults: a chain of groupings, and chains of computations and
+groupings. The whole process is killed at random times, a Python worker is killed in the middle of a task, or a
+user-defined function raises in the middle of a batch. After each fault the query restarts from its checkpoint. Its
+sorted output must equal that of an undisturbed run whose micro-batches read the same files, byte for byte. A damaged
+checkpoint must raise an error. The last line is ``faults: K survived of K``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ import psutil
 from attrs import define, field
 
 from flowalg_development.faults import sinks
-from flowalg_development.faults.progress import wait_for_commits
+from flowalg_development.faults.progress import (
+    Batches,
+    entries,
+    files_of_batches,
+    join_files,
+    number_of,
+    wait_for_commits,
+)
 from flowalg_development.faults.query import QUERIES, make_input
 
 KILLS: Final = 30
@@ -79,8 +86,7 @@ def content(folder: Path) -> bytes:
     """The sorted rows of the output, from the files in Spark's log of committed files."""
     log = folder / "out" / "_spark_metadata"
     names: set[str] = set()
-    entries = sorted((entry for entry in log.iterdir() if not entry.name.startswith(".")), key=_number)
-    for entry in entries:
+    for entry in entries(log):
         if entry.name.endswith(".compact"):
             names = set()
         for line in entry.read_text().splitlines()[1:]:
@@ -91,16 +97,15 @@ def content(folder: Path) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _number(entry: Path) -> int:
-    return int(entry.name.partition(".")[0])
-
-
 @define
 class Trial:
-    """Runs of the queries with faults over one input, and the outputs of the undisturbed runs."""
+    """Runs of the queries with faults over one input, and the outputs of the undisturbed runs.
+
+    Those outputs are by the query and the files that each micro-batch has read.
+    """
 
     root: Path
-    expected: dict[str, bytes] = field(factory=dict)
+    expected: dict[tuple[str, Batches], bytes] = field(factory=dict)
     faults: int = 0
     survived: int = 0
     runs: int = 0
@@ -108,10 +113,14 @@ class Trial:
 
     def folder(self) -> Path:
         """Creates the folder of a run of the next query, without a checkpoint."""
+        return self.folder_of(next(self.queries), self.root / "in")
+
+    def folder_of(self, query: str, files: Path) -> Path:
+        """Creates the folder of a run of a query over some files, without a checkpoint."""
         self.runs += 1
-        folder = self.root / next(self.queries) / f"run-{self.runs}"
+        folder = self.root / query / f"run-{self.runs}"
         folder.mkdir(parents=True)
-        os.symlink(self.root / "in", folder / "in")
+        os.symlink(files, folder / "in")
         return folder
 
     def record(self, fault: str, count: int, *, survived: bool) -> None:
@@ -121,19 +130,24 @@ class Trial:
         print(f"{fault}: {count}, {'survived' if survived else 'NOT SURVIVED'}", flush=True)
 
     def matches(self, folder: Path) -> bool:
-        """Whether the output equals that of the undisturbed run of the query."""
-        return content(folder) == self.expected[folder.parent.name]
+        """Whether the output equals that of an undisturbed run of the query whose micro-batches read the same."""
+        query, batches = folder.parent.name, files_of_batches(folder)
+        if (query, batches) not in self.expected:
+            joined = self.root / "joined" / folder.name
+            join_files(self.root / "in", batches, joined)
+            self.expected[query, batches] = self.run_undisturbed(query, joined)
+        return content(folder) == self.expected[query, batches]
 
-
-def run_undisturbed(trial: Trial) -> None:
-    """Runs each query without faults."""
-    for _ in QUERIES:
-        folder = trial.folder()
+    def run_undisturbed(self, query: str, files: Path) -> bytes:
+        """Returns the output of a query without faults over some files, of which each micro-batch reads one."""
+        folder = self.folder_of(query, files)
         if start_query(folder).wait() != 0:
             raise RuntimeError((folder / "query.log").read_text()[-2000:])
-        query = folder.parent.name
-        trial.expected[query] = content(folder)
-        print(f"undisturbed {query}: {trial.expected[query].count(bytes([10])) + 1} rows", flush=True)
+        found = content(folder)
+        rows, batches = found.count(b"\n") + 1, len(files_of_batches(folder))
+        print(f"undisturbed {query}: {rows} rows of {batches} micro-batches", flush=True)
+        shutil.rmtree(folder)
+        return found
 
 
 def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
@@ -251,7 +265,7 @@ _LOGS: Final = {
 
 def _truncate(log: Path) -> None:
     """Truncates the last file of a log to ten bytes, and deletes its checksum: only its content shows the damage."""
-    last = log if log.is_file() else max(log.glob("[0-9]*"), key=_number)
+    last = log if log.is_file() else max(log.glob("[0-9]*"), key=number_of)
     last.write_bytes(last.read_bytes()[:10])
     _delete_checksum(last)
 
@@ -296,7 +310,6 @@ def main(arguments: list[str]) -> int:
     with TemporaryDirectory() as scratch:
         trial = Trial(Path(scratch))
         make_input(trial.root / "in")
-        run_undisturbed(trial)
         kill_queries(trial, options.kills, rng)
         for result in sinks.kill_queries(
             trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng, kill_query

@@ -30,6 +30,7 @@ from pyspark.sql import DataFrame
 from flowalg import BoundedOutOfOrderness
 from flowalg.pipeline.outputs import emits_panes
 from flowalg_development.faults.postgresql import binaries, cluster
+from flowalg_development.faults.progress import Batches, files_of_batches, join_files
 from flowalg_development.faults.query import DISORDER, QUERIES, VISITS, pipeline
 from tests.support.spark_replay import stream_of
 
@@ -110,11 +111,11 @@ class Trials:
     files: Path
     server: str | None
 
-    def create_run(self, query: str, number: int) -> SinkRun:
-        """Creates the folder and the tables of a run of a query without a checkpoint."""
+    def create_run(self, query: str, number: int, files: Path | None = None) -> SinkRun:
+        """Creates the folder and the tables of a run of a query without a checkpoint, by default over all files."""
         folder = self.root / query / f"sinks-{number}"
         folder.mkdir(parents=True)
-        os.symlink(self.files, folder / "in")
+        os.symlink(files or self.files, folder / "in")
         if self.server is None:
             return SinkRun(folder, None)
         schema = f"run_{number}"
@@ -138,18 +139,24 @@ def kill_queries(
     with ExitStack() as stack:
         server = stack.enter_context(cluster()) if binaries() is not None else None
         trials = Trials(root, files, server)
-        expected: dict[str, bytes] = {}
+        expected: dict[tuple[str, Batches], bytes] = {}
         numbers = count()
         for query in cycle(QUERIES):
             if wanted <= 0 and deaths <= 0:
                 return
-            if query not in expected:
-                expected[query] = _undisturbed(trials.create_run(query, next(numbers)))
-            sink_run = trials.create_run(query, next(numbers))
+            number = next(numbers)
+            sink_run = trials.create_run(query, number)
             at_random, by_itself, ended = _run_with_kills(sink_run, wanted, deaths, rng, kill)
             wanted, deaths = wanted - at_random, deaths - by_itself
-            survived = ended and sink_run.content() == expected[query]
-            if not ended:
+            survived = False
+            if ended:
+                known = query, files_of_batches(sink_run.folder)
+                if known not in expected:
+                    joined = root / "joined-for-sinks" / str(number)
+                    join_files(files, known[1], joined)
+                    expected[known] = _undisturbed(trials.create_run(query, next(numbers), joined))
+                survived = sink_run.content() == expected[known]
+            else:
                 print((sink_run.folder / "query.log").read_text()[-3000:])
             for fault, kills in ((AT_RANDOM, at_random), (BEFORE_SPARK, by_itself)):
                 if kills:
