@@ -108,7 +108,7 @@ PAGES: Final = {
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": (
                 "flowalg_spark.streaming",
-                ("CAPABILITIES", "compile", "compile_all", "drain"),
+                ("CAPABILITIES", "compile", "compile_all", "drain", "plan"),
             ),
             "Sinks of Spark": (
                 "flowalg_spark.sinks",

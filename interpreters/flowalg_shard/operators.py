@@ -191,16 +191,15 @@ class Side:
 
         Elements do not wait for an idle side: its windows are complete as far as the elements have come.
         """
-        side_state = _side_state(state)
+        side_state = unpack_side(state)
         of_main, of_side = input_clocks
         if of_side.clocks.idle:
             both = [of_side.clocks, of_main.clocks]
             of_side = evolve(of_side, clocks=minimum(both, state.input_clocks[1].clocks))
         before, now = map(_watermarks, (state.input_clocks, (of_main, of_side)))
         after, output = read_side(self.stage, side_state, elements, side, before, now)
-        packed = pickle.dumps((after.contents, after.values, pack(after.waiting)))
         return (
-            OperatorState((of_main, of_side), side_input=packed),
+            OperatorState((of_main, of_side), side_input=pack_side(after)),
             output,
             StageReport(of_main.clocks, output.hold),
         )
@@ -264,14 +263,20 @@ def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
 
 def count_side_windows(state: OperatorState) -> int:
     """The number of windows of a side input that a shard keeps, open and complete ones."""
-    kept = _side_state(state)
+    kept = unpack_side(state)
     return len(kept.contents) + len(kept.values)
 
 
-def _side_state(state: OperatorState) -> SideState:
+def pack_side(state: SideState) -> bytes:
+    """``OperatorState.side_input`` of a side."""
+    return pickle.dumps((state.contents, state.values, pack(state.waiting)))
+
+
+def unpack_side(state: OperatorState) -> SideState:
+    """The state of a side input in that of a shard."""
     if not state.side_input:
         return SideState()
-    contents, values, waiting = pickle.loads(state.side_input)  # trusted: written by ``Side.advance``
+    contents, values, waiting = pickle.loads(state.side_input)  # trusted: written by ``pack_side``
     return SideState(contents, values, unpack(waiting))
 
 
@@ -307,7 +312,9 @@ __all__ = [
     "Side",
     "advance",
     "count_side_windows",
+    "pack_side",
     "unpack_computation_drops",
+    "unpack_side",
     "unpack_side_drops",
     "unpack_side_values",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,6 +29,7 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import MicroBatches, StreamInput
 
 from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
+from flowalg.analysis.features import Feature
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from flowalg.runs.output import joined
@@ -41,16 +42,19 @@ class LocalQueries:
     """The local engine, as a query over a stream that repeats a timeline: one micro-batch for each instant.
 
     The query is dropped after each number of further micro-batches in ``stops``, the last of which is not committed,
-    and starts again from its checkpoint.
+    and starts again from its checkpoint. Before that, its state is divided into the next of ``resharded`` shards, if
+    there is one.
     """
 
     shards: int = 1
     stops: Sequence[int] = field(default=())
+    resharded: Sequence[int] = field(default=())
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of local streaming."""
-        return streaming.CAPABILITIES
+        """The capabilities of local streaming, without the inputs and outputs that these queries do not have."""
+        engine = streaming.CAPABILITIES
+        return Capabilities(engine.interpreter, {**engine.missing, **_NOT_REPEATED})
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Runs the query to the end of the timelines."""
@@ -69,19 +73,25 @@ class LocalQueries:
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> list[MicroBatches]:
         found: dict[int, MicroBatches] = {}
+        shards, following = self.shards, iter(self.resharded)
         with TemporaryDirectory(prefix="flowalg-") as folder:
             streams = streams_of(inputs, Path(folder))
+            checkpoint = Path(folder) / "checkpoint"
             for stop in (*self.stops, None):
-                batches = streaming.batches_all(
-                    outputs,
-                    streams,
-                    checkpoint=Path(folder) / "checkpoint",
-                    shards=self.shards,
-                )
+                if (checkpoint / "manifest").exists() and (divided := next(following, None)) is not None:
+                    shards = divided
+                    streaming.reshard(checkpoint, shards)
+                batches = streaming.batches_all(outputs, streams, checkpoint=checkpoint, shards=shards)
                 for batch in islice(batches, stop):
                     found[batch[next(iter(outputs))].number] = batch
                 batches.close()
         return list(found.values())
+
+
+_NOT_REPEATED: Final = {
+    Feature.DEAD_LETTERS: "the files are good records",
+    Feature.PUBLISHED: "the files have no published watermarks",
+}
 
 
 def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> dict[AnySource, StreamInput]:

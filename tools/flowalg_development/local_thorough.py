@@ -54,7 +54,9 @@ def cases() -> SearchStrategy[Case]:
 
     from tests.support.local_queries import LocalQueries
 
-    queries = st.builds(LocalQueries, st.integers(1, 3), st.lists(st.integers(1, 3), max_size=3))
+    shards = st.integers(1, 3)
+    stops, resharded = st.lists(st.integers(1, 3), max_size=3), st.lists(shards, max_size=3)
+    queries = st.builds(LocalQueries, shards, stops, resharded)
     batch, stream = PolarsBatch().capabilities, LocalQueries().capabilities
     return st.one_of(
         st.builds(LocalCase, st.just(PolarsBatch()), pipelines(batch), replays(batch)),

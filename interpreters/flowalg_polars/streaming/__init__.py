@@ -2,11 +2,15 @@
 
 ``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. ``run_all`` and
 ``batches_all`` are the same for several outputs of one query. ``open_state`` and ``open_keys`` read the live state in
-a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
+a checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``reshard`` changes its number of shards.
+``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
+from flowalg_shard.state.compatibility import Outcome, StageFinding
+from flowalg_shard.state.plans import Plan
+
 from flowalg_polars.streaming.checkpoint import drain
-from flowalg_polars.streaming.inspection import open_keys, open_state, replay_log
+from flowalg_polars.streaming.inspection import open_keys, open_state, plan, replay_log, reshard
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming.running import (
@@ -25,16 +29,21 @@ __all__ = [
     "Frames",
     "MicroBatch",
     "MicroBatches",
+    "Outcome",
+    "Plan",
     "Records",
     "RunSummary",
     "Sink",
+    "StageFinding",
     "StreamInput",
     "batches",
     "batches_all",
     "drain",
     "open_keys",
     "open_state",
+    "plan",
     "replay_log",
+    "reshard",
     "run",
     "run_all",
 ]

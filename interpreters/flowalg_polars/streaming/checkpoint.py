@@ -18,9 +18,10 @@ from typing import Final, TypeVar
 from uuid import uuid4
 from zlib import crc32
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
+from flowalg_shard.state.compatibility import upgrade_description
 
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
@@ -29,8 +30,14 @@ from flowalg_polars.streaming.reading.positions import Position
 
 A = TypeVar("A")
 
-FORMAT: Final = 3
-"""The version of the layout; a checkpoint of another version is rejected."""
+FORMAT: Final = 4
+"""The version of the layout that is written."""
+
+_WITHOUT_INPUTS: Final = 3
+"""The version whose stages do not say what flows into them."""
+
+_READABLE: Final = (_WITHOUT_INPUTS, FORMAT)
+"""The versions that are read; a checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
 """The most bytes of a segment that is stored in the manifest."""
@@ -84,6 +91,11 @@ class Manifest:
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
     placement: int
+
+    @property
+    def shards(self) -> int:
+        """The number of shards of each stage."""
+        return len(self.stages[0].shards)
 
 
 @define
@@ -229,15 +241,25 @@ def _load(path: Path, kind: type[A]) -> A | None:
 
     def unpickle(payload: bytes) -> A:
         version, value = pickle.loads(payload)  # trusted: written by ``_replace``, and its checksum is right
-        if version != FORMAT:
+        if version not in _READABLE:
             raise CheckpointError(
-                f"the checkpoint {path.parent} has format {version}, and this version of flowalg reads format "
-                f"{FORMAT}; continue with the version that wrote it, or start the query with a new checkpoint"
+                f"the checkpoint {path.parent} has format {version}, and this version of flowalg reads the formats "
+                f"{' and '.join(map(str, _READABLE))}; continue with the version that wrote it, or start the query "
+                "with a new checkpoint"
             )
-        assert isinstance(value, kind)
-        return value
+        upgraded = _upgrade(value) if version == _WITHOUT_INPUTS else value
+        assert isinstance(upgraded, kind)
+        return upgraded
 
     return _read(path, f"its {path.name}", unpickle)
+
+
+def _upgrade(value: object) -> object:
+    """Returns a value of the version ``_WITHOUT_INPUTS`` as one of this version."""
+    if not isinstance(value, Manifest):
+        return value
+    stages = (evolve(stage, description=upgrade_description(stage.description)) for stage in value.stages)
+    return evolve(value, stages=tuple(stages))
 
 
 def _read(path: Path, what: str, decode: Callable[[bytes], A]) -> A:

@@ -12,6 +12,7 @@ from flowalg_columns.names import PROCESSING_TIME
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
 from flowalg_shard.metrics import metrics_of_shards, source_metrics
+from flowalg_shard.state.compatibility import describe_output
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
@@ -56,7 +57,7 @@ class ElementOutput:
     @property
     def description(self) -> StageDescription:
         """The facts about the output that its state depends on."""
-        return StageDescription(self.label, {"elements": str(self.elements.shape)})
+        return describe_output(self.label, str(self.elements.shape), self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the output directly."""

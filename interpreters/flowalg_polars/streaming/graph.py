@@ -12,8 +12,10 @@ from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
+from flowalg_shard.state.compatibility import Outcome
+from flowalg_shard.state.plans import Plan, plan_stages
 
-from flowalg.data.errors import CheckpointError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
@@ -203,7 +205,9 @@ class Graph:
             received = [each.run(arrivals) for each in inputs]
             return grouping.advance([each.frame for each in received], _reports(received, inputs, upstreams))
 
-        return Operator(Elements(prepared.pair, PANE_META), {id(grouping): FromStage()}, run)
+        return Operator(
+            Elements(prepared.pair, PANE_META), {id(grouping): FromStage(self.numbers[id(node)])}, run
+        )
 
     def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
         main, side = of(node.input), of(node.side)
@@ -227,7 +231,7 @@ class Graph:
         self.notes += [note_of(step, ENGINE) for step in together]
         operator = Operator(
             Elements(after, main.elements.meta),
-            {id(stage): FromStage()},
+            {id(stage): FromStage(self.numbers[id(node)])},
             lambda arrivals: stage.advance(main.run(arrivals), side.run(arrivals)),
         )
         return self._steps(operator, steps[len(together) :])
@@ -243,7 +247,7 @@ class Graph:
         self.notes.append(prepared.note)
         return Operator(
             Elements(prepared.pair, ELEMENT_META),
-            {id(stage): FromStage()},
+            {id(stage): FromStage(self.numbers[id(node)])},
             lambda arrivals: stage.advance(inner.run(arrivals)),
         )
 
@@ -254,7 +258,11 @@ class Graph:
             clocks = stage.states[0].input_clocks
             for upstreams, inputs in zip(stage.inputs, clocks, strict=True):
                 for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
-                    if isinstance(upstream, FromSource) and isinstance(clock, SourceClock):
+                    if not isinstance(upstream, FromSource) or not isinstance(clock, SourceClock):
+                        continue
+                    known = found.get(upstream.name)
+                    # A stage that was added to a running query knows less of its sources.
+                    if known is None or known[1].watermark <= clock.watermark:
                         found[upstream.name] = (upstream.policy, clock)
         return found
 
@@ -281,29 +289,44 @@ class Graph:
         """Returns the state of each stage, with its description."""
         return [(stage.description, stage.states) for stage in self.stages]
 
+    def plan(self, checkpoint: Checkpoint) -> Plan:
+        """Returns what becomes of the state of each stage if the pipeline starts from a checkpoint."""
+        manifest, folder = checkpoint.manifest, checkpoint.folder
+        assert manifest is not None, "there is a state"
+        problems: list[str] = []
+        known = set(manifest.intent.positions)
+        if known != set(self.sources):
+            problems.append(
+                f"the checkpoint {folder} has the sources {', '.join(sorted(known))}, and the pipeline "
+                f"{', '.join(sorted(self.sources))}; start the changed pipeline with a new checkpoint"
+            )
+        shards = manifest.shards
+        if shards != self.cluster.shards:
+            problems.append(
+                f"the checkpoint {folder} has {shards} shards; got shards={self.cluster.shards}: start the query with "
+                f"shards={shards}, or first divide the state anew with reshard(checkpoint, {self.cluster.shards})"
+            )
+        elif shards > 1 and manifest.placement != placement_fingerprint():
+            problems.append(
+                f"the checkpoint {folder} was written by a version of Polars with another hash of keys; this is Polars "
+                f"{pl.__version__}, which would place keys on other shards; divide the state anew with "
+                f"reshard(checkpoint, {shards})"
+            )
+        before = [stage.description for stage in manifest.stages]
+        now = [stage.description for stage in self.stages]
+        return Plan(plan_stages(before, now), problems=tuple(problems))
+
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restores the state of all stages; raises ``CheckpointError`` if it is that of another pipeline."""
         assert checkpoint.manifest is not None, "there is a state"
-        stored = checkpoint.manifest.stages
-        if len(stored) != len(self.stages):
-            raise CheckpointError(
-                f"the checkpoint {checkpoint.folder} has {len(stored)} stages, and the pipeline {len(self.stages)}; "
-                "start the changed pipeline with a new checkpoint"
-            )
-        if self.cluster.shards > 1 and checkpoint.manifest.placement != placement_fingerprint():
-            raise CheckpointError(
-                f"the checkpoint {checkpoint.folder} was written by a version of Polars with another hash of keys; "
-                f"this is Polars {pl.__version__}, which would place keys on other shards; continue with the version "
-                "that wrote it, or start the query with a new checkpoint"
-            )
-        for stage, before in zip(self.stages, stored, strict=True):
-            if len(before.shards) != self.cluster.shards:
-                raise CheckpointError(
-                    f"the checkpoint {checkpoint.folder} has {len(before.shards)} shards; got shards="
-                    f"{self.cluster.shards}: their number is fixed for the life of a checkpoint"
-                )
-            unchanged = before.description.is_unchanged_in(stage.description)
-            stage.states = [checkpoint.restore(shard, evaluate_all=not unchanged) for shard in before.shards]
+        plan = self.plan(checkpoint)
+        plan.require_accepted()
+        for finding in plan.stages:
+            if finding.before is not None and finding.now is not None:
+                changed = finding.outcome is Outcome.CHANGES
+                stored = checkpoint.manifest.stages[finding.before].shards
+                states = [checkpoint.restore(shard, evaluate_all=changed) for shard in stored]
+                self.stages[finding.now].states = states
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger of any stage becomes ready without new elements."""

@@ -1,30 +1,40 @@
-"""Looking at a query from outside: the live state in its checkpoint, and the replay log of its micro-batches."""
+"""A query from outside: the state in its checkpoint, what a changed pipeline can continue, and its replay log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Final, TypeVar
 
 import polars as pl
 from flowalg_columns.codec import Codec
+from flowalg_shard.clocks.exchange import FromSource
 from flowalg_shard.clocks.signals import signal_of
 from flowalg_shard.replay import ReplayBatch, ReplayLog, SourceBatch
+from flowalg_shard.resharding import reshard as reshard_stage
 from flowalg_shard.state.compatibility import COMPUTATION, StageDescription
 from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
+from flowalg_shard.state.plans import Plan
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 
 from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
-from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.errors import ArgumentError, CheckpointError, require_flag
+from flowalg.pipeline.admission import admit
+from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
+from flowalg.watermarks import Perfect
 from flowalg_polars.streaming.checkpoint import Checkpoint
-from flowalg_polars.streaming.query import MicroBatch
+from flowalg_polars.streaming.graph import Graph
+from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.placement import shard_of
+from flowalg_polars.streaming.query import MicroBatch, require_shards
 
 _TIMES: Final = ("next_watermark", "next_time")
 _POINT: Final = pl.Datetime("us", "UTC")
@@ -132,6 +142,73 @@ def _read_committed(
     return found.description, stores
 
 
+def plan(
+    pipeline: PCollection[object] | Mapping[str, PCollection[object]],
+    checkpoint: str | PathLike[str],
+    *,
+    shards: int | None = None,
+    dead_letters: bool = False,
+) -> Plan:
+    """Returns what a pipeline, or the named outputs of a query, can continue from a checkpoint.
+
+    It is what a query checks when it starts from the checkpoint: it starts if and only if the plan is accepted. Nothing
+    runs, and the checkpoint is read whole and not changed. ``shards`` is the number that the query starts with;
+    ``None`` is that of the checkpoint. ``dead_letters`` is that of ``run``. Whether functions are still the same, and
+    whether sources have other data, cannot be checked.
+
+    Raises ``ArgumentError``, ``CheckpointError`` for a folder that is no checkpoint, is damaged, or has no micro-batch
+    yet, and ``UnsupportedError`` for features that streaming lacks.
+
+    Example::
+
+        print(streaming.plan(totals, "checkpoint"))
+    """
+    outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
+    resolved = resolve_outputs(require_outputs(outputs))
+    require_flag("dead_letters", dead_letters)
+    if dead_letters:
+        resolved = admit(resolved)
+    opened = Checkpoint.read(checkpoint)
+    assert opened.manifest is not None, "a checkpoint that was read has a manifest"
+    count = opened.manifest.shards if shards is None else require_shards(shards)
+    roots = [output.node for output in resolved.values()]
+    upstreams = {node.name: FromSource(Perfect(), node.name) for node in sources_of(*roots)}
+    graph, _ = Graph.compile(resolved, upstreams, Cluster(shards=count), finite=False)
+    found = graph.plan(opened)
+    for stage in opened.manifest.stages:
+        for shard in stage.shards:
+            opened.restore(shard, evaluate_all=False)
+    return found
+
+
+def reshard(checkpoint: str | PathLike[str], shards: int) -> None:
+    """Divides the state in a checkpoint into another number of shards; the query then continues with this number.
+
+    Keys are routed again, so it also makes a checkpoint usable after an update of Polars that changes the hash of keys.
+    The query must not run meanwhile. The checkpoint is replaced at once, so a process that is killed leaves the
+    old one or the new one. Reads the whole state into memory.
+
+    Raises ``ArgumentError`` for an invalid number, and ``CheckpointError`` for a folder that is no checkpoint, is
+    damaged, is in use, or has no micro-batch yet.
+
+    Example::
+
+        streaming.reshard("checkpoint", 8)
+        streaming.run(totals, {scores: stream}, sink=sink, checkpoint="checkpoint", shards=8)
+    """
+    count = require_shards(shards)
+    Checkpoint.read(checkpoint)
+    with Checkpoint.open(checkpoint) as opened:
+        manifest = opened.manifest
+        assert manifest is not None, "a checkpoint that was read has a manifest"
+        stages = []
+        for stage in manifest.stages:
+            states = [opened.restore(shard, evaluate_all=False) for shard in stage.shards]
+            divided = reshard_stage(states, count, lambda key: shard_of(key, count))
+            stages.append((stage.description, divided))
+        opened.commit(manifest.intent, stages)
+
+
 def replay_log(batches: Iterable[MicroBatch[object]]) -> ReplayLog:
     """Returns the replay log of a run, from all its micro-batches: of ``batches(..., metrics=True)``.
 
@@ -168,4 +245,4 @@ def _signal(given: SignalToKey) -> AnySignal:
     return signal_of(given.name, given.key, given.start, given.end)
 
 
-__all__ = ["open_keys", "open_state", "replay_log"]
+__all__ = ["open_keys", "open_state", "plan", "replay_log", "reshard"]

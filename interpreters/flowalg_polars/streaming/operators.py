@@ -127,7 +127,7 @@ class ShardedGrouping:
     @property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_stage(self.prepared.stage, str(self.prepared.pair))
+        return describe_stage(self.prepared.stage, str(self.prepared.pair), self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""
@@ -302,7 +302,7 @@ class ShardedSide:
     @property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_stage(self.stage, f"{self.main.shape} beside {self.side.shape}")
+        return describe_stage(self.stage, f"{self.main.shape} beside {self.side.shape}", self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""

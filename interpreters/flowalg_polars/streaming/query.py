@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
-from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import (
     MAX_TIME,
@@ -187,8 +187,7 @@ class Options:
         for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(name, getattr(self, name), "a bool")
-        if isinstance(self.shards, bool) or not isinstance(self.shards, int) or self.shards < 1:
-            raise ArgumentError("shards", self.shards, "an int of 1 or more")
+        require_shards(self.shards)
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
             raise ArgumentError("interval", self.interval, "a positive timedelta")
         if self.max_skew is not None:
@@ -202,6 +201,13 @@ class Options:
     def measures(self) -> bool:
         """Whether stages and sources are measured."""
         return self.metrics or bool(self.observers)
+
+
+def require_shards(shards: int) -> int:
+    """Returns a number of shards; raises ``ArgumentError`` for an invalid one."""
+    if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
+        raise ArgumentError("shards", shards, "an int of 1 or more")
+    return shards
 
 
 @define
@@ -411,12 +417,6 @@ class Query:
         manifest = checkpoint.manifest
         if manifest is None:
             return
-        known = set(manifest.intent.positions)
-        if known != set(self.sources):
-            raise CheckpointError(
-                f"the checkpoint {checkpoint.folder} has the sources {', '.join(sorted(known))}, and the pipeline "
-                f"{', '.join(sorted(self.sources))}; start the changed pipeline with a new checkpoint"
-            )
         self.graph.restore(checkpoint)
         self.id, self.number = manifest.intent.query, manifest.intent.batch + 1
         self.positions, self.time = dict(manifest.intent.positions), manifest.intent.time
@@ -425,4 +425,4 @@ class Query:
         )
 
 
-__all__ = ["MicroBatch", "MicroBatches", "Options", "Query"]
+__all__ = ["MicroBatch", "MicroBatches", "Options", "Query", "require_shards"]

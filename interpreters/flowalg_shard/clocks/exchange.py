@@ -49,7 +49,12 @@ class FromSource:
 
 @frozen
 class FromStage:
-    """A stage as an upstream: its shards report its clocks and their holds."""
+    """A stage as an upstream: its shards report its clocks and their holds.
+
+    ``number`` is that of the stage in the pipeline, for engines that number stages themselves.
+    """
+
+    number: int | None = None
 
 
 Upstream: TypeAlias = FromSource | FromStage

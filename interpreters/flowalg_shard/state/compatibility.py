@@ -6,7 +6,7 @@ user-defined functions are still the same cannot be checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
 from typing import Final
@@ -16,6 +16,7 @@ from attrs import frozen
 
 from flowalg.data.errors import CheckpointError
 from flowalg.triggers.syntax import Trigger
+from flowalg_shard.clocks.exchange import FromSource, Upstream
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
@@ -30,50 +31,164 @@ _UNLIMITED: Final = "unlimited"
 _NUMBER: Final = "…"
 
 
+Inputs = tuple[tuple[str | int | None, ...], ...]
+"""What flows into each input of a stage: the name of a source, or the number of a stage; ``None`` if it is unknown."""
+
+
+class Outcome(Enum):
+    """What becomes of the state of a stage when a changed pipeline starts from its checkpoint."""
+
+    CONTINUES = "continues"
+    CHANGES = "continues with changes"
+    INCOMPATIBLE = "cannot continue"
+    NEW = "is new and starts empty"
+    REMOVED = "is removed with its state"
+
+
+@frozen
+class StageFinding:
+    """What becomes of the state of the stage ``stage``, its label, and why.
+
+    ``before`` is its number in the checkpoint, and ``now`` that in the pipeline; ``None`` where it is not.
+    """
+
+    stage: str
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+    before: int | None = None
+    now: int | None = None
+
+    def __str__(self) -> str:
+        reasons = f": {'; '.join(self.reasons)}" if self.reasons else ""
+        return f"stage {self.stage!r} {self.outcome.value}{reasons}"
+
+
 @frozen
 class StageDescription:
-    """The facts about a stage that its state depends on, as text by subject."""
+    """The facts about a stage that its state depends on, as text by subject, and what flows into it.
+
+    ``shards`` are the ids of the shards that keys are routed to, for engines that choose them. ``inputs`` and
+    ``shards`` are ``None`` if they are unknown, as in the state of an older version.
+    """
 
     label: str
     facts: Mapping[str, str]
+    inputs: Inputs | None = None
+    shards: tuple[int, ...] | None = None
 
     def is_unchanged_in(self, now: StageDescription) -> bool:
         """Whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
 
         After a compatible change every window must be evaluated again.
         """
-        changed = {
-            name: (self.facts.get(name, "nothing"), now.facts.get(name, "nothing"))
-            for name in {**self.facts, **now.facts}
-            if self.facts.get(name) != now.facts.get(name)
-        }
-        incompatible = [
-            f"{name} was {before} and is now {after}"
-            for name, (before, after) in changed.items()
-            if not _is_compatible(name, before, after)
-        ]
-        if incompatible:
-            raise CheckpointError(
-                f"stage {now.label!r}: the state in the checkpoint is incompatible with the changed pipeline: "
-                f"{'; '.join(incompatible)}. Compatible changes are a longer allowed lateness, another on-time policy "
-                "and other numbers in the trigger; after any other change start with a new checkpoint"
-            )
-        return not changed
+        finding = compare_stages(self, now)
+        require_continuable(finding)
+        return finding.outcome is Outcome.CONTINUES
 
 
-def _is_compatible(name: str, before: str, after: str) -> bool:
+def upgrade_description(stored: StageDescription) -> StageDescription:
+    """Returns a description that was stored before descriptions had ``inputs`` and ``shards``."""
+    return StageDescription(stored.label, stored.facts)
+
+
+def compare_stages(before: StageDescription, now: StageDescription) -> StageFinding:
+    """Returns whether a stage can continue from a state, given the description that is stored with it.
+
+    Stages have the same numbers in both.
+    """
+    names = {**before.facts, **now.facts}
+    changed = {name: (before.facts.get(name), now.facts.get(name)) for name in names}
+    changed = {name: (old, new) for name, (old, new) in changed.items() if old != new}
+    incompatible = [
+        f"{name} was {old or 'nothing'} and is now {new or 'nothing'}"
+        for name, (old, new) in changed.items()
+        if not _is_compatible(name, old, new)
+    ]
+    if before.inputs is not None and now.inputs is not None and before.inputs != now.inputs:
+        incompatible.append(f"it read {_readable(before.inputs)} and now reads {_readable(now.inputs)}")
+    if before.shards is not None and now.shards is not None and before.shards != now.shards:
+        incompatible.append(
+            f"its shards were {before.shards} and are now {now.shards}, since spark.sql.shuffle.partitions was another "
+            "number when the query was compiled first; set that number again"
+        )
+    if incompatible:
+        return StageFinding(now.label, Outcome.INCOMPATIBLE, tuple(incompatible))
+    if not changed:
+        return StageFinding(now.label, Outcome.CONTINUES)
+    reasons = (
+        f"{name} was {_shown(name, old)} and is now {_shown(name, new)}"
+        for name, (old, new) in changed.items()
+    )
+    return StageFinding(now.label, Outcome.CHANGES, tuple(reasons))
+
+
+def require_continuable(finding: StageFinding) -> None:
+    """Raises ``CheckpointError`` for a stage that cannot continue."""
+    if finding.outcome is Outcome.INCOMPATIBLE:
+        raise CheckpointError(
+            f"stage {finding.stage!r}: the state in the checkpoint is incompatible with the changed pipeline: "
+            f"{'; '.join(finding.reasons)}. {COMPATIBLE_CHANGES}"
+        )
+
+
+COMPATIBLE_CHANGES: Final = (
+    "Compatible changes are a longer allowed lateness, another on-time policy and other numbers in the trigger; "
+    "after any other change start with a new checkpoint"
+)
+
+
+def _is_compatible(name: str, before: str | None, after: str | None) -> bool:
+    """Whether a fact may change; a stage that has a fact only before or after is of another kind."""
+    if before is None or after is None:
+        return False
     if name == LATENESS:
         return after == _UNLIMITED or (before != _UNLIMITED and int(before) <= int(after))
     return name in (TRIGGER, ON_TIME)
 
 
-def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
+def _shown(name: str, fact: str | None) -> str:
+    """Returns a fact for people: a lateness is stored as microseconds."""
+    text = str(fact)
+    return str(timedelta(microseconds=int(text))) if name == LATENESS and text.isdecimal() else text
+
+
+def _readable(inputs: Inputs) -> str:
+    """Returns what flows into a stage, for people."""
+    return " and ".join(", ".join(map(_upstream, upstreams)) for upstreams in inputs)
+
+
+def _upstream(upstream: str | int | None) -> str:
+    match upstream:
+        case str():
+            return f"source {upstream!r}"
+        case None:
+            return "another stage"
+        case _ if upstream < 0:
+            return "a removed stage"
+        case _:
+            return f"stage {upstream}"
+
+
+def _inputs(inputs: Sequence[Sequence[Upstream]] | None) -> Inputs | None:
+    if inputs is None:
+        return None
+    return tuple(
+        tuple(
+            upstream.name if isinstance(upstream, FromSource) else upstream.number for upstream in upstreams
+        )
+        for upstreams in inputs
+    )
+
+
+def describe_stage(
+    stage: Stage | SideStage, elements: str, inputs: Sequence[Sequence[Upstream]] | None = None
+) -> StageDescription:
     """The facts about a stage that its state depends on. ``elements`` describes its elements."""
     if isinstance(stage, SideStage):
         facts = {"elements": elements, "view": describe(stage.view), "windows": _windows(stage)}
         if stage.lateness is not None:
             facts["lateness of the elements that read it"] = describe(stage.lateness)
-        return StageDescription(stage.label, facts)
+        return StageDescription(stage.label, facts, _inputs(inputs))
     strategy = stage.strategy
     lateness = strategy.lateness_micros
     combiner = stage.aggregates if stage.combiner is None else stage.combiner
@@ -90,10 +205,13 @@ def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
             LATENESS: _UNLIMITED if lateness is None else str(lateness),
             ON_TIME: strategy.on_time_behavior.value,
         },
+        _inputs(inputs),
     )
 
 
-def describe_computation(stage: ComputationStage, elements: str) -> StageDescription:
+def describe_computation(
+    stage: ComputationStage, elements: str, inputs: Sequence[Sequence[Upstream]] | None = None
+) -> StageDescription:
     """The facts about a computation that its state depends on, as ``describe_stage`` has them."""
     order, state = "event time" if stage.in_order else "arrival", stage.computation.state_shape
     facts = {
@@ -103,7 +221,12 @@ def describe_computation(stage: ComputationStage, elements: str) -> StageDescrip
         "type of the state": "unknown" if state is None else str(state),
         COMPUTATION: describe(stage.computation),
     }
-    return StageDescription(stage.label, facts)
+    return StageDescription(stage.label, facts, _inputs(inputs))
+
+
+def describe_output(label: str, elements: str, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
+    """The facts about an output of elements, whose only state is its clocks."""
+    return StageDescription(label, {"elements": elements}, _inputs(inputs))
 
 
 def _windows(stage: Stage | SideStage) -> str:
@@ -144,4 +267,17 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
     return f"{kind.__name__}({', '.join(described)})"
 
 
-__all__ = ["StageDescription", "describe_computation", "describe_stage"]
+__all__ = [
+    "COMPATIBLE_CHANGES",
+    "COMPUTATION",
+    "Inputs",
+    "Outcome",
+    "StageDescription",
+    "StageFinding",
+    "compare_stages",
+    "describe_computation",
+    "describe_output",
+    "describe_stage",
+    "require_continuable",
+    "upgrade_description",
+]

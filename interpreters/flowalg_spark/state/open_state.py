@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final, TypeVar
 
@@ -99,33 +100,69 @@ def _timer(timer: Column) -> Column:
     return F.struct(timer["tag"], timer["clock"], F.timestamp_micros(timer["at"]).alias("at"))
 
 
+def read_heads(session: SparkSession, checkpoint: str | PathLike[str], stage: int) -> list[Head]:
+    """Returns the head of each shard of a stage in a checkpoint; raises ``CheckpointError`` if it cannot be read."""
+    rows = _rows(session, checkpoint, stage, "shard", "key", "value")
+    return [Head.of(row["key"][0], tuple(row["value"])) for row in rows]
+
+
+def count_stages(session: SparkSession, checkpoint: str | PathLike[str]) -> int:
+    """Returns the number of stateful operators in a checkpoint; raises ``CheckpointError`` if it cannot be read."""
+    with _readable("the state", checkpoint):
+        return (
+            session.read.format("state-metadata")
+            .load(fspath(checkpoint))
+            .select("operatorId")
+            .distinct()
+            .count()
+        )
+
+
 def _read_stage(
     session: SparkSession, checkpoint: str | PathLike[str], stage: int
 ) -> tuple[StageDescription | None, dict[int, WindowStore]]:
     """Returns the description of a stage and the state of each of its shards; ``None`` if none has any."""
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
-
-    def rows(variable: str, *columns: str) -> list[Row]:
-        reader = session.read.format("statestore").option("path", fspath(checkpoint))
-        try:
-            state = reader.option("operatorId", stage).option("stateVarName", variable).load()
-            return state.select(*columns).collect()
-        except Exception as cause:
-            found = _UNREADABLE.search(str(cause))
-            if found is None and not isinstance(cause, IllegalArgumentException):
-                raise
-            why = "it has none" if found is None else found.group(1)
-            raise CheckpointError(
-                f"the state of stage {stage} cannot be read from the checkpoint {fspath(checkpoint)}: {why}; give the "
-                "checkpoint directory of a query that has committed a micro-batch, and the number of one of its stages"
-            ) from cause
-
-    log = rows("segments", "user_map_key.segment", "user_map_key.chunk", "user_map_value.bytes")
+    log = _rows(
+        session,
+        checkpoint,
+        stage,
+        "segments",
+        "user_map_key.segment",
+        "user_map_key.chunk",
+        "user_map_value.bytes",
+    )
     chunks = {(row["segment"], row["chunk"]): bytes(row["bytes"]) for row in log}
-    heads = [Head.of(row["key"][0], tuple(row["value"])) for row in rows("shard", "key", "value")]
+    heads = read_heads(session, checkpoint, stage)
     description = heads[0].stage if heads else None
     return description, {head.shard: _windows(head, chunks) for head in heads}
+
+
+def _rows(
+    session: SparkSession, checkpoint: str | PathLike[str], stage: int, variable: str, *columns: str
+) -> list[Row]:
+    """Returns the rows of a state variable of a stage."""
+    reader = session.read.format("statestore").option("path", fspath(checkpoint))
+    with _readable(f"the state of stage {stage}", checkpoint):
+        state = reader.option("operatorId", stage).option("stateVarName", variable).load()
+        return state.select(*columns).collect()
+
+
+@contextmanager
+def _readable(what: str, checkpoint: str | PathLike[str]) -> Iterator[None]:
+    """Raises ``CheckpointError`` for an error of Spark about a state that is missing or damaged."""
+    try:
+        yield
+    except Exception as cause:
+        found = _UNREADABLE.search(str(cause))
+        if found is None and not isinstance(cause, IllegalArgumentException):
+            raise
+        why = "it has none" if found is None else found.group(1)
+        raise CheckpointError(
+            f"{what} cannot be read from the checkpoint {fspath(checkpoint)}: {why}; give the checkpoint directory of "
+            "a query that has committed a micro-batch, and the number of one of its stages"
+        ) from cause
 
 
 def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore:
@@ -135,4 +172,4 @@ def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore
     return head.stored(lambda entry: head.segment(entry, read_chunk)).windows
 
 
-__all__ = ["open_keys", "open_state"]
+__all__ = ["count_stages", "open_keys", "open_state", "read_heads"]

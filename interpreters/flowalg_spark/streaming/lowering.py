@@ -259,9 +259,10 @@ class Lowering:
         bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
         unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
         operator = Grouping(stage, prepared.rows.upstreams)
-        described = describe_stage(stage, str(prepared.pair))
+        described = self.with_shards(describe_stage(stage, str(prepared.pair), operator.inputs))
         flow = self.run_stage(node, bundles, operator, described, unpacker, prepared.rows.flow, prepared.pair)
-        return Stream(flow if self.json_drops else _with_drop_column(flow), (FromStage(),))
+        shown = flow if self.json_drops else _with_drop_column(flow)
+        return Stream(shown, (FromStage(),), (described, *prepared.rows.stages))
 
     def side_input(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
         """Returns elements with the values that they read from a side input, after the given steps."""
@@ -287,9 +288,11 @@ class Lowering:
             *map(lifting_note, together),
         ]
         before = main.flow.with_notes(*side.flow.notes, *notes)
-        described = describe_stage(stage, f"{main.flow.shape} beside {side.flow.shape}")
+        elements_read = f"{main.flow.shape} beside {side.flow.shape}"
+        described = self.with_shards(describe_stage(stage, elements_read, operator.inputs))
         flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
-        return self.apply_steps(Stream(flow, (FromStage(),)), steps[len(together) :])
+        stages = (described, *main.stages, *side.stages)
+        return self.apply_steps(Stream(flow, (FromStage(),), stages), steps[len(together) :])
 
     def computation(self, node: Process, stream: Stream) -> Stream:
         """Returns the outputs and drops of a computation: exchange by shard, step, and unpack."""
@@ -299,9 +302,13 @@ class Lowering:
         bundles = self.to_bundles(0, prepared.rows, DivideByShard(prepared.columns))
         unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
         operator = Computing(stage, prepared.rows.upstreams)
-        described = describe_computation(stage, str(stream.flow.shape))
+        described = self.with_shards(describe_computation(stage, str(stream.flow.shape), operator.inputs))
         emitted = self.run_stage(node, bundles, operator, described, unpacker, flow, prepared.pair)
-        return Stream(emitted, (FromStage(),))
+        return Stream(emitted, (FromStage(),), (described, *stream.stages))
+
+    def with_shards(self, described: StageDescription) -> StageDescription:
+        """Returns the description of a stage with the ids of its shards."""
+        return evolve(described, shards=self.shards)
 
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import assert_type
+from typing import Literal, assert_type
 
 import flowalg_sinks
 import polars as pl
@@ -179,6 +179,25 @@ def streams(
     )
     streaming.drain("checkpoint")
     assert_type(streaming.open_state("checkpoint", stage=1), pl.DataFrame)
+    streaming.reshard("checkpoint", 4)
+
+
+def changed_pipelines(
+    totals: PCollection[KV[str, int]], plan: streaming.Plan, finding: streaming.StageFinding
+) -> None:
+    """A plan is of one pipeline, or of the named outputs of a query."""
+    assert_type(streaming.plan(totals, "checkpoint", shards=2), streaming.Plan)
+    assert_type(streaming.plan({"totals": totals}, "checkpoint"), streaming.Plan)
+    assert_type(plan.accepted, bool)
+    assert_type(plan.stages, tuple[streaming.StageFinding, ...])
+    assert_type(plan.problems, tuple[str, ...])
+    plan.require_accepted()
+    assert_type(finding.stage, str)
+    assert_type(finding.outcome, streaming.Outcome)
+    assert_type(finding.reasons, tuple[str, ...])
+    assert_type(finding.before, int | None)
+    assert_type(finding.now, int | None)
+    assert_type(streaming.Outcome.NEW, Literal[streaming.Outcome.NEW])
 
 
 def state_of_a_computation(

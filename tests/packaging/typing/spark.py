@@ -134,6 +134,8 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
     assert_type(open_state(spark, "checkpoint", stage=1), DataFrame)
+    assert_type(streaming.plan(spark, names, "checkpoint", shards=2), streaming.Plan)
+    assert_type(streaming.plan(spark, {"names": names}, "checkpoint"), streaming.Plan)
     check_checkpoint(spark, Path("checkpoint"))
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 

@@ -15,6 +15,7 @@ from flowalg_tools.cli.explain import explain_pipeline
 from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
+from flowalg_tools.cli.plan import divide_state, plan_changes
 from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, run_reference, run_streaming
 from flowalg_tools.cli.show import run_demo, run_figures
 from flowalg_tools.cli.terminal import print_error
@@ -47,6 +48,10 @@ Inputs = Annotated[
         help="The data of a source, a file or folder of Parquet, CSV or JSON lines, such as scores=scores.csv. "
         "Repeatable.",
     ),
+]
+Checkpoint = Annotated[
+    Path,
+    typer.Argument(metavar="CHECKPOINT", help="The folder with the checkpoint of a query that does not run."),
 ]
 Output = Annotated[Path, typer.Option(help="The .svg or .png file to write.")]
 ProcessingTime = Annotated[
@@ -332,6 +337,49 @@ def run(
                 policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows, source_watermark
             )
             run_streaming(pipeline, inputs, output, stream)
+
+
+@app.command()
+def plan(
+    pipeline: Annotated[
+        str,
+        typer.Argument(
+            metavar="PIPELINE",
+            help="A pipeline in a module, such as examples.flights:hourly, or a mapping of names to the outputs of a "
+            "query.",
+        ),
+    ],
+    checkpoint: Checkpoint,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="The number of shards to start with. Default: that of the checkpoint.",
+        ),
+    ] = None,
+    dead_letters: Annotated[
+        bool, typer.Option("--dead-letters", help="The query keeps bad records apart.")
+    ] = False,
+) -> None:
+    """Show what a changed pipeline can continue from a checkpoint, before it starts; exits with 1 if it cannot start.
+
+    Example: flowalg plan games:STANDINGS checkpoint
+    """
+    if not plan_changes(pipeline, checkpoint, shards, dead_letters=dead_letters):
+        raise typer.Exit(1)
+
+
+@app.command()
+def reshard(
+    checkpoint: Checkpoint,
+    shards: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="The new number of shards.")],
+) -> None:
+    """Divide the state in a checkpoint of the local engine into another number of shards.
+
+    Example: flowalg reshard checkpoint --shards 8
+    """
+    divide_state(checkpoint, shards)
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from flowalg import ArgumentError, BadRecord, FlowalgError, MissingExtraError, Output, PCollection, Source
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import bad_text
+from flowalg_tools.cli.terminal import show
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,6 +155,30 @@ def _plain(value: object) -> object:
             return str(value)
 
 
+LETTER_COLUMNS: Final = ("stage", "error", "record")
+"""The columns of a bad record in a file."""
+
+
+def letters_path(output: Path) -> Path:
+    """Where the bad records of a run are written: ``panes.dead-letters.csv`` for ``panes.csv``."""
+    return output.with_name(f"{output.stem}.dead-letters{output.suffix}")
+
+
+def write_dead_letters(bad: Sequence[BadRecord], output: Path) -> None:
+    """Writes the bad records of a run next to its output, sorted, and reports their number."""
+    import pyarrow as pa
+
+    rows = [{name: getattr(record, name) for name in LETTER_COLUMNS} for record in sorted(bad)]
+    table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in LETTER_COLUMNS]))
+    write_table(table, letters_path(output), format_of(output, "--output"))
+    report_dead_letters(len(rows), output)
+
+
+def report_dead_letters(count: int, output: Path) -> None:
+    """Reports the number of bad records of a run."""
+    show(f"{count:,} bad {'record' if count == 1 else 'records'} to {letters_path(output)}")
+
+
 @contextmanager
 def require_extra(name: str) -> Iterator[None]:
     """Wraps imports that need an extra of flowalg; raises ``MissingExtraError`` if it is not installed."""
@@ -169,9 +194,12 @@ __all__ = [
     "FORMATS",
     "UnreadableFileError",
     "format_of",
+    "letters_path",
     "read_table",
+    "report_dead_letters",
     "require_extra",
     "write_batches",
+    "write_dead_letters",
     "write_output",
     "write_table",
 ]

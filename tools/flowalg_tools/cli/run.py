@@ -17,13 +17,15 @@ from attrs import frozen
 
 from flowalg import ArgumentError, BadRecord, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
 from flowalg.pipeline.outputs import emits_panes
-from flowalg_tools.cli.dead_letters import letters_path, report_dead_letters, write_dead_letters
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,
+    letters_path,
     read_table,
+    report_dead_letters,
     require_extra,
     write_batches,
+    write_dead_letters,
     write_output,
     write_table,
 )
@@ -171,7 +173,7 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path, *, dead_letter
     loaded = load_pipeline(pipeline)
     paths = bind_paths(loaded, inputs)
     kind = format_of(output, "--output")
-    with _spark() as session, spinner("running Spark batch"):
+    with spark_session() as session, spinner("running Spark batch"):
         from flowalg_spark import batch
 
         frames = {
@@ -225,7 +227,7 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
         )
     if options.batch_rows is not None:
         paths = _divide(paths, options, options.batch_rows)
-    with _spark() as session:
+    with spark_session() as session:
         from flowalg_columns.panes import METRICS_COLUMN
         from flowalg_spark import check_checkpoint, streaming
 
@@ -320,12 +322,12 @@ def locate_bad_records(paths: Mapping[Source[object], Path], *times: str) -> Ite
 
 
 @contextmanager
-def _spark() -> Iterator[SparkSession]:
+def spark_session(name: str = "flowalg run") -> Iterator[SparkSession]:
     """A session that is stopped afterwards; the output of the JVM goes to a file."""
     with require_extra("spark"):
         from flowalg_spark import local_session
     with tempfile.TemporaryDirectory() as folder:
-        session = local_session("flowalg run", log=Path(folder) / "spark.log")
+        session = local_session(name, log=Path(folder) / "spark.log")
         try:
             yield session
         finally:
@@ -438,4 +440,5 @@ __all__ = [
     "run_local",
     "run_reference",
     "run_streaming",
+    "spark_session",
 ]

@@ -131,7 +131,7 @@ class Slot:
         meta = [taken(name).alias(name) for name in self.meta]
         frame = flow.frame.select(*own, *meta, *map(col, forwarded))
         taken_flow = evolve(flow, frame=frame, shape=self.shape, meta={**self.meta, **forwarded})
-        return Stream(taken_flow, self.upstreams)
+        return evolve(stream, flow=taken_flow, upstreams=self.upstreams)
 
     def flow(self, stream: Stream) -> Flow:
         """Returns the stream's rows with the columns of the slot as their element; all are kept."""

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from attrs import evolve, frozen
 from flowalg_columns.names import OBSERVED_TIME, UPSTREAM
+from flowalg_shard import StageDescription
 from flowalg_shard.clocks.exchange import Upstream
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -29,10 +30,15 @@ class SourceStream:
 
 @frozen
 class Stream:
-    """A guarded flow with its upstreams. With several, ``UPSTREAM`` is the number of the upstream of a row."""
+    """A guarded flow with its upstreams. With several, ``UPSTREAM`` is the number of the upstream of a row.
+
+    ``stages`` are the stages of its plan in the order in which Spark numbers stateful operators: a stage is before
+    those that it reads. A stage whose plan occurs several times is there several times.
+    """
 
     flow: Flow
     upstreams: tuple[Upstream, ...]
+    stages: tuple[StageDescription, ...] = ()
 
 
 def unite(streams: Sequence[Stream]) -> Stream:
@@ -61,7 +67,11 @@ def unite(streams: Sequence[Stream]) -> Stream:
     together = evolve(first, frame=whole, meta=types)
     for flow in flows[1:]:
         together = together.with_notes(*flow.notes)
-    return Stream(together, tuple(upstream for stream in streams for upstream in stream.upstreams))
+    return Stream(
+        together,
+        tuple(upstream for stream in streams for upstream in stream.upstreams),
+        tuple(stage for stream in streams for stage in stream.stages),
+    )
 
 
 def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:

@@ -1,0 +1,130 @@
+"""What a changed pipeline can continue from the checkpoint of a query, before it is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+
+from attrs import evolve
+from flowalg_shard import FromSource, StageDescription
+from flowalg_shard.state.compatibility import Outcome, StageFinding, compare_stages
+from flowalg_shard.state.plans import Plan
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import require_flag
+from flowalg.pipeline.admission import admit
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import require_outputs, resolve_outputs
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of
+from flowalg.watermarks import MonotonicTimestamps
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.lowering.binding import StreamColumns
+from flowalg_spark.lowering.py4j_cache import reduce_calls
+from flowalg_spark.session import require_session
+from flowalg_spark.state.open_state import count_stages, read_heads
+from flowalg_spark.streaming.lowering import Lowering
+from flowalg_spark.streaming.shards import shard_ids
+from flowalg_spark.streaming.streams.stream import SourceStream
+
+
+def plan(
+    session: SparkSession,
+    pipeline: PCollection[object] | Mapping[str, PCollection[object]],
+    checkpoint: str | PathLike[str],
+    *,
+    shards: int | None = None,
+    dead_letters: bool = False,
+) -> Plan:
+    """Returns what a pipeline, or the named outputs of ``compile_all``, can continue from the checkpoint of a query.
+
+    It makes the comparison that each shard makes in the first micro-batch after a restart. Spark itself gives a state
+    to the stage with the same number, and rejects another number of stages, so no stage can be new or removed. Nothing
+    runs, and the checkpoint is not changed. ``shards`` is the number that the query starts with, in a session with as
+    many shuffle partitions as this one; ``None`` leaves that out. ``dead_letters`` is that of ``compile``, since it
+    affects how often a stage is computed.
+
+    Not compared are user-defined functions, the options and the number of Spark's own sources, and what
+    ``check_checkpoint`` reads.
+
+    Raises ``ArgumentError``, ``UnsupportedError`` for features that streaming lacks, and ``CheckpointError`` for a
+    checkpoint that has no micro-batch yet, is damaged, or has a state of another version.
+
+    Example::
+
+        print(streaming.plan(spark, totals, "checkpoint"))
+    """
+    require_session("session", session)
+    require_flag("dead_letters", dead_letters)
+    outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
+    resolved = resolve_outputs(require_outputs(outputs))
+    if dead_letters:
+        resolved = admit(resolved)
+    single = isinstance(pipeline, PCollection)
+    ids = None if shards is None else shard_ids(session, shards)
+    now = _stages(session, resolved, ids, single=single, dead_letters=dead_letters)
+    known = count_stages(session, checkpoint)
+    problems: list[str] = []
+    if known != len(now):
+        names = ", ".join(repr(stage.label) for stage in now) or "none"
+        problems.append(
+            f"the checkpoint {fspath(checkpoint)} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
+            "rejects another number of stages: start the changed pipeline with a new checkpoint"
+        )
+        return Plan((), problems=tuple(problems))
+    findings: list[StageFinding] = []
+    for number, stage in enumerate(now):
+        heads = read_heads(session, checkpoint, number)
+        stored = {head.shards for head in heads}
+        if shards is not None and stored - {shards} and not problems:
+            problems.append(
+                f"the checkpoint was written with {stored.pop()} shards, and the query now has {shards}; the number is "
+                "fixed for the life of a checkpoint"
+            )
+        compared = [evolve(compare_stages(head.stage, stage), before=number, now=number) for head in heads]
+        # Without a state, a shard begins with an empty one. All shards have the same description.
+        findings.append(
+            max(compared, key=_severity, default=StageFinding(stage.label, Outcome.NEW, now=number))
+        )
+    return Plan(tuple(findings), problems=tuple(problems))
+
+
+def _severity(finding: StageFinding) -> int:
+    return [Outcome.CONTINUES, Outcome.CHANGES, Outcome.INCOMPATIBLE].index(finding.outcome)
+
+
+def _stages(
+    session: SparkSession,
+    outputs: Mapping[str, PCollection[object]],
+    ids: tuple[int, ...] | None,
+    *,
+    single: bool,
+    dead_letters: bool,
+) -> list[StageDescription]:
+    """Returns the stages of a query in the order in which Spark numbers them; ``ids`` are those of shards, if known."""
+    roots = [output.node for output in outputs.values()]
+    sources = {node.name: _stream(session, node, dead_letters=dead_letters) for node in sources_of(*roots)}
+    lowering = Lowering.of(roots, sources, ids or (0,), 0, metrics=False)
+    with reduce_calls():
+        if single:
+            streams = [lowering.output(roots[0])]
+        else:
+            lowering.outputs(roots)
+            streams = lowering.parked
+    stages = [stage for stream in streams for stage in stream.stages]
+    return stages if ids is not None else [evolve(stage, shards=None) for stage in stages]
+
+
+def _stream(session: SparkSession, node: SourceNode, *, dead_letters: bool) -> SourceStream:
+    """Returns a stream with the schema of a source, which is never read."""
+    schema = spark_type(node.shape)
+    fields = schema.fields if isinstance(schema, T.StructType) else [T.StructField("value", schema)]
+    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in fields]
+    frame = session.readStream.format("rate").load().select(*columns)
+    times = StreamColumns(F.unix_micros(F.current_timestamp()), None, dead_letters=dead_letters)
+    return SourceStream(frame, times, FromSource(MonotonicTimestamps(), node.name, at_batch_time=True))
+
+
+__all__ = ["plan"]

@@ -1,0 +1,148 @@
+"""What a changed pipeline can continue from a checkpoint of Spark, against what a query does that starts from it.
+
+These tests catch a plan that compares the state of another stage than the one that Spark gives it to, and one that
+says yes where the query fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_shard.state.compatibility import Outcome
+from flowalg_spark import PaneFrame, streaming
+from flowalg_spark.frames.failures import raise_causes
+from flowalg_spark.state.open_state import read_heads
+from flowalg_spark.state.state_format import Head, seal
+from flowalg_spark.streaming.interpreter import run_to_end
+from flowalg_spark.streaming.shards import shard_ids
+from pyspark.sql import SparkSession
+
+from flowalg import KV, AllowedLateness, CheckpointError, Count, FixedWindows, PCollection, Sum, flatten
+from tests.support.spark_replay import stream_of, write_batches
+
+MINUTE = timedelta(minutes=1)
+AMOUNTS = SALES.key_by(lambda sale: sale.shop).map_values(lambda sale: sale.amount)
+Outputs = Mapping[str, PCollection[object]]
+
+
+def totals(lateness: AllowedLateness = MINUTE, minutes: int = 5) -> PCollection[KV[str, int]]:
+    """Returns the totals of shops."""
+    return AMOUNTS.window(FixedWindows(minutes * MINUTE), allowed_lateness=lateness).combine_per_key(Sum())
+
+
+COUNTS = AMOUNTS.window(FixedWindows(5 * MINUTE), allowed_lateness=MINUTE).combine_per_key(Count())
+CHAIN = totals().map(lambda pair: KV(pair.value, pair.key)).combine_per_key(Count())
+FIRSTS = AMOUNTS.deduplicate(by=lambda pair: pair.key, within=MINUTE)
+SIDES = (
+    FIRSTS.with_side(totals().as_map())
+    .map(lambda pair: KV(pair[0].key, pair[0].value))
+    .window(FixedWindows(10 * MINUTE), allowed_lateness=MINUTE)
+    .combine_per_key(Count())
+)
+UNION = (
+    flatten(totals(), COUNTS)
+    .window(FixedWindows(10 * MINUTE), allowed_lateness=MINUTE)
+    .combine_per_key(Sum())
+)
+
+
+def compiled(spark: SparkSession, pipeline: PCollection[object] | Outputs, folder: Path) -> PaneFrame[object]:
+    """Returns the frame of a pipeline, or of outputs, over the sales in a folder."""
+    inputs = {SALES: stream_of(spark, folder, POLICY, ends=False)}
+    if isinstance(pipeline, PCollection):
+        return streaming.compile(pipeline, inputs, shards=2)
+    return streaming.compile_all(pipeline, inputs, shards=2)
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [CHAIN, SIDES, UNION, {"totals": totals(), "chain": CHAIN, "counts": COUNTS}],
+    ids=["chain", "side input", "union", "outputs"],
+)
+def test_stages_have_the_numbers_that_spark_gives_them(
+    spark: SparkSession, tmp_path: Path, pipeline: PCollection[object] | Outputs
+) -> None:
+    """The plan of an unchanged pipeline compares each stage with its own state, and all continue."""
+    write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
+    run_to_end(compiled(spark, pipeline, tmp_path / "in"), tmp_path / "out", tmp_path / "checkpoint")
+    plan = streaming.plan(spark, pipeline, tmp_path / "checkpoint", shards=2)
+    assert plan.accepted
+    assert {finding.outcome for finding in plan.stages} == {Outcome.CONTINUES}
+    stored = [read_heads(spark, tmp_path / "checkpoint", number)[0] for number in range(len(plan.stages))]
+    assert [head.stage.label for head in stored] == [finding.stage for finding in plan.stages]
+
+
+def test_a_query_starts_if_and_only_if_its_plan_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
+    """A changed pipeline that the plan does not accept fails in its first micro-batch, and one that it accepts runs."""
+    folder, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
+    write_batches(folder, Sale, BATCHES[:1], ends=False)
+    run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
+    write_batches(folder, Sale, BATCHES[1:2], ends=False, first=1)
+    for pipeline, why in (
+        (COUNTS, "combiner was"),
+        (totals(timedelta(0)), "allowed lateness was"),
+        (totals(minutes=6), "windows was"),
+    ):
+        plan = streaming.plan(spark, pipeline, checkpoint)
+        assert not plan.accepted
+        assert why in str(plan)
+        with pytest.raises(CheckpointError, match=why), raise_causes():
+            run_to_end(compiled(spark, pipeline, folder), tmp_path / "out", checkpoint)
+    assert "has 1 stages, and the pipeline 2" in str(streaming.plan(spark, CHAIN, checkpoint))
+    assert "with 2 shards, and the query now has 3" in str(
+        streaming.plan(spark, totals(), checkpoint, shards=3)
+    )
+    longer = totals(5 * MINUTE)
+    assert [finding.outcome for finding in streaming.plan(spark, longer, checkpoint).stages] == [
+        Outcome.CHANGES
+    ]
+    run_to_end(compiled(spark, longer, folder), tmp_path / "out", checkpoint)
+
+
+def test_the_shards_of_a_checkpoint_do_not_depend_on_the_session(spark: SparkSession, tmp_path: Path) -> None:
+    """A query fails if another number of shuffle partitions gives its shards other ids, which hides their state."""
+    folder, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
+    write_batches(folder, Sale, BATCHES[:1], ends=False)
+    run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
+    write_batches(folder, Sale, BATCHES[1:2], ends=False, first=1)
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+    assert partitions is not None
+    known = shard_ids(spark, 2)
+    try:
+        for number in range(3, 40):
+            spark.conf.set("spark.sql.shuffle.partitions", number)
+            if shard_ids(spark, 2) != known:
+                break
+        assert "its shards were" in str(streaming.plan(spark, totals(), checkpoint, shards=2))
+        with pytest.raises(CheckpointError, match="its shards were"), raise_causes():
+            run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
+
+
+def test_a_folder_that_is_no_checkpoint_has_no_plan(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder without a state raises an error with its path."""
+    with pytest.raises(CheckpointError, match=re.escape(str(tmp_path / "missing"))):
+        streaming.plan(spark, totals(), tmp_path / "missing")
+
+
+def test_a_head_of_an_older_layout_is_read() -> None:
+    """A head of version 6 is read as one whose inputs are unknown; one of version 5 is rejected."""
+    stored = (Path(__file__).parents[1] / "support" / "checkpoints" / "description-6.txt").read_text()
+    description = seal(base64.b64decode(stored))
+    rest = ("id", "token", b"", b"", seal(pickle.dumps([])), b"")
+    head = Head.of(0, (6, 2, description, *rest))
+    assert head.stage.label == "combine_per_key(Sum, Count, Mean)"
+    assert head.stage.inputs is None
+    with pytest.raises(
+        CheckpointError, match="has format 5, and this version of flowalg reads the formats 6 and 7"
+    ):
+        Head.of(0, (5, 2, description, *rest))
