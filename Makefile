@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check clean
+.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
 .PHONY: kafka-check bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -178,6 +178,9 @@ wheel-check: $(STAMP) ## build the wheel and test it in clean environments, with
 	@$(WHEEL_DIR)/extras/bin/python -I -c 'import flowalg_laws, flowalg_reference, flowalg_spark'
 	@rm -rf $(WHEEL_DIR)
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
+
+release-check: $(STAMP) ## build wheel and sdist and try them with each extra on each Python of the machine (an hour)
+	@'$(BIN)/python' -m flowalg_development.release_check
 
 clean: ## remove all files of these targets, including .venv and a downloaded Java
 	rm -rf .venv .java build dist docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -24,7 +24,17 @@ from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.shards import shard_ids
 from pyspark.sql import SparkSession
 
-from flowalg import KV, AllowedLateness, CheckpointError, Count, FixedWindows, PCollection, Sum, flatten
+from flowalg import (
+    KV,
+    AllowedLateness,
+    CheckpointError,
+    Count,
+    FixedWindows,
+    FlowalgError,
+    PCollection,
+    Sum,
+    flatten,
+)
 from tests.support.spark_replay import stream_of, write_batches
 
 MINUTE = timedelta(minutes=1)
@@ -93,7 +103,7 @@ def test_a_query_starts_if_and_only_if_its_plan_is_accepted(spark: SparkSession,
         plan = streaming.plan(spark, pipeline, checkpoint)
         assert not plan.accepted
         assert why in str(plan)
-        with pytest.raises(CheckpointError, match=why), raise_causes():
+        with pytest.raises(FlowalgError, match=why), raise_causes():
             run_to_end(compiled(spark, pipeline, folder), tmp_path / "out", checkpoint)
     assert "has 1 stages, and the pipeline 2" in str(streaming.plan(spark, CHAIN, checkpoint))
     assert "with 2 shards, and the query now has 3" in str(
@@ -121,7 +131,7 @@ def test_the_shards_of_a_checkpoint_do_not_depend_on_the_session(spark: SparkSes
             if shard_ids(spark, 2) != known:
                 break
         assert "its shards were" in str(streaming.plan(spark, totals(), checkpoint, shards=2))
-        with pytest.raises(CheckpointError, match="its shards were"), raise_causes():
+        with pytest.raises(FlowalgError, match="its shards were"), raise_causes():
             run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", partitions)

@@ -773,10 +773,32 @@ def test_a_bad_record_of_a_batch_on_spark_is_an_error_of_one_line(folder: Path) 
     assert finished.stderr == "error: bad.csv: row 2: points must be of type int64; got 'five'\n"
 
 
-@pytest.mark.parametrize("command", ["explain", "why", "diff", "run", "draw", "what-if", "demo", "figures"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "explain",
+        "why",
+        "diff",
+        "run",
+        "draw",
+        "what-if",
+        "plan",
+        "reshard",
+        "demo",
+        "figures",
+    ],
+)
 def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """``--help`` of every command shows an example that names the command."""
     assert f"Example: flowalg {command} " in output_of(capsys, command, "--help")
+
+
+def test_a_plan_needs_a_checkpoint(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``flowalg plan`` and ``flowalg reshard`` name a folder that is no checkpoint of theirs."""
+    no_checkpoint = "CHECKPOINT must be a folder with the checkpoint of"
+    assert no_checkpoint in output_of(capsys, "plan", "games:STANDINGS", ".", code=2)
+    assert no_checkpoint in output_of(capsys, "reshard", ".", "--shards", "2", code=2)
+    assert "a mapping of names to PCollections" in output_of(capsys, "plan", "games:MINUTE", ".", code=2)
 
 
 def test_the_demo_keeps_the_files_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

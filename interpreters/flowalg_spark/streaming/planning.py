@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import require_flag
+from flowalg.data.errors import CheckpointError, require_flag
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs, resolve_outputs
@@ -66,6 +66,11 @@ def plan(
     ids = None if shards is None else shard_ids(session, shards)
     now = _stages(session, resolved, ids, single=single, dead_letters=dead_letters)
     known = count_stages(session, checkpoint)
+    if now and not known:
+        raise CheckpointError(
+            f"{fspath(checkpoint)} has no state; give the checkpoint directory of a query that has committed a "
+            "micro-batch"
+        )
     problems: list[str] = []
     if known != len(now):
         names = ", ".join(repr(stage.label) for stage in now) or "none"

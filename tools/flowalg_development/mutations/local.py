@@ -39,9 +39,51 @@ LOCAL_MUTANTS: Final = (
     ),
     Replacement(
         "a query with other shards goes on with their state",
+        "Graph.plan",
+        "shards != self.cluster.shards",
+        "shards < 1",
+    ),
+    Replacement(
+        "a query starts from a state that its plan does not accept",
         "Graph.restore",
-        "len(before.shards) != self.cluster.shards",
-        "len(before.shards) < 1",
+        "plan.require_accepted()",
+        "pass",
+    ),
+    Replacement(
+        "a stage continues from the state of a stage with other upstreams",
+        "compare_stages",
+        "before.inputs != now.inputs",
+        "False",
+    ),
+    Replacement(
+        "a stage is new although it reads one that continues",
+        "_added",
+        "isinstance(each, int) and each in pairs",
+        "False",
+    ),
+    Replacement(
+        "which of two stages continues is guessed",
+        "_correspondence",
+        "len(old[label]) != len(new[label])",
+        "len(old[label]) < len(new[label])",
+    ),
+    Replacement(
+        "a fact that a stage did not have is a compatible change",
+        "_is_compatible",
+        "before is None or after is None",
+        "False",
+    ),
+    Replacement(
+        "keys stay in their shard when the state is divided",
+        "_reshard_windows",
+        "_divide(windows, shards, route(key))",
+        "_divide(windows, shards, pl.lit(0, pl.Int32()).alias(SHARD))",
+    ),
+    Replacement(
+        "elements that wait for a side input are lost when the state is divided",
+        "_reshard_sides",
+        "waiting.gather_every(shards, number)",
+        "waiting.gather_every(shards, 0)",
     ),
     Replacement(
         "a record that is too far ahead advances the watermark",

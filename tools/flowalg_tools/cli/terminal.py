@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
-from rich.control import strip_control_codes
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def without_control_codes(line: str) -> str:
+    """Returns a line without control characters, except tabs, so that text of data cannot control a terminal."""
+    return _CONTROL.sub("", line)
 
 
 def show(text: str, styles: dict[str, str] | None = None) -> None:
@@ -19,9 +27,10 @@ def show(text: str, styles: dict[str, str] | None = None) -> None:
     """
     out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     if not out.is_terminal:
-        sys.stdout.writelines(f"{strip_control_codes(line)}\n" for line in text.splitlines())
+        sys.stdout.writelines(f"{without_control_codes(line)}\n" for line in text.splitlines())
         return
     for line in text.splitlines():
+        line = without_control_codes(line)
         content = line.lstrip()
         style = next((style for prefix, style in (styles or {}).items() if content.startswith(prefix)), "")
         out.print(Text(line, style=style))
@@ -30,7 +39,7 @@ def show(text: str, styles: dict[str, str] | None = None) -> None:
 def print_error(error: str) -> None:
     """Prints an error to the standard error output, in one line."""
     err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    err.print(Text.assemble(("error: ", "bold red"), " ".join(error.split("\n"))))
+    err.print(Text.assemble(("error: ", "bold red"), without_control_codes(" ".join(error.split("\n")))))
 
 
 @contextmanager
@@ -43,4 +52,4 @@ def spinner(activity: str) -> Iterator[None]:
         yield
 
 
-__all__ = ["print_error", "show", "spinner"]
+__all__ = ["print_error", "show", "spinner", "without_control_codes"]
