@@ -14,9 +14,12 @@ Arrow tables and the records and panes of the reference interpreter.
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, records_in
 from flowalg_shard.replay import ReplayLog
+from flowalg_shard.state.compatibility import Outcome, StageFinding
+from flowalg_shard.state.plans import Plan
 
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
+from flowalg_spark.changes.planning import plan
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
@@ -40,13 +43,16 @@ from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [
     "LiftingNote",
+    "Outcome",
     "PaneFrame",
+    "Plan",
     "ReplayInput",
     "ReplayLog",
     "ReplayedBatch",
     "ReplayedBatches",
     "SparkBatch",
     "SparkStreaming",
+    "StageFinding",
     "StageMetrics",
     "StreamInput",
     "arrow_schema_of",
@@ -66,6 +72,7 @@ __all__ = [
     "open_state",
     "output_of",
     "pane_table",
+    "plan",
     "query_progress",
     "read_files",
     "read_table",

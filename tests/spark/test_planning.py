@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_shard.state.compatibility import Outcome
-from flowalg_spark import PaneFrame, streaming
+from flowalg_spark import PaneFrame, plan, streaming
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.state.open_state import read_heads
 from flowalg_spark.state.state_format import Head, seal
@@ -82,11 +82,11 @@ def test_stages_have_the_numbers_that_spark_gives_them(
     """The plan of an unchanged pipeline compares each stage with its own state, and all continue."""
     write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
     run_to_end(compiled(spark, pipeline, tmp_path / "in"), tmp_path / "out", tmp_path / "checkpoint")
-    plan = streaming.plan(spark, pipeline, tmp_path / "checkpoint", shards=2)
-    assert plan.accepted
-    assert {finding.outcome for finding in plan.stages} == {Outcome.CONTINUES}
-    stored = [read_heads(spark, tmp_path / "checkpoint", number)[0] for number in range(len(plan.stages))]
-    assert [head.stage.label for head in stored] == [finding.stage for finding in plan.stages]
+    found = plan(spark, pipeline, tmp_path / "checkpoint", shards=2)
+    assert found.accepted
+    assert {finding.outcome for finding in found.stages} == {Outcome.CONTINUES}
+    stored = [read_heads(spark, tmp_path / "checkpoint", number)[0] for number in range(len(found.stages))]
+    assert [head.stage.label for head in stored] == [finding.stage for finding in found.stages]
 
 
 def test_a_query_starts_if_and_only_if_its_plan_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
@@ -100,19 +100,15 @@ def test_a_query_starts_if_and_only_if_its_plan_is_accepted(spark: SparkSession,
         (totals(timedelta(0)), "allowed lateness was"),
         (totals(minutes=6), "windows was"),
     ):
-        plan = streaming.plan(spark, pipeline, checkpoint)
-        assert not plan.accepted
-        assert why in str(plan)
+        found = plan(spark, pipeline, checkpoint)
+        assert not found.accepted
+        assert why in str(found)
         with pytest.raises(FlowalgError, match=why), raise_causes():
             run_to_end(compiled(spark, pipeline, folder), tmp_path / "out", checkpoint)
-    assert "has 1 stages, and the pipeline 2" in str(streaming.plan(spark, CHAIN, checkpoint))
-    assert "with 2 shards, and the query now has 3" in str(
-        streaming.plan(spark, totals(), checkpoint, shards=3)
-    )
+    assert "has 1 stages, and the pipeline 2" in str(plan(spark, CHAIN, checkpoint))
+    assert "with 2 shards, and the query now has 3" in str(plan(spark, totals(), checkpoint, shards=3))
     longer = totals(5 * MINUTE)
-    assert [finding.outcome for finding in streaming.plan(spark, longer, checkpoint).stages] == [
-        Outcome.CHANGES
-    ]
+    assert [finding.outcome for finding in plan(spark, longer, checkpoint).stages] == [Outcome.CHANGES]
     run_to_end(compiled(spark, longer, folder), tmp_path / "out", checkpoint)
 
 
@@ -130,7 +126,7 @@ def test_the_shards_of_a_checkpoint_do_not_depend_on_the_session(spark: SparkSes
             spark.conf.set("spark.sql.shuffle.partitions", number)
             if shard_ids(spark, 2) != known:
                 break
-        assert "its shards were" in str(streaming.plan(spark, totals(), checkpoint, shards=2))
+        assert "its shards were" in str(plan(spark, totals(), checkpoint, shards=2))
         with pytest.raises(FlowalgError, match="its shards were"), raise_causes():
             run_to_end(compiled(spark, totals(), folder), tmp_path / "out", checkpoint)
     finally:
@@ -141,7 +137,7 @@ def test_the_shards_of_a_checkpoint_do_not_depend_on_the_session(spark: SparkSes
 def test_a_folder_that_is_no_checkpoint_has_no_plan(spark: SparkSession, tmp_path: Path) -> None:
     """A folder without a state raises an error with its path."""
     with pytest.raises(CheckpointError, match=re.escape(str(tmp_path / "missing"))):
-        streaming.plan(spark, totals(), tmp_path / "missing")
+        plan(spark, totals(), tmp_path / "missing")
 
 
 def test_a_head_of_an_older_layout_is_read() -> None:

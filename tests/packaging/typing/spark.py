@@ -14,6 +14,7 @@ from flowalg_shard.replay import ReplayBatch
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
+    Plan,
     ReplayedBatch,
     ReplayedBatches,
     ReplayInput,
@@ -35,6 +36,7 @@ from flowalg_spark import (
     open_state,
     output_of,
     pane_table,
+    plan,
     query_progress,
     read_files,
     read_table,
@@ -134,8 +136,8 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
     assert_type(open_state(spark, "checkpoint", stage=1), DataFrame)
-    assert_type(streaming.plan(spark, names, "checkpoint", shards=2), streaming.Plan)
-    assert_type(streaming.plan(spark, {"names": names}, "checkpoint"), streaming.Plan)
+    assert_type(plan(spark, names, "checkpoint", shards=2), Plan)
+    assert_type(plan(spark, {"names": names}, "checkpoint"), Plan)
     check_checkpoint(spark, Path("checkpoint"))
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 

@@ -41,9 +41,9 @@ def _plan(
     if not (query / "offsets").is_dir():
         raise ArgumentError("CHECKPOINT", str(checkpoint), "a folder with the checkpoint of a query")
     with spark_session("flowalg plan") as session, spinner("reading the state with Spark"):
-        from flowalg_spark import streaming as spark_streaming
+        import flowalg_spark
 
-        return spark_streaming.plan(session, pipeline, query, shards=shards, dead_letters=dead_letters)
+        return flowalg_spark.plan(session, pipeline, query, shards=shards, dead_letters=dead_letters)
 
 
 def divide_state(checkpoint: Path, shards: int) -> None:

@@ -54,7 +54,7 @@ def plan(
 
     Example::
 
-        print(streaming.plan(spark, totals, "checkpoint"))
+        print(flowalg_spark.plan(spark, totals, "checkpoint"))
     """
     require_session("session", session)
     require_flag("dead_letters", dead_letters)

@@ -1,0 +1,1 @@
+"""Changes of pipelines between the runs of a query."""
