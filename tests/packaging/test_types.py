@@ -45,6 +45,8 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg_sinks.target.Transaction.put": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.record_batch": "returns None; a call is in the table",
     "flowalg_polars.streaming.checkpoint.drain": "returns None; a call is in the table",
+    "flowalg_polars.streaming.inspection.reshard": "returns None; a call is in the table",
+    "flowalg_shard.state.plans.Plan.require_accepted": "returns None; a call is in the table",
     "flowalg_spark.streaming.compilation.drain": "returns None; a call of each form is in the table",
 }
 

@@ -32,9 +32,12 @@ from flowalg_polars.streaming import (
     Frames,
     MicroBatch,
     MicroBatches,
+    Outcome,
+    Plan,
     Records,
     RunSummary,
     Sink,
+    StageFinding,
     StreamInput,
 )
 from flowalg_polars.streaming.reading.inputs import Format, StreamColumn
@@ -182,22 +185,20 @@ def streams(
     streaming.reshard("checkpoint", 4)
 
 
-def changed_pipelines(
-    totals: PCollection[KV[str, int]], plan: streaming.Plan, finding: streaming.StageFinding
-) -> None:
+def changed_pipelines(totals: PCollection[KV[str, int]], plan: Plan, finding: StageFinding) -> None:
     """A plan is of one pipeline, or of the named outputs of a query."""
-    assert_type(streaming.plan(totals, "checkpoint", shards=2), streaming.Plan)
-    assert_type(streaming.plan({"totals": totals}, "checkpoint"), streaming.Plan)
+    assert_type(streaming.plan(totals, "checkpoint", shards=2), Plan)
+    assert_type(streaming.plan({"totals": totals}, "checkpoint"), Plan)
     assert_type(plan.accepted, bool)
-    assert_type(plan.stages, tuple[streaming.StageFinding, ...])
+    assert_type(plan.stages, tuple[StageFinding, ...])
     assert_type(plan.problems, tuple[str, ...])
     plan.require_accepted()
     assert_type(finding.stage, str)
-    assert_type(finding.outcome, streaming.Outcome)
+    assert_type(finding.outcome, Outcome)
     assert_type(finding.reasons, tuple[str, ...])
     assert_type(finding.before, int | None)
     assert_type(finding.now, int | None)
-    assert_type(streaming.Outcome.NEW, Literal[streaming.Outcome.NEW])
+    assert_type(Outcome.NEW, Literal[Outcome.NEW])
 
 
 def state_of_a_computation(
