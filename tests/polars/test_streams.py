@@ -471,7 +471,7 @@ def test_the_live_view_shows_totals_and_yields_all_batches() -> None:
     batches = list(show(streaming.batches(TOTALS, {SCORES: stream_of()}, metrics=True), console=console))
     text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", output.getvalue())
     last = text[text.rindex(f"batch {len(batches) - 1}:") :]
-    assert f"{sum(map(len, BATCHES))} rows so far" in last
+    assert f"{sum(map(len, BATCHES))} elements so far" in last
     (line,) = (line for line in last.splitlines() if line.strip().startswith("combine_"))
     cells = re.split(r"\s{2,}", line.strip())
     panes = [pane for batch in batches for pane in batch.panes]

@@ -272,9 +272,12 @@ def test_another_format_or_number_of_shards_is_rejected() -> None:
         CheckpointError, match="written with 1 shards, and the query now has 4; compile with shards=1"
     ):
         variables.store(StateCache(), 0, shards=4).read(0)
-    variables.head = (FORMAT - 1, *variables.head[1:])
-    with pytest.raises(CheckpointError, match=f"has format {FORMAT - 1}, .* reads format {FORMAT};"):
-        variables.store(StateCache(), 0).read(0)
+    for number in (FORMAT - 2, FORMAT + 1):
+        variables.head = (number, *variables.head[1:])
+        with pytest.raises(
+            CheckpointError, match=f"has format {number}, .* reads the formats {FORMAT - 1} and {FORMAT};"
+        ):
+            variables.store(StateCache(), 0).read(0)
 
 
 def compile_stage(strategy: WindowingStrategy) -> tuple[Stage, StageDescription]:
