@@ -34,7 +34,8 @@ from flowalg_tools.flights.pipeline import records_of
 from pyspark.sql import functions as F
 
 from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source, WatermarkPolicy
-from flowalg_development.faults.query import DISORDER, VISITS, Visit, make_input, pipeline
+from flowalg_development.faults.query import make_input, pipeline
+from flowalg_development.faults.visits import DISORDER, VISITS, Visit
 from tests.support.spark_replay import END
 
 if TYPE_CHECKING:

@@ -9,59 +9,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from attrs import frozen
 from flowalg_spark import check_checkpoint, local_session, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
 
-from flowalg import (
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    BoundedOutOfOrderness,
-    Count,
-    FixedWindows,
-    PCollection,
-    Sessions,
-    Source,
-    Sum,
-)
-from flowalg.data.time import ProcessingTime
+from flowalg import BoundedOutOfOrderness, PCollection
 from flowalg_development.faults.computations import changes_of_sums, sums_of_totals
+from flowalg_development.faults.visits import DISORDER, UNIT, VISITS, Visit, corrected_sessions, visits
 from tests.support.spark_replay import stream_of, write_batches
 
-MINUTE: Final = 60_000_000
-BATCHES: Final = 24
-ROWS: Final = 400
-BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
-SEED: Final = 20_150_831
-DISORDER: Final = timedelta(minutes=3)
+KEYED: Final = VISITS.key_by(lambda visit: visit.visitor)
+VALUES: Final = KEYED.map_values(lambda visit: visit.value)
 
 
-@frozen
-class Visit:
-    """A visit: its visitor, its value, its time, and the time at which it was observed."""
-
-    visitor: int
-    value: int
-    at: datetime
-    seen: datetime
-
-
-VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
-
-
-VALUES: Final = VISITS.key_by(lambda visit: visit.visitor).map_values(lambda visit: visit.value)
-UNIT: Final = timedelta(seconds=10)
-"""The unit of time of the computations."""
-
-
-def corrected_sessions(fails: Path) -> PCollection[object]:
-    """Retracting sessions with early and late firings, and the number of sessions by sum, per quarter of an hour."""
+def failing_sessions(fails: Path) -> PCollection[object]:
+    """Returns the corrected sessions of visits, whose values are read by a function that can fail."""
 
     def value_of(visit: Visit) -> int:
         if visit.value == 7 and fails.exists():
@@ -69,28 +33,11 @@ def corrected_sessions(fails: Path) -> PCollection[object]:
             raise RuntimeError("a user-defined function has failed")
         return visit.value
 
-    sums = (
-        VISITS.key_by(lambda visit: visit.visitor)
-        .map_values(value_of, result=int)
-        .window(
-            Sessions(timedelta(minutes=2)),
-            trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
-            accumulation=Accumulation.RETRACTING,
-            allowed_lateness=timedelta(minutes=10),
-        )
-        .combine_per_key(Sum())
-    )
-    counts = sums.key_by(lambda pair: pair.value % 10).window(
-        FixedWindows(timedelta(minutes=15)),
-        trigger=AtWatermark().with_early_firings(AtCount(5)).with_late_firings(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=timedelta(minutes=10),
-    )
-    return counts.combine_per_key(Count())
+    return corrected_sessions(KEYED.map_values(value_of, result=int))
 
 
 QUERIES: Final[Mapping[str, Callable[[Path], PCollection[object]]]] = {
-    "sessions": corrected_sessions,
+    "sessions": failing_sessions,
     "sums-of-totals": lambda fails: sums_of_totals(VALUES, UNIT, fails),
     "changes-of-sums": lambda fails: changes_of_sums(VALUES, UNIT, fails),
 }
@@ -104,20 +51,7 @@ def pipeline(folder: Path) -> PCollection[object]:
 
 def make_input(folder: Path) -> None:
     """Writes a file for each micro-batch, in the order of their times, and a file that ends the input."""
-    random = np.random.default_rng(SEED)
-    batches = []
-    for number in range(BATCHES):
-        now = BEGIN + number * MINUTE
-        late = random.exponential(2 * MINUTE, ROWS).astype("int64")
-        columns = zip(
-            random.integers(0, 100, ROWS).tolist(),
-            random.integers(0, 100, ROWS).tolist(),
-            (now - late).tolist(),
-            strict=True,
-        )
-        seen = ProcessingTime(now).datetime
-        batches.append([Visit(who, value, ProcessingTime(at).datetime, seen) for who, value, at in columns])
-    write_batches(folder, Visit, batches, ends=True)
+    write_batches(folder, Visit, list(visits()), ends=True)
 
 
 def run(folder: Path) -> None:

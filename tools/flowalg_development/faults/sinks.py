@@ -31,7 +31,8 @@ from flowalg import BoundedOutOfOrderness
 from flowalg.pipeline.outputs import emits_panes
 from flowalg_development.faults.postgresql import binaries, cluster
 from flowalg_development.faults.progress import Batches, files_of_batches, join_files
-from flowalg_development.faults.query import DISORDER, QUERIES, VISITS, pipeline
+from flowalg_development.faults.query import QUERIES, pipeline
+from flowalg_development.faults.visits import DISORDER, VISITS
 from tests.support.spark_replay import stream_of
 
 Database: TypeAlias = SQLite | PostgreSQL

@@ -1,0 +1,1 @@
+"""A real cluster on this machine, and queries on it while its processes are killed."""
