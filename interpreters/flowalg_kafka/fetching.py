@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -46,7 +47,7 @@ class Fetcher:
         found: list[RawMessage] = []
         for partition, (_, end) in sorted(ranges.items()):
             ahead = self._ahead[partition]
-            count = _count_before(ahead, end)
+            count = bisect_left(ahead, end, key=lambda message: message.offset())
             found += ahead[:count]
             self._ahead[partition] = ahead[count:]
             self._next[partition] = end
@@ -138,18 +139,6 @@ class Fetcher:
         if short:
             self._consumer.resume([driver().TopicPartition(self.topic, each) for each in short])
             self._paused -= short
-
-
-def _count_before(messages: list[RawMessage], end: int) -> int:
-    """Returns the number of messages before an offset, by bisection."""
-    low, high = 0, len(messages)
-    while low < high:
-        middle = (low + high) // 2
-        if messages[middle].offset() < end:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[int, int]]) -> list[RawMessage]:

@@ -10,7 +10,6 @@ import random
 from pathlib import Path
 
 import pytest
-from flowalg_development.faults.__main__ import kill_query
 from flowalg_development.faults.query import make_input
 from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kill_queries
 
@@ -23,7 +22,7 @@ def test_kills_change_no_table(tmp_path: Path) -> None:
     make_input(files)
     for file in sorted(files.glob("*.parquet"))[4:-1]:
         file.unlink()
-    reports = list(kill_queries(tmp_path, files, 1, 1, random.Random(20_150_831), kill_query))
+    reports = list(kill_queries(tmp_path, files, 1, 1, random.Random(20_150_831)))
     assert all(report.survived for report in reports)
     assert sum(report.count for report in reports if report.fault.startswith(AT_RANDOM)) == 1
     assert sum(report.count for report in reports if report.fault.startswith(BEFORE_SPARK)) == 1

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from flowalg_development.cluster.standalone import StandaloneCluster, children_of
+from flowalg_development.cluster.standalone import StandaloneCluster
+from flowalg_development.processes import children_of
 
 
 @pytest.mark.thorough

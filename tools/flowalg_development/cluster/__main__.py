@@ -29,17 +29,17 @@ import pyspark
 from attrs import define, field, frozen
 from flowalg_laws.conformance import count_drops
 from flowalg_laws.conformance.drawing import full_line
-from flowalg_spark import collect_drops, local_session
-from flowalg_spark.frames.pane_frame import collect_output
-from pyspark.sql import SparkSession
+from flowalg_spark import local_session
 
-from flowalg import Mode, PCollection, Run
+from flowalg import Mode, Run
 from flowalg_development.cluster import query as cluster_query
 from flowalg_development.cluster.packing import FOLDER, pack_libraries, pack_modules
 from flowalg_development.cluster.query import QUERIES, make_input, pipeline, timeline
-from flowalg_development.cluster.standalone import MASTER, StandaloneCluster, kill_tree
+from flowalg_development.cluster.standalone import MASTER, StandaloneCluster
 from flowalg_development.faults.progress import wait_for_commits
 from flowalg_development.faults.visits import VISITS
+from flowalg_development.processes import kill_tree
+from tests.support.spark_replay import read_back
 
 EXECUTORS: Final = 3
 WORKERS: Final = 1
@@ -242,13 +242,6 @@ def facts_of(run: Run[object]) -> tuple[Counter[str], object]:
     return Counter([*map(full_line, run.panes), *map(repr, run.elements)]), count_drops(run.dropped)
 
 
-def stored_run(spark: SparkSession, stored: PCollection[object], folder: Path) -> Run[object]:
-    """Returns what a query has written."""
-    rows = spark.read.parquet(str(folder / "out"))
-    output = collect_output(stored, rows)
-    return Run(output.panes, collect_drops(stored, rows), elements=output.elements)
-
-
 def compare(folders: list[Path]) -> Iterator[tuple[Path, int, bool]]:
     """Yields each run, the number of its panes or elements, and whether it equals that of the reference."""
     spark = local_session("flowalg cluster check", memory="1g")
@@ -260,7 +253,7 @@ def compare(folders: list[Path]) -> Iterator[tuple[Path, int, bool]]:
                 run = reference.run(query, {VISITS: timeline()}, mode=Mode.MICRO_BATCH)
                 expected[folder.parent.name] = facts_of(run)
             wanted = expected[folder.parent.name]
-            yield folder, wanted[0].total(), facts_of(stored_run(spark, query, folder)) == wanted
+            yield folder, wanted[0].total(), facts_of(read_back(spark, query, folder / "out")) == wanted
     finally:
         spark.stop()
 

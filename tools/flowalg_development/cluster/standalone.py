@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -19,6 +17,8 @@ from urllib.request import urlopen
 import psutil
 import pyspark
 from attrs import define, field
+
+from flowalg_development.processes import children_of, command_of, kill_tree
 
 MASTER: Final = "127.0.0.1"
 HOSTS: Final = ("127.0.0.2", "127.0.0.3")
@@ -150,32 +150,4 @@ def _free_port() -> int:
         return port
 
 
-def children_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """Returns all processes below a process; none if it has ended."""
-    try:
-        return psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def command_of(process: psutil.Process) -> str:
-    """Returns the command line of a process; nothing if it has ended."""
-    try:
-        return " ".join(process.cmdline())
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return ""
-
-
-def kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """Kills a process that leads a group, and all its child processes."""
-    children = children_of(process)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    for child in children:
-        with suppress(psutil.NoSuchProcess):
-            child.kill()
-    process.wait()
-    psutil.wait_procs(children, timeout=30)
-
-
-__all__ = ["StandaloneCluster", "Worker", "children_of", "command_of", "kill_tree"]
+__all__ = ["StandaloneCluster", "Worker"]

@@ -15,7 +15,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -39,6 +38,7 @@ from flowalg_development.faults.progress import (
     wait_for_commits,
 )
 from flowalg_development.faults.query import QUERIES, make_input
+from flowalg_development.processes import children_of, command_of, kill_tree
 
 KILLS: Final = 30
 WORKERS: Final = 3
@@ -56,28 +56,9 @@ def start_query(folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def kill_query(query: subprocess.Popen[bytes]) -> None:
-    """Kills the query and all its child processes."""
-    children = psutil.Process(query.pid).children(recursive=True)
-    os.killpg(query.pid, signal.SIGKILL)
-    for process in children:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            continue
-    query.wait()
-    psutil.wait_procs(children, timeout=30)
-
-
 def python_workers(query: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The Python workers of the query."""
-    workers = []
-    try:
-        for process in psutil.Process(query.pid).children(recursive=True):
-            if "pyspark.daemon" in " ".join(process.cmdline()):
-                workers.append(process)
-    except psutil.NoSuchProcess:
-        return []
+    workers = [process for process in children_of(query) if "pyspark.daemon" in command_of(process)]
     # The first process only starts the others.
     return workers[1:]
 
@@ -161,7 +142,7 @@ def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
                 wait_for_commits(query, folder, rng.randrange(5))
                 time.sleep(rng.uniform(0, 2))
                 if query.poll() is None:
-                    kill_query(query)
+                    kill_tree(query)
                     kills += 1
                     continue
             if query.wait() != 0:
@@ -235,7 +216,7 @@ def interrupt_run(trial: Trial) -> Path:
     folder = trial.folder()
     query = start_query(folder)
     wait_for_commits(query, folder, 8)
-    kill_query(query)
+    kill_tree(query)
     return folder
 
 
@@ -311,9 +292,7 @@ def main(arguments: list[str]) -> int:
         trial = Trial(Path(scratch))
         make_input(trial.root / "in")
         kill_queries(trial, options.kills, rng)
-        for result in sinks.kill_queries(
-            trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng, kill_query
-        ):
+        for result in sinks.kill_queries(trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng):
             trial.record(result.fault, result.count, survived=result.survived)
         kill_workers(trial, WORKERS, rng)
         raise_in_functions(trial, FAILURES, rng)

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count, cycle
 from pathlib import Path
@@ -33,6 +33,7 @@ from flowalg_development.faults.postgresql import binaries, cluster
 from flowalg_development.faults.progress import Batches, files_of_batches, join_files
 from flowalg_development.faults.query import QUERIES, pipeline
 from flowalg_development.faults.visits import DISORDER, VISITS
+from flowalg_development.processes import kill_tree
 from tests.support.spark_replay import stream_of
 
 Database: TypeAlias = SQLite | PostgreSQL
@@ -131,12 +132,8 @@ def kill_queries(
     wanted: int,
     deaths: int,
     rng: random.Random,
-    kill: Callable[[Process], None],
 ) -> Iterator[KillResult]:
-    """Kills the queries at random times and right after transactions, and compares each completed run.
-
-    ``kill`` kills a process and all its child processes.
-    """
+    """Kills the queries at random times and right after transactions, and compares each completed run."""
     with ExitStack() as stack:
         server = stack.enter_context(cluster()) if binaries() is not None else None
         trials = Trials(root, files, server)
@@ -147,7 +144,7 @@ def kill_queries(
                 return
             number = next(numbers)
             sink_run = trials.create_run(query, number)
-            at_random, by_itself, ended = _run_with_kills(sink_run, wanted, deaths, rng, kill)
+            at_random, by_itself, ended = _run_with_kills(sink_run, wanted, deaths, rng)
             wanted, deaths = wanted - at_random, deaths - by_itself
             survived = False
             if ended:
@@ -178,9 +175,7 @@ def _undisturbed(sink_run: SinkRun) -> bytes:
     return content
 
 
-def _run_with_kills(
-    sink_run: SinkRun, wanted: int, deaths: int, rng: random.Random, kill: Callable[[Process], None]
-) -> tuple[int, int, bool]:
+def _run_with_kills(sink_run: SinkRun, wanted: int, deaths: int, rng: random.Random) -> tuple[int, int, bool]:
     """Kills one run until it ends; returns the numbers of both kinds of kills, and whether it succeeded."""
     at_random = by_itself = 0
     while True:
@@ -192,7 +187,7 @@ def _run_with_kills(
         try:
             code = process.wait(rng.uniform(6, 20) if at_random < wanted and not dies else None)
         except subprocess.TimeoutExpired:
-            kill(process)
+            kill_tree(process)
             at_random += 1
             continue
         if code == -signal.SIGKILL and dies and not die.exists():
