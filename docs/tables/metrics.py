@@ -104,7 +104,7 @@ ALERTS: Final = (
         "FlowalgPartitionAwaited",
         "flowalg_source_awaited_partitions > 0",
         "10m",
-        "A declared partition has sent nothing, so there is no watermark yet.",
+        "A declared partition has no records yet, so the source has no watermark.",
         "See whether the partition exists. Remove it from `partitions`, or set `idle_after`.",
     ),
 )

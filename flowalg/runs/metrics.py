@@ -39,7 +39,7 @@ class SourceMetrics:
     ``elements`` is the number of its elements, ``signals`` the names of its signals to all windows, ``signals_to_keys``
     its other signals, and ``reached`` the greatest event time of each partition that is not idle.
     ``percentile_watermarks`` has the percentiles as text, as in JSON. Other sources do not wait for an ``idle`` one.
-    ``awaited`` has the declared partitions that have sent nothing yet.
+    ``awaited`` has the declared partitions without records.
     """
 
     source: str

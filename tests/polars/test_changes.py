@@ -370,14 +370,14 @@ def test_a_checkpoint_of_an_older_layout_is_continued(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_query_whose_state_is_divided_anew_conforms() -> None:
+def test_a_query_whose_state_is_resharded_conforms() -> None:
     """A query whose state is divided into other numbers of shards between its runs has the panes of the reference."""
     queries = LocalQueries(1, (3, 2, 3, 2), (4, 2, 3, 1))
     check_interpreter(queries, ordered=True, generated=20)
 
 
 @given(OUTPUTS, st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(1, 2))
-def test_dividing_the_state_anew_changes_no_panes(outputs: Outputs, shards: list[int], stop: int) -> None:
+def test_resharding_changes_no_panes(outputs: Outputs, shards: list[int], stop: int) -> None:
     """Outputs are the same if the state is divided into other numbers of shards between micro-batches."""
     whole = run(outputs)
     with tempfile.TemporaryDirectory() as folder:
@@ -459,7 +459,7 @@ def _number(visit: Visit) -> int:
 def test_keys_of_all_types_are_found_again(
     tmp_path: Path, key: Callable[[Visit], object], windows: WindowFn
 ) -> None:
-    """After the state has been divided anew, the elements of a key join its window, whatever the type of the key."""
+    """After resharding, the elements of a key join its window, whatever the type of the key."""
     counted = VISITS.key_by(key).window(windows, allowed_lateness=FOREVER).combine_per_key(Count())
     schema = {"key": pl.Int64(), "at": pl.Datetime("us", "UTC")}
     rows = pl.DataFrame([{"key": number, "at": NOON} for number in range(8)], schema=schema)

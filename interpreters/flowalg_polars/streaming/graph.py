@@ -304,12 +304,12 @@ class Graph:
         if shards != self.cluster.shards:
             problems.append(
                 f"the checkpoint {folder} has {shards} shards; got shards={self.cluster.shards}: start the query with "
-                f"shards={shards}, or first divide the state anew with reshard(checkpoint, {self.cluster.shards})"
+                f"shards={shards}, or first reshard the state with reshard(checkpoint, {self.cluster.shards})"
             )
         elif shards > 1 and manifest.placement != placement_fingerprint():
             problems.append(
                 f"the checkpoint {folder} was written by a version of Polars with another hash of keys; this is Polars "
-                f"{pl.__version__}, which would place keys on other shards; divide the state anew with "
+                f"{pl.__version__}, which would place keys on other shards; reshard the state with "
                 f"reshard(checkpoint, {shards})"
             )
         before = [stage.description for stage in manifest.stages]

@@ -93,7 +93,7 @@ class Shipped:
             "SPARK_LOCAL_IP": MASTER,
             "PYSPARK_PYTHON": python,
             "PYSPARK_DRIVER_PYTHON": python,
-            # Spark starts a Python process beside the driver, which does not get the files of --py-files.
+            # Spark starts a second Python process on the driver, which does not get the files of --py-files.
             "PYTHONPATH": os.pathsep.join([str(self.libraries), str(self.modules)]),
         }
         events = folder / "events"

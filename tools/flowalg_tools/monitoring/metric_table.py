@@ -248,7 +248,7 @@ METRICS: Final = (
         "awaited_partitions",
         Kind.GAUGE,
         "{partition}",
-        "declared partitions that have sent nothing yet, for which the watermark waits",
+        "declared partitions without records, for which the watermark waits",
         lambda source, _: len(source.awaited),
     ),
 )

@@ -159,7 +159,7 @@ def _waits_of(source: SourceMetrics) -> list[str]:
     found = []
     if source.awaited:
         names = ", ".join(f"'{name}'" for name in source.awaited)
-        found.append(f"Source '{source.source}' waits for partitions that have sent nothing: {names}.")
+        found.append(f"Source '{source.source}' waits for partitions without records: {names}.")
     if len(source.reached) > 1:
         name, point = min(source.reached.items(), key=lambda item: (item[1], item[0]))
         found.append(f"Its least advanced partition is '{name}', which has reached {describe_time(point)}.")
