@@ -36,9 +36,9 @@ from flowalg_development.cluster import query as cluster_query
 from flowalg_development.cluster.packing import FOLDER, pack_libraries, pack_modules
 from flowalg_development.cluster.query import QUERIES, make_input, pipeline, timeline
 from flowalg_development.cluster.standalone import MASTER, StandaloneCluster
+from flowalg_development.faults.processes import kill_tree
 from flowalg_development.faults.progress import wait_for_commits
 from flowalg_development.faults.visits import VISITS
-from flowalg_development.processes import kill_tree
 from tests.support.spark_replay import read_back
 
 EXECUTORS: Final = 3

@@ -29,6 +29,7 @@ import psutil
 from attrs import define, field
 
 from flowalg_development.faults import sinks
+from flowalg_development.faults.processes import children_of, command_of, kill_tree
 from flowalg_development.faults.progress import (
     Batches,
     entries,
@@ -38,7 +39,6 @@ from flowalg_development.faults.progress import (
     wait_for_commits,
 )
 from flowalg_development.faults.query import QUERIES, make_input
-from flowalg_development.processes import children_of, command_of, kill_tree
 
 KILLS: Final = 30
 WORKERS: Final = 3

@@ -30,10 +30,10 @@ from pyspark.sql import DataFrame
 from flowalg import BoundedOutOfOrderness
 from flowalg.pipeline.outputs import emits_panes
 from flowalg_development.faults.postgresql import binaries, cluster
+from flowalg_development.faults.processes import kill_tree
 from flowalg_development.faults.progress import Batches, files_of_batches, join_files
 from flowalg_development.faults.query import QUERIES, pipeline
 from flowalg_development.faults.visits import DISORDER, VISITS
-from flowalg_development.processes import kill_tree
 from tests.support.spark_replay import stream_of
 
 Database: TypeAlias = SQLite | PostgreSQL
