@@ -148,7 +148,7 @@ import sys, zipfile
 
 found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
 engines = {"flowalg_reference", "flowalg_polars", "flowalg_spark"}
-packages = {"flowalg", "flowalg_laws", "flowalg_columns", "flowalg_kafka", "flowalg_shard", "flowalg_sinks", "flowalg_tools"} | engines
+packages = {"flowalg", "flowalg_laws", "flowalg_columns", "flowalg_kafka", "flowalg_shard", "flowalg_sinks", "flowalg_snapshots", "flowalg_tools"} | engines
 info = {name for name in found if name.endswith(".dist-info")}
 assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
 assert f"{info.pop()}/licenses/LICENSE" in zipfile.ZipFile(sys.argv[1]).namelist(), "the wheel has no licence"

@@ -72,7 +72,8 @@ SPARK: Final = (
     "StageMetrics stage_metrics query_progress bad_records listener "
     "replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
-    "pane_table record_table records_in batch streaming sinks"
+    "pane_table record_table records_in batch streaming sinks "
+    "snapshot_input"
 )
 
 LAWS: Final = {
@@ -119,6 +120,7 @@ PAGES: Final = {
             "Local streaming": ("flowalg_polars.streaming", ()),
             "Sinks": ("flowalg_sinks", ()),
             "Kafka": ("flowalg_kafka", ()),
+            "Tables of a database": ("flowalg_snapshots", ()),
         },
     ),
     "laws": Page(

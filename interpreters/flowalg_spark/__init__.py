@@ -25,6 +25,7 @@ from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
+from flowalg_spark.inputs import snapshot_input
 from flowalg_spark.replays.replaying import (
     ReplayedBatch,
     ReplayedBatches,
@@ -83,6 +84,7 @@ __all__ = [
     "replay_log",
     "schema_of",
     "sinks",
+    "snapshot_input",
     "stage_metrics",
     "streaming",
 ]

@@ -20,6 +20,7 @@ PACKAGES = (
     "flowalg_laws",
     "flowalg_reference",
     "flowalg_shard",
+    "flowalg_snapshots",
     "flowalg_spark",
     "flowalg_tools",
 )

@@ -22,6 +22,7 @@ PACKAGES: Final = {
     "flowalg_reference": ROOT / "interpreters",
     "flowalg_shard": ROOT / "interpreters",
     "flowalg_sinks": ROOT / "interpreters",
+    "flowalg_snapshots": ROOT / "interpreters",
     "flowalg_spark": ROOT / "interpreters",
     "flowalg_tools": ROOT / "tools",
     "flowalg_development": ROOT / "tools",

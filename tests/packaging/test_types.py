@@ -212,5 +212,6 @@ def test_the_surface_is_computed_from_the_packages() -> None:
         "flowalg_reference",
         "flowalg_shard",
         "flowalg_sinks",
+        "flowalg_snapshots",
         "flowalg_spark",
     }

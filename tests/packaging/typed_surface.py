@@ -34,6 +34,7 @@ PACKAGES: Final = (
     "flowalg_polars.streaming",
     "flowalg_reference",
     "flowalg_sinks",
+    "flowalg_snapshots",
     "flowalg_spark",
     "flowalg_spark.batch",
     "flowalg_spark.sinks",

@@ -13,6 +13,7 @@ from flowalg_polars.streaming.checkpoint import drain
 from flowalg_polars.streaming.inspection import open_keys, open_state, plan, replay_log, reshard
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
+from flowalg_polars.streaming.reading.snapshots import snapshot_input
 from flowalg_polars.streaming.running import (
     CAPABILITIES,
     RunSummary,
@@ -46,4 +47,5 @@ __all__ = [
     "reshard",
     "run",
     "run_all",
+    "snapshot_input",
 ]

@@ -2,9 +2,10 @@
 
 A master and two workers of Spark's standalone cluster run in processes of this machine. ``spark-submit`` starts the
 queries; flowalg and its libraries are sent to the workers as an archive. Speculation is on, and a function is slow
-once, so that Spark starts the same task twice. Each query runs undisturbed, and then while executors or workers are
-killed; a query that ends before its input does is submitted again and continues from its checkpoint. The panes and
-drops of each run must equal those of the reference interpreter. The last line is ``cluster: all held`` with the counts.
+once, so that Spark starts the same task twice. Each query runs undisturbed, and then while executors, workers or the
+driver are killed; a query that ends before its input does is submitted again and continues from its checkpoint. The
+panes and drops of each run must equal those of the reference interpreter over the micro-batches that the query has
+read. The last line is ``cluster: all held`` with the counts.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ from flowalg_spark import local_session
 from flowalg import Mode, Run
 from flowalg_development.cluster import query as cluster_query
 from flowalg_development.cluster.packing import FOLDER, pack_libraries, pack_modules
-from flowalg_development.cluster.query import QUERIES, make_input, pipeline, timeline
+from flowalg_development.cluster.query import QUERIES, joined, make_input, pipeline, timeline
 from flowalg_development.cluster.standalone import MASTER, StandaloneCluster
 from flowalg_development.faults.processes import kill_tree
-from flowalg_development.faults.progress import wait_for_commits
+from flowalg_development.faults.progress import Batches, files_of_batches, wait_for_commits
 from flowalg_development.faults.visits import VISITS
 from tests.support.spark_replay import read_back
 
-EXECUTORS: Final = 3
+EXECUTORS: Final = 2
 WORKERS: Final = 1
+DRIVERS: Final = 2
 """How many of each kind are killed."""
 
 MOST_STARTS: Final = 20
@@ -127,6 +129,12 @@ def kill_worker(cluster: StandaloneCluster, driver: subprocess.Popen[bytes], rng
     cluster.kill_worker(worker)
     time.sleep(rng.uniform(0, 5))
     cluster.start_worker(worker.host)
+    return True
+
+
+def kill_driver(cluster: StandaloneCluster, driver: subprocess.Popen[bytes], rng: random.Random) -> bool:
+    """Kills the driver; the cluster ends its executors."""
+    kill_tree(driver)
     return True
 
 
@@ -246,13 +254,13 @@ def compare(folders: list[Path]) -> Iterator[tuple[Path, int, bool]]:
     """Yields each run, the number of its panes or elements, and whether it equals that of the reference."""
     spark = local_session("flowalg cluster check", memory="1g")
     try:
-        expected: dict[str, tuple[Counter[str], object]] = {}
+        expected: dict[tuple[str, Batches], tuple[Counter[str], object]] = {}
         for folder in folders:
-            query = pipeline(folder)
-            if folder.parent.name not in expected:
-                run = reference.run(query, {VISITS: timeline()}, mode=Mode.MICRO_BATCH)
-                expected[folder.parent.name] = facts_of(run)
-            wanted = expected[folder.parent.name]
+            query, run_of = pipeline(folder), (folder.parent.name, files_of_batches(folder))
+            if run_of not in expected:
+                run = reference.run(query, {VISITS: joined(timeline(), run_of[1])}, mode=Mode.MICRO_BATCH)
+                expected[run_of] = facts_of(run)
+            wanted = expected[run_of]
             yield folder, wanted[0].total(), facts_of(read_back(spark, query, folder / "out")) == wanted
     finally:
         spark.stop()
@@ -263,12 +271,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.cluster", description=__doc__)
     parser.add_argument("--executors", type=int, default=EXECUTORS)
     parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--drivers", type=int, default=DRIVERS)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     options = parser.parse_args(arguments)
     print(f"seed {options.seed}", flush=True)
     faults = [
         Fault("executors", kill_executor, options.executors),
         Fault("workers", kill_worker, options.workers),
+        Fault("drivers", kill_driver, options.drivers),
     ]
     with TemporaryDirectory() as scratch:
         root = Path(scratch)

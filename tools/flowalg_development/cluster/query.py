@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_columns.observed_rows import observed_batches
 from flowalg_spark import check_checkpoint, configure, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 from flowalg import KV, BoundedOutOfOrderness, PCollection, Timeline
 from flowalg.runs.instants import pipeline_instants
 from flowalg_development.faults.computations import changes_of_sums
+from flowalg_development.faults.progress import Batches
 from flowalg_development.faults.visits import DISORDER, UNIT, VISITS, Visit, corrected_sessions, visits
 
 SHARDS: Final = 4
@@ -65,6 +66,16 @@ def timeline() -> Timeline[Visit]:
         processing_time=lambda visit: visit.seen,
         watermark=BoundedOutOfOrderness(DISORDER),
     )
+
+
+def joined(arrivals: Timeline[Visit], batches: Batches) -> Timeline[Visit]:
+    """Returns the input of a query whose micro-batches have read some files, each of which has an instant."""
+    groups = ([arrivals.instants[int(Path(name).stem)] for name in names] for names in batches)
+    instants = (
+        evolve(group[-1], elements=tuple(chain.from_iterable(each.elements for each in group)))
+        for group in groups
+    )
+    return evolve(arrivals, instants=tuple(instants))
 
 
 def make_input(folder: Path) -> None:
