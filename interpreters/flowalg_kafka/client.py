@@ -93,14 +93,13 @@ def driver() -> ModuleType:
 
 
 def require_connection(owner: str, servers: object, options: object, timeout: timedelta) -> None:
-    """Raises ``ArgumentError`` for invalid arguments of a connection, and ``MissingExtraError`` without the client."""
+    """Raises ``ArgumentError`` for invalid arguments of a connection."""
     if not isinstance(servers, str) or not servers:
         raise ArgumentError(f"{owner}.servers", servers, "addresses of brokers, such as 'localhost:9092'")
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         valid = "a mapping of options of librdkafka, such as {'security.protocol': 'SSL'}"
         raise ArgumentError(f"{owner}.options", options, valid)
     duration_of(f"{owner}.timeout", timeout, allow_zero=False)
-    driver()
 
 
 def require_topic(argument: str, topic: object) -> None:

@@ -15,6 +15,7 @@ from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text_files import describe_bad_cell
@@ -50,8 +51,8 @@ _NUMBER: Final = "__message"
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MILLIS: Final = pa.timestamp("ms", tz="UTC")
 
-Reject = Callable[[BadRecord], None]
-"""Receives a message that is no record; without it, such a message raises."""
+Reject = Callable[[RawMessage, BadRecord], None]
+"""Receives a message that is no record, and why; without it, such a message raises."""
 
 
 def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
@@ -219,7 +220,7 @@ class _Decoder:
             if self.reject is not None:
                 read = read_or_reject(self.source, record, at_any_time)
                 if isinstance(read, BadRecord):
-                    self.reject(BadRecord(read.stage, f"{self._place(message)}: {read.error}", read.record))
+                    self.reject(message, evolve(read, error=f"{self._place(message)}: {read.error}"))
                     continue
             good.append(message)
             records.append(record)
@@ -255,7 +256,7 @@ class _Decoder:
         error = f"{self._place(message)}: source {self.source.name!r}: {described}"
         text = (message.value() or b"").decode(errors="backslashreplace")
         if self.reject is not None:
-            self.reject(bad_text(self.source, error, text))
+            self.reject(message, bad_text(self.source, error, text))
         elif cause is not None:
             raise UserFunctionError(error) from cause
         else:

@@ -66,10 +66,12 @@ class KafkaInput:
     is another column. Each message also has the columns ``kafka_partition``, ``kafka_offset`` and ``kafka_timestamp``,
     for example for ``StreamInput.processing_time``.
 
-    ``options`` are options of librdkafka, such as those of security. While no broker answers, a query waits for
-    ``timeout``, and then fails with a ``TopicError``; started again, it goes on where it stopped.
+    ``options`` are options of librdkafka, such as those of security. ``spark_options`` are those of Spark's source,
+    such as ``kafka.security.protocol``: Spark reads by Java's client, whose options have other names. While no broker
+    answers, a query waits for ``timeout``, and then fails, on the local engine with a ``TopicError``; started again, it
+    goes on where it stopped.
 
-    Raises ``ArgumentError``, and ``MissingExtraError`` without confluent-kafka.
+    Raises ``ArgumentError``.
 
     Example::
 
@@ -86,6 +88,7 @@ class KafkaInput:
     per_batch: int = field(default=100_000, kw_only=True)
     # Options may contain a password.
     options: Mapping[str, str] = field(factory=dict, kw_only=True, repr=False)
+    spark_options: Mapping[str, str] = field(factory=dict, kw_only=True, repr=False)
     timeout: timedelta = field(default=timedelta(minutes=1), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -108,6 +111,11 @@ class KafkaInput:
             raise ArgumentError("KafkaInput.start", self.start, valid)
         if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
             raise ArgumentError("KafkaInput.per_batch", self.per_batch, "an int of 1 or more")
+        if not isinstance(self.spark_options, Mapping) or not all(
+            isinstance(each, str) for pair in self.spark_options.items() for each in pair
+        ):
+            valid = "a mapping of options of Spark's source, such as {'kafka.security.protocol': 'SSL'}"
+            raise ArgumentError("KafkaInput.spark_options", self.spark_options, valid)
         require_connection("KafkaInput", self.servers, self.options, self.timeout)
 
     def partitions(self) -> Set[str]:

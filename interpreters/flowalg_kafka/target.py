@@ -64,6 +64,7 @@ class Kafka:
                     continue
                 raise ArgumentError(f"Kafka.{name}", value, "an int of 1 or more")
         require_connection("Kafka", self.servers, self.options, self.timeout)
+        driver()
 
     def __getstate__(self) -> tuple[object, ...]:
         # Writers are connections, which another process opens by itself.

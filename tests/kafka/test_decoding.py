@@ -109,7 +109,9 @@ def text_of(reading: Reading, *, indent: int | None = None) -> bytes:
 def decode(*messages: Received, topic: KafkaInput = TOPIC) -> tuple[list[dict[str, object]], list[BadRecord]]:
     """Returns the rows and the bad records of messages."""
     bad: list[BadRecord] = []
-    return decode_messages(source_node(SOURCE), topic, messages, bad.append).to_pylist(), bad
+    return decode_messages(
+        source_node(SOURCE), topic, messages, lambda _, record: bad.append(record)
+    ).to_pylist(), bad
 
 
 malformed = st.one_of(
@@ -222,7 +224,9 @@ def test_fields_are_parts_of_messages() -> None:
         Received(text, 6, b"\xff", (), millis),
         Received(text, 7, None, (), None),
     ]
-    rows = decode_messages(source_node(EVENTS), topic, messages, bad.append).to_pylist()
+    rows = decode_messages(
+        source_node(EVENTS), topic, messages, lambda _, record: bad.append(record)
+    ).to_pylist()
     assert [
         tuple(row[name] for name in ("user", "trace", "partition", "offset", "at", "name")) for row in rows
     ] == [

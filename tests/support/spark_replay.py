@@ -125,7 +125,7 @@ def run_as_query(
             files.write(observed_batches(source, timeline, instants[start:stop]), first=start or 0)
             stream = generating_input(spark, files, timeline)
             frame = stream.frame if partitions is None else stream.frame.repartition(partitions)
-            inputs[source] = evolve(stream, frame=frame)
+            inputs[source] = evolve(stream, data=frame)
         panes = streaming.compile(pipeline, inputs, shards=shards, metrics=metrics)
         rows = panes.with_metrics() if metrics else panes.with_drops()
         run_to_end(rows, folder / "out", folder / "checkpoint")

@@ -82,9 +82,10 @@ class StreamColumns:
 
     ``ended`` marks the end of the input, ``signal`` has the name of a signal, ``signal_key`` its key and
     ``signal_window`` its window, and ``tick`` marks a row that has only a processing time. ``partition`` is the
-    source's partition of a row. ``corrupt_record`` is the text of a record that Spark could not parse. A bad record
-    fails the query, or with ``dead_letters`` is routed to the dead-letter output. ``report`` has clock reports on
-    ticks, if the source publishes its own clocks. ``published`` is the watermark that the source publishes for the
+    source's partition of a row. ``corrupt_record`` is the text of a record that could not be parsed; with
+    ``corrupt_error``, which says why, it is JSON. Errors of bad records begin with ``origin``, where a record is. A bad
+    record fails the query, or with ``dead_letters`` is routed to the dead-letter output. ``report`` has clock reports
+    on ticks, if the source publishes its own clocks. ``published`` is the watermark that the source publishes for the
     partition. With ``elements_only`` other rows are left out, since nothing reads clocks.
     """
 
@@ -96,6 +97,8 @@ class StreamColumns:
     signal_window: Column | None = None
     partition: Column | None = None
     corrupt_record: Column | None = None
+    corrupt_error: Column | None = None
+    origin: Column | None = None
     dead_letters: bool = False
     report: Column | None = None
     published: Column | None = None
@@ -112,10 +115,20 @@ class StreamColumns:
         keep = self._clock_columns[KEEP]
         if self.corrupt_record is not None:
             keep = F.when(self.corrupt_record.isNull(), keep).otherwise(
-                F.raise_error(_corrupt_message(source, self.corrupt_record))
+                F.raise_error(self.corrupt_message(source, self.corrupt_record))
             )
         control = (self.ended, self.tick, self.signal, self.corrupt_record)
         return frame if all(column is None for column in control) else frame.filter(keep)
+
+    def corrupt_message(self, source: SourceNode, text: Column) -> Column:
+        """Returns the error of a record that could not be parsed."""
+        if self.corrupt_error is not None:
+            return self.corrupt_error
+        return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), text)
+
+    def located(self, error: Column) -> Column:
+        """Returns an error with the place of the record."""
+        return error if self.origin is None else F.concat(self.origin, F.lit(": "), error)
 
     @property
     def _clock_columns(self) -> dict[str, Column]:
@@ -245,7 +258,7 @@ def bind_source(
         meta[KEEP] &= col(_SOURCE_ERROR).isNull()
         meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
     elif stream is not None and guarded and stream.corrupt_record is not None:
-        failed = F.raise_error(_corrupt_message(source, stream.corrupt_record))
+        failed = F.raise_error(stream.corrupt_message(source, stream.corrupt_record))
         meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
     element = _validate(source, frame.schema, meta.get(KEEP))
     if in_columns:
@@ -289,11 +302,6 @@ def _bad_records(
     fields = fields_in(shape)
     record = record_json(fields)
     errors: list[Column] = []
-    if stream.corrupt_record is not None:
-        errors.append(
-            F.when(stream.corrupt_record.isNotNull(), _corrupt_message(source, stream.corrupt_record))
-        )
-        record = F.when(stream.corrupt_record.isNull(), record).otherwise(text_json(stream.corrupt_record))
     for name, field in fields:
         error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
         if error is not None:
@@ -301,11 +309,13 @@ def _bad_records(
     if micros is not None:
         message = F.coalesce(_range_message(micros, source), F.lit(no_time_message(source.name)))
         errors.append(F.when(~F.coalesce(_is_in_range(micros), F.lit(False)), message))
-    return BadRecords(source, F.coalesce(*errors, F.lit(None).cast("string")), record)
-
-
-def _corrupt_message(source: SourceNode, text: Column) -> Column:
-    return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), text)
+    error = stream.located(F.coalesce(*errors, F.lit(None).cast("string")))
+    text = stream.corrupt_record
+    if text is not None:
+        error = F.when(text.isNull(), error).otherwise(stream.corrupt_message(source, text))
+        in_json = text_json(text) if stream.corrupt_error is None else text
+        record = F.when(text.isNull(), record).otherwise(in_json)
+    return BadRecords(source, error, record)
 
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:

@@ -20,7 +20,10 @@ from flowalg_columns.names import (
     METRICS,
 )
 from flowalg_columns.panes import METRICS_COLUMN
+from flowalg_kafka import KafkaInput
+from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 from flowalg_shard import FromSource
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -29,9 +32,10 @@ from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
-from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.nodes import Node, SourceNode
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
@@ -39,6 +43,7 @@ from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
+from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, place_column, read_topic
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
@@ -80,12 +85,13 @@ _DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
 
 @frozen
 class StreamInput:
-    """A streaming frame, with the columns that carry its clocks.
+    """A streaming frame or a topic of Kafka, with the columns that carry its clocks.
 
     ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
     micro-batch is Spark's timestamp of the batch, which is the same on replay. If the source carries processing times
     itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
-    ``partition`` is the column with the name of the source partition of a row. ``source_watermark`` is a timestamp
+    ``partition`` is the column with the name of the source partition of a row; without it, that of a message is its
+    partition of the topic. ``source_watermark`` is a timestamp
     column with the watermark that the source publishes for that partition, if any; it may be on any row.
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
@@ -99,14 +105,19 @@ class StreamInput:
     ``corrupt_record``, a text column, is the text of a row that could not be parsed, as in the column
     ``_corrupt_record`` of Spark's readers. It is null on all other rows.
 
+    The data may also be a ``KafkaInput``, as on the local engine. Its messages have the fields of the source's records
+    and the columns ``kafka_partition``, ``kafka_offset`` and ``kafka_timestamp``. The session needs Spark's connector
+    to Kafka; without it, ``compile`` raises ``MissingExtraError`` with the ways to get it.
+
     Example::
 
         files = spark.readStream.schema(flowalg_spark.schema_of(scores)).parquet("scores")
         StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
         StreamInput(files, LagQuantile(0.99), processing_time=F.col("seen"), partition=F.col("device"))
+        StreamInput(KafkaInput("localhost:9092", "scores"), BoundedOutOfOrderness(timedelta(seconds=30)))
     """
 
-    frame: DataFrame
+    data: DataFrame | KafkaInput
     watermark: WatermarkPolicy
     processing_time: Column | None = field(default=None, kw_only=True)
     end_of_input: Column | None = field(default=None, kw_only=True)
@@ -119,7 +130,14 @@ class StreamInput:
     source_watermark: Column | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        require_frame("StreamInput", self.frame)
+        if isinstance(self.data, KafkaInput):
+            if self.corrupt_record is not None:
+                why = "messages that are no records are known"
+                raise ArgumentError(
+                    "StreamInput.corrupt_record", self.corrupt_record, "None for a topic", why=why
+                )
+        elif not isinstance(self.data, DataFrame):
+            raise ArgumentError("StreamInput.data", self.data, "a Spark DataFrame, or a KafkaInput")
         if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
@@ -127,6 +145,11 @@ class StreamInput:
             column = getattr(self, name)
             if column is not None and not isinstance(column, Column):
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
+
+    @property
+    def frame(self) -> DataFrame:
+        """The frame. Raises ``ArgumentError`` for a topic, which is a frame only in a compiled query."""
+        return require_frame("StreamInput", self.data)
 
     @property
     def columns(self) -> StreamColumns:
@@ -288,6 +311,10 @@ def _sources(
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
             raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
+    topics = {name: stream.data for name, stream in streams.items() if isinstance(stream.data, KafkaInput)}
+    if topics:
+        streams = _with_frames(streams, sources_of(*(pipeline.node for pipeline in pipelines)))
+    for name, stream in streams.items():
         require_stream(name, stream.frame)
         _require_policy(stream.watermark, name, publishes=stream.source_watermark is not None)
         if tick_when_idle and stream.processing_time is not None:
@@ -304,7 +331,7 @@ def _sources(
     return {
         name: SourceStream(
             stream.frame,
-            evolve(stream.columns, dead_letters=dead_letters),
+            _with_places(evolve(stream.columns, dead_letters=dead_letters), topics.get(name)),
             FromSource(
                 stream.watermark,
                 name,
@@ -314,6 +341,40 @@ def _sources(
         )
         for name, stream in streams.items()
     }
+
+
+def _with_frames(streams: Mapping[str, StreamInput], nodes: Sequence[SourceNode]) -> dict[str, StreamInput]:
+    """Returns the inputs with topics as frames."""
+    frames = [stream.data for stream in streams.values() if isinstance(stream.data, DataFrame)]
+    session = frames[0].sparkSession if frames else _active_session()
+    by_name = {node.name: node for node in nodes}
+    found = {}
+    for name, stream in streams.items():
+        if isinstance(stream.data, KafkaInput):
+            partition = F.col(MESSAGE_PARTITION) if stream.partition is None else stream.partition
+            frame = read_topic(session, by_name[name], stream.data)
+            found[name] = evolve(
+                stream, data=frame, partition=partition, corrupt_record=F.col(CORRUPT_RECORD)
+            )
+        else:
+            found[name] = stream
+    return found
+
+
+def _active_session() -> SparkSession:
+    try:
+        return SparkSession.active()
+    except PySparkException as error:
+        raise UnsupportedError(
+            "streaming: a topic needs an active Spark session; create one first"
+        ) from error
+
+
+def _with_places(columns: StreamColumns, topic: KafkaInput | None) -> StreamColumns:
+    """Returns the columns of a stream, whose errors name the messages of a topic."""
+    if topic is None:
+        return columns
+    return evolve(columns, origin=place_column(topic), corrupt_error=F.col(CORRUPT_ERROR))
 
 
 def compile_sources(
@@ -425,7 +486,7 @@ def _with_drain_signal(
     for name, stream in streams.items():
         ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
         frame, ended = _with_marks(stream.frame, ends, _DRAINED, stream.end_of_input)
-        with_signal[name] = evolve(stream, frame=frame, end_of_input=ended)
+        with_signal[name] = evolve(stream, data=frame, end_of_input=ended)
     return with_signal
 
 
@@ -434,7 +495,7 @@ def _with_ticks(stream: StreamInput) -> StreamInput:
     seconds = stream.frame.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
     ticks = seconds.select(F.lit(True).alias(_TICK))
     frame, tick = _with_marks(stream.frame, ticks, _TICK, stream.tick)
-    return evolve(stream, frame=frame, tick=tick)
+    return evolve(stream, data=frame, tick=tick)
 
 
 def _with_marks(

@@ -31,6 +31,7 @@ def inputs(topic: KafkaInput, message: KafkaMessage, header: Header, error: Topi
     assert_type(topic.start, Literal["earliest", "latest"] | datetime)
     assert_type(topic.per_batch, int)
     assert_type(topic.options, Mapping[str, str])
+    assert_type(topic.spark_options, Mapping[str, str])
     assert_type(topic.timeout, timedelta)
     assert_type(topic.partitions(), Set[str])
     assert_type(header.name, str)

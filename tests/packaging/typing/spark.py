@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import assert_type
 
 import pyarrow as pa
+from flowalg_kafka import KafkaInput
 from flowalg_shard.replay import ReplayBatch
 from flowalg_spark import (
     LiftingNote,
@@ -280,6 +281,9 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
         StreamInput(frame, watermark=policy, processing_time=frame["seen"], end_of_input=frame["last"]),
         StreamInput,
     )
+    topic = KafkaInput("localhost:9092", "scores")
+    assert_type(StreamInput(topic, policy), StreamInput)
+    assert_type(stream.data, DataFrame | KafkaInput)
     assert_type(stream.frame, DataFrame)
     assert_type(stream.watermark, WatermarkPolicy)
     assert_type(stream.processing_time, Column | None)

@@ -19,7 +19,7 @@ from typing import Final
 from attrs import define
 
 from flowalg_development import java
-from flowalg_development.kafka.jars import BUILD, MISSING, resolve_jars
+from flowalg_development.kafka.jars import missing_jars, resolve_jars
 
 VERSION: Final = "4.1.1"
 COORDINATES: Final = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
@@ -55,10 +55,7 @@ _HOST: Final = "127.0.0.1"
 
 def missing() -> str | None:
     """Returns what a broker needs and this machine lacks; ``None`` if nothing."""
-    if _java() is None:
-        return NO_JAVA
-    has_jars = (BUILD / "jars" / "kafka" / "coordinates").exists()
-    return None if has_jars or shutil.which("mvn") else MISSING
+    return NO_JAVA if _java() is None else missing_jars("kafka")
 
 
 @define

@@ -198,7 +198,7 @@ def _differences(
     dropped = sum(each.batches["totals"].dropped_count for each in batches)
     counts.batches, counts.panes, counts.dropped, counts.bad = len(batches), len(panes), dropped, len(bad)
     counts.retractions = sum(pane.change.value == "retraction" for pane in panes)
-    yield from _unequal(
+    yield from unequal(
         "score", Counter(scores), Counter(each.score for each in sent if each.score is not None)
     )
     malformed = sum(each.score is None for each in sent)
@@ -208,16 +208,16 @@ def _differences(
     # The records of a micro-batch are in the order of event time, which the log does not depend on.
     timeline = log.timeline(SCORES, [score for score in scores if score is not None])
     expected = reference.run(TOTALS, {SCORES: timeline}, mode=Mode.MICRO_BATCH)
-    yield from _unequal("pane", Counter(map(repr, panes)), Counter(map(repr, expected.panes)))
+    yield from unequal("pane", Counter(map(repr, panes)), Counter(map(repr, expected.panes)))
     if len(expected.dropped) != dropped:
         yield f"{dropped} elements were dropped, and {len(expected.dropped)} by the reference"
     latest, log_sink = sinks_of(broker, seed)
     assert isinstance(latest, Upsert), "it is the first"
     target = Kafka(broker.servers)
     _, rows = latest.changes(expected.panes)
-    yield from _unequal("current row", Counter(target.rows(latest.table)), Counter(rows))
+    yield from unequal("current row", Counter(target.rows(latest.table)), Counter(rows))
     written = [row for each in batches for row in _rows(log_sink, each)]
-    yield from _unequal("row of the changelog", Counter(target.rows(log_sink.table)), Counter(written))
+    yield from unequal("row of the changelog", Counter(target.rows(log_sink.table)), Counter(written))
 
 
 def _rows(sink: PaneSink, found: Recorded) -> list[tuple[object, ...]]:
@@ -226,11 +226,12 @@ def _rows(sink: PaneSink, found: Recorded) -> list[tuple[object, ...]]:
     return [tuple(row) for row in rows]
 
 
-def _unequal(what: str, found: Counter[object], expected: Counter[object]) -> Iterator[str]:
+def unequal(what: str, found: Counter[object], expected: Counter[object]) -> Iterator[str]:
+    """Yields what is missing and what is unexpected."""
     for name, difference in (("missing", expected - found), ("unexpected", found - expected)):
         if difference:
             shown = [str(each) for each in difference][:SHOWN]
             yield f"{difference.total()} {name} {what}: {'; '.join(shown)}"
 
 
-__all__ = ["Counts", "compare", "sinks_of"]
+__all__ = ["Counts", "compare", "sinks_of", "unequal"]

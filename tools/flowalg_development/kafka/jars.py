@@ -38,6 +38,11 @@ def resolve_jars(name: str, coordinates: Sequence[str]) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
+def missing_jars(name: str) -> str | None:
+    """Returns what ``resolve_jars`` needs and this machine lacks; ``None`` if nothing."""
+    return None if (BUILD / "jars" / name / "coordinates").exists() or shutil.which("mvn") else MISSING
+
+
 def _copy(folder: Path, coordinates: Sequence[str]) -> None:
     program = shutil.which("mvn")
     if program is None:
@@ -54,4 +59,4 @@ def _copy(folder: Path, coordinates: Sequence[str]) -> None:
         raise RuntimeError(message.rstrip())
 
 
-__all__ = ["BUILD", "MISSING", "resolve_jars"]
+__all__ = ["BUILD", "MISSING", "missing_jars", "resolve_jars"]

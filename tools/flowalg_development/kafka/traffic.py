@@ -57,14 +57,14 @@ MALFORMED: Final[Sequence[bytes | None]] = (
 """Values of messages that are no scores."""
 
 
-def totals() -> PCollection[KV[str, int]]:
+def totals(lateness: timedelta = 30 * SECOND) -> PCollection[KV[str, int]]:
     """Returns the points of each player and ten seconds, corrected early and late."""
     points = SCORES.key_by(lambda score: score.player).map_values(lambda score: score.points)
     return points.window(
         FixedWindows(10 * SECOND),
         trigger=AtWatermark().with_early_firings(AtCount(20)).with_late_firings(AtCount(1)),
         accumulation=Accumulation.RETRACTING,
-        allowed_lateness=30 * SECOND,
+        allowed_lateness=lateness,
     ).combine_per_key(Sum())
 
 

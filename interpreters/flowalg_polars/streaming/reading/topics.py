@@ -38,7 +38,12 @@ class MessageReader:
         messages = self._reader.read(after, until)
         if not messages:
             return None
-        table = decode_messages(self.source, self.topic, messages, None if bad is None else bad.found.append)
+        table = decode_messages(
+            self.source,
+            self.topic,
+            messages,
+            None if bad is None else lambda _, record: bad.found.append(record),
+        )
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame), "a table is a frame"
         place = pl.format(place_of(self.topic.topic, "{}", "{}"), PARTITION, OFFSET)

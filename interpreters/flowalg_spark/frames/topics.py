@@ -1,0 +1,207 @@
+"""Topics of Kafka as streaming frames: messages are decoded over Arrow, as the local engine decodes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final, cast
+
+import pyarrow as pa
+from attrs import frozen
+from flowalg_columns.layout import fields_in
+from flowalg_kafka import KafkaInput
+from flowalg_kafka.client import RawError, RawMessage
+from flowalg_kafka.decoding import decode_messages, place_of, require_decodable
+from flowalg_kafka.input import OFFSET, PARTITION, TIMESTAMP
+from pyspark import __version__ as spark_version
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import ArgumentError, MissingExtraError
+from flowalg.data.time import EPOCH
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.bad_records import BadRecord
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.schema import spark_type
+
+CORRUPT_RECORD: Final = "__kafka_record"
+"""The column with the value of a message that is no record, as JSON."""
+
+CORRUPT_ERROR: Final = "__kafka_error"
+"""The column that says why a message is no record."""
+
+_NEWEST: Final = "4.2.0"
+"""The newest version of Spark's connector to Kafka; it also works with PySpark 4.3."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_ATTEMPTS: Final = 3
+"""How often Spark requests offsets before the query fails."""
+
+
+def connector() -> str:
+    """Returns the Maven coordinate of Spark's connector to Kafka for this version of PySpark."""
+    newer = tuple(map(int, spark_version.split(".")[:2])) > tuple(map(int, _NEWEST.split(".")[:2]))
+    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{_NEWEST if newer else spark_version}"
+
+
+def connector_help() -> str:
+    """Returns the two ways to get Spark's connector to Kafka, for this version of PySpark."""
+    return (
+        "Spark's connector to Kafka is a jar, and a session needs it when it starts. Either Spark downloads it:\n"
+        f'  SparkSession.builder.config("spark.jars.packages", "{connector()}")\n'
+        "or Maven copies it and its dependencies into a folder, from a pom.xml that depends on\n"
+        f"  {connector()}\n"
+        "by\n"
+        "  mvn dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=jars\n"
+        "and the session has all of them, separated by commas:\n"
+        '  SparkSession.builder.config("spark.jars", ",".join(glob.glob("jars/*.jar")))'
+    )
+
+
+def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> DataFrame:
+    """Returns the messages of a topic as a streaming frame with the fields of a source's records.
+
+    It also has the columns of messages. ``CORRUPT_RECORD`` and ``CORRUPT_ERROR`` are null unless a message is no
+    record; then its fields are null.
+
+    Raises ``SchemaMismatchError`` if the records do not fit the topic, ``ArgumentError`` for options without those of
+    Spark, and ``MissingExtraError``, with the ways to get it, if the session lacks Spark's connector.
+    """
+    require_decodable(source, topic)
+    reader = session.readStream.format("kafka").options(**_options(topic))
+    try:
+        frame = reader.load()
+    except AnalysisException as error:
+        if "kafka" in str(error).lower() and "find" in str(error).lower():
+            raise MissingExtraError(connector_help()) from error
+        raise
+    fields = [(name, spark_type(shape)) for name, shape in fields_in(source.shape)]
+    added: list[tuple[str, T.DataType]] = [
+        (PARTITION, T.LongType()),
+        (OFFSET, T.LongType()),
+        (TIMESTAMP, T.TimestampType()),
+        (CORRUPT_RECORD, T.StringType()),
+        (CORRUPT_ERROR, T.StringType()),
+    ]
+    schema = T.StructType([T.StructField(name, kind) for name, kind in (*fields, *added)])
+    return frame.mapInArrow(_Decode(source, topic, tuple(schema.names)), schema)
+
+
+def place_column(topic: KafkaInput) -> Column:
+    """Returns where a message is, for errors."""
+    before, between, after = place_of(topic.topic, "{}", "{}").split("{}")
+    parts = (F.lit(before), col(PARTITION), F.lit(between), col(OFFSET), F.lit(after))
+    return F.concat(*(part.cast("string") for part in parts))
+
+
+def _options(topic: KafkaInput) -> dict[str, str]:
+    """Returns the options of Spark's source; the user's precede."""
+    if topic.options and not topic.spark_options:
+        valid = "empty on Spark, or with spark_options, which are the same for Java's client"
+        raise ArgumentError("KafkaInput.options", sorted(topic.options), valid)
+    # Spark repeats a request for offsets, so that it fails after the timeout all the same.
+    wait = str(max(1, topic.timeout // _MILLISECOND // _ATTEMPTS))
+    return {
+        "kafka.isolation.level": "read_committed",
+        "kafka.default.api.timeout.ms": wait,
+        "kafka.request.timeout.ms": wait,
+        "includeHeaders": "true",
+        "maxOffsetsPerTrigger": str(topic.per_batch),
+        **_start(topic),
+        **topic.spark_options,
+        "kafka.bootstrap.servers": topic.servers,
+        "subscribe": topic.topic,
+    }
+
+
+def _start(topic: KafkaInput) -> dict[str, str]:
+    match topic.start:
+        case datetime() as start:
+            millis = -((EPOCH - start) // _MILLISECOND)
+            return {"startingTimestamp": str(millis), "startingOffsetsByTimestampStrategy": "latest"}
+        case _:
+            return {"startingOffsets": topic.start}
+
+
+@frozen
+class _Message:
+    """A row of Spark's source as a message."""
+
+    row: Mapping[str, object]
+
+    def partition(self) -> int:
+        """Returns the partition."""
+        return cast("int", self.row["partition"])
+
+    def offset(self) -> int:
+        """Returns the offset."""
+        return cast("int", self.row["offset"])
+
+    def key(self) -> bytes | None:
+        """Returns the key."""
+        return cast("bytes | None", self.row["key"])
+
+    def value(self) -> bytes | None:
+        """Returns the value."""
+        return cast("bytes | None", self.row["value"])
+
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
+        """Returns the headers."""
+        found = cast("list[Mapping[str, object]] | None", self.row["headers"])
+        return None if found is None else [(str(each["key"]), cast("bytes", each["value"])) for each in found]
+
+    def timestamp(self) -> tuple[int, int]:
+        """Returns the type of the timestamp, and its milliseconds since the epoch."""
+        # Spark numbers the types from 0, and has -1 where there is none.
+        kind = cast("int", self.row["timestampType"]) + 1
+        return (kind, (cast("datetime", self.row["timestamp"]) - EPOCH) // _MILLISECOND) if kind else (0, -1)
+
+    def error(self) -> RawError | None:
+        """Returns no error."""
+        return None
+
+
+@frozen
+class _Decode:
+    """Decodes messages over Arrow batches, to rows with the given columns."""
+
+    source: SourceNode
+    topic: KafkaInput
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            corrupt: list[dict[str, object]] = []
+            good = decode_messages(
+                self.source,
+                self.topic,
+                [_Message(row) for row in batch.to_pylist()],
+                _Rejected(corrupt).append,
+            )
+            nulls = pa.nulls(good.num_rows, pa.string())
+            good = good.append_column(CORRUPT_RECORD, nulls).append_column(CORRUPT_ERROR, nulls)
+            together = pa.concat_tables([good, pa.Table.from_pylist(corrupt, good.schema)])
+            yield from together.select(self.names).combine_chunks().to_batches()
+
+
+@frozen
+class _Rejected:
+    """The rows of messages that are no records."""
+
+    rows: list[dict[str, object]]
+
+    def append(self, message: RawMessage, record: BadRecord) -> None:
+        kind, millis = message.timestamp()
+        row: dict[str, object] = {
+            PARTITION: message.partition(),
+            OFFSET: message.offset(),
+            TIMESTAMP: EPOCH + millis * _MILLISECOND if kind else None,
+            CORRUPT_RECORD: record.record,
+            CORRUPT_ERROR: record.error,
+        }
+        self.rows.append(row)
+
+
+__all__ = ["CORRUPT_ERROR", "CORRUPT_RECORD", "connector", "connector_help", "place_column", "read_topic"]

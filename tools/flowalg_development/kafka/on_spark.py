@@ -1,0 +1,251 @@
+"""Kafka on Spark: a query from a topic to topics that is killed must write what the reference computes.
+
+``python -m flowalg_development.kafka.on_spark SERVERS TOPIC FOLDER NAME [drain]`` is the query, in a process of its
+own, since a session needs the jars of Spark's connector when it starts. It reads a topic to its end, from the
+checkpoint in ``FOLDER`` on, and writes the topics ``NAME`` and ``NAME-log``; with ``drain`` it then ends the input.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import flowalg_polars.streaming
+import flowalg_reference as reference
+import flowalg_sinks
+from attrs import define, field, frozen
+from flowalg_kafka import Kafka, KafkaInput
+from flowalg_kafka.client import Admin, connection_of
+from flowalg_kafka.fetching import fetch_once
+from flowalg_sinks.drops import drop_table
+from flowalg_sinks.tables import Cell, Row, Table
+from flowalg_spark import StreamInput, configure, streaming
+from flowalg_spark.frames.topics import connector
+from flowalg_spark.sinks import changelog, upsert
+from pyspark.sql import DataFrame, SparkSession
+
+from flowalg import BoundedOutOfOrderness
+from flowalg_development.faults.processes import kill_tree
+from flowalg_development.kafka.broker import Broker
+from flowalg_development.kafka.comparison import unequal
+from flowalg_development.kafka.jars import resolve_jars
+from flowalg_development.kafka.traffic import SCORES, SECOND, START, Sent, Topics, totals, traffic
+
+PARTITIONS: Final = 2
+TOTALS: Final = totals(timedelta(days=1))
+"""Nothing is dropped as late, so that the current values do not depend on the micro-batches."""
+
+
+def spark_session() -> SparkSession:
+    """Starts a session with Spark's connector."""
+    jars = ",".join(map(str, resolve_jars("spark-kafka", [connector()])))
+    builder = SparkSession.builder.master("local[2]").config("spark.jars", jars)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": "2g",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return configure(session, partitions=2)
+
+
+@frozen
+class SparkTrial:
+    """A run of the query: its topic, the folder of its checkpoint, and the name of its tables."""
+
+    servers: str
+    topic: str
+    folder: Path
+    name: str
+
+    def run(self, spark: SparkSession, *, drain: bool) -> None:
+        """Reads what the topic has, and with ``drain`` ends the input."""
+        self._read()
+        if drain:
+            streaming.drain(spark, self.folder / "drain")
+            self._read()
+
+    def _read(self) -> None:
+        target = Kafka(self.servers, partitions=2)
+        latest = upsert(TOTALS, target, table=self.name)
+        log = changelog(TOTALS, target, table=f"{self.name}-log")
+
+        def write(frame: DataFrame, batch: int) -> None:
+            """Writes a micro-batch to both tables, each in a transaction of its own."""
+            rows = frame.persist()
+            try:
+                latest(rows, batch)
+                log(rows, batch)
+            finally:
+                rows.unpersist()
+
+        topic = KafkaInput(self.servers, self.topic, per_batch=150)
+        policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
+        panes = streaming.compile(
+            TOTALS,
+            {SCORES: StreamInput(topic, policy)},
+            dead_letters=True,
+            drain_signal_path=self.folder / "drain",
+        ).with_drops()
+        checkpoint = str(self.folder / "checkpoint")
+        writer = panes.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    def start(self, *, drain: bool) -> subprocess.Popen[bytes]:
+        """Starts the query in a process of its own."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        module = "flowalg_development.kafka.on_spark"
+        arguments = (self.servers, self.topic, str(self.folder), self.name, *(["drain"] if drain else []))
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", module, *arguments], stdout=log, stderr=log, start_new_session=True
+            )
+
+    def begun(self) -> int:
+        """Returns the number of the last micro-batch that the query has begun; -1 before the first."""
+        offsets = self.folder / "checkpoint" / "offsets"
+        return max((int(path.name) for path in offsets.glob("[0-9]*")), default=-1)
+
+
+@define
+class SparkCounts:
+    """What happened in a run on Spark."""
+
+    messages: int = 0
+    batches: int = 0
+    rows: int = 0
+    panes: int = 0
+    bad: int = 0
+    starts: int = 0
+    kills: int = 0
+    problems: list[str] = field(factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.messages:,} messages in {self.batches} micro-batches, {self.panes:,} panes, {self.rows:,} current "
+            f"values, {self.bad} bad records, {self.starts} starts, {self.kills} kills"
+        )
+
+
+def compare_on_spark(
+    broker: Broker, folder: Path, *, messages: int, kills: int, seed: int, parts: int = 3
+) -> SparkCounts:
+    """Runs the query over a topic that grows, kills it while it runs, and returns the differences to the reference."""
+    chance = random.Random(seed)
+    topics, name = Topics(broker.servers), f"spark-scores-{seed}"
+    topics.create(name, PARTITIONS)
+    trial = SparkTrial(broker.servers, name, folder, f"spark-totals-{seed}")
+    counts = SparkCounts()
+    sent: list[Sent] = []
+    for part in range(parts):
+        partitions = PARTITIONS + (part > 0)
+        if part == 1:
+            topics.grow(name, partitions)
+        size = messages // parts
+        some = list(traffic(chance, size, partitions, first=part * size))
+        topics.send(name, some)
+        sent += some
+        wanted = kills * (part + 1) // parts
+        while _killed(trial, chance, counts, kill=counts.kills < wanted, drain=part == parts - 1):
+            counts.kills += 1
+        if counts.problems:
+            return counts
+    counts.messages, counts.batches = len(sent), trial.begun() + 1
+    counts.problems += _differences(trial, sent, counts)
+    return counts
+
+
+def _killed(
+    trial: SparkTrial, chance: random.Random, counts: SparkCounts, *, kill: bool, drain: bool
+) -> bool:
+    """Runs the query to its end, or kills it soon after it has begun a micro-batch; returns whether it was killed."""
+    begun = trial.begun() + chance.randrange(1, 3)
+    process = trial.start(drain=drain)
+    counts.starts += 1
+    try:
+        while process.poll() is None:
+            if kill and trial.begun() >= begun:
+                time.sleep(chance.uniform(0, 1))
+                kill_tree(process)
+                return True
+            time.sleep(0.02)
+    finally:
+        kill_tree(process)
+    if process.returncode:
+        text = (trial.folder / "log").read_text(errors="replace")[-3000:]
+        counts.problems.append(f"the query on Spark failed after {counts.kills} kills: {text}")
+    return False
+
+
+def _differences(trial: SparkTrial, sent: list[Sent], counts: SparkCounts) -> Iterator[str]:
+    target = Kafka(trial.servers)
+    scores = [each.score for each in sent if each.score is not None]
+    run = reference.run_batch(TOTALS, {SCORES: scores}, time=START)
+    expected = Counter[object]((pane.key, pane.window.start.datetime, pane.value) for pane in run.panes)
+    latest = flowalg_sinks.upsert(TOTALS, target, table=trial.name).table
+    rows = [_named(latest, row) for row in target.rows(latest)]
+    counts.rows = len(rows)
+    yield from unequal("current value", Counter(map(_total, rows)), expected)
+    # The panes of the changelog, less the retracted ones, are the current values if each was written once.
+    log = flowalg_sinks.changelog(TOTALS, target, table=f"{trial.name}-log").table
+    panes = [_named(log, row) for row in target.rows(log)]
+    counts.panes = len(panes)
+    written = Counter[object]()
+    for pane in panes:
+        written[_total(pane)] += -1 if pane["change"] == "retraction" else 1
+    yield from unequal("value of the changelog", +written, expected)
+    if any(count < 0 for count in written.values()) or _message_count(trial, log.name) != len(panes):
+        yield "the changelog has a retraction without its value, or a pane twice"
+    for table in (latest, log):
+        drops = [_named(drop_table(table.name), row) for row in target.rows(drop_table(table.name))]
+        counts.bad = len(drops)
+        found = Counter[object]((drop["stage"], drop["error"], drop["dropped_value"]) for drop in drops)
+        yield from unequal(f"bad record of {table.name}", found, _bad_records(trial))
+
+
+def _bad_records(trial: SparkTrial) -> Counter[object]:
+    """Returns the bad records of the topic on the local engine."""
+    stream = flowalg_polars.streaming.StreamInput(
+        KafkaInput(trial.servers, trial.topic), BoundedOutOfOrderness(5 * SECOND)
+    )
+    batches = flowalg_polars.streaming.batches(SCORES, {SCORES: stream}, dead_letters=True)
+    return Counter((bad.stage, bad.error, bad.record) for batch in batches for bad in batch.bad_records)
+
+
+def _message_count(trial: SparkTrial, topic: str) -> int:
+    """Returns the number of committed messages of a topic."""
+    connection = connection_of(Kafka(trial.servers))
+    admin = Admin(connection)
+    partitions = admin.require(topic).partitions
+    first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
+    return len(fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions}))
+
+
+def _named(table: Table, row: Row) -> dict[str, Cell]:
+    return {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
+
+
+def _total(row: Mapping[str, Cell]) -> object:
+    return row["key"], row["window_start"], row["value"]
+
+
+if __name__ == "__main__":
+    session = spark_session()
+    SparkTrial(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]).run(
+        session, drain=sys.argv[5:] == ["drain"]
+    )
+    session.stop()
+
+
+__all__ = ["SparkCounts", "SparkTrial", "compare_on_spark", "spark_session"]
