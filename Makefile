@@ -93,7 +93,7 @@ cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill execu
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.cluster
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults.replay_check
 
 kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
 	@'$(BIN)/python' -m flowalg_development.kafka.check

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from flowalg_development.faults.postgresql import MISSING, binaries, cluster
-from flowalg_development.kafka.broker import Broker, broker, missing
+from flowalg_development.components.broker import Broker, broker, missing
+from flowalg_development.components.postgresql import MISSING, binaries, cluster
 from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import flowalg_sinks
 import pytest
-from flowalg_development.kafka.broker import Broker
+from flowalg_development.components.broker import Broker
 from flowalg_development.kafka.comparison import compare
 from flowalg_development.kafka.failures import FAILURES, Case, unexpected
 from flowalg_development.kafka.traffic import MALFORMED, SCORES, SECOND, START, Sent, Topics, totals, traffic

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from flowalg_development.kafka.broker import Broker
-from flowalg_development.kafka.jars import missing_jars
+from flowalg_development.components.broker import Broker
+from flowalg_development.components.jars import missing_jars
 from flowalg_development.kafka.traffic import SCORES, totals
 from flowalg_kafka import KafkaInput
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from flowalg_development.cluster.standalone import StandaloneCluster
-from flowalg_development.faults.processes import children_of
+from flowalg_development.components.cluster import StandaloneCluster
+from flowalg_development.components.processes import children_of
 
 
 @pytest.mark.thorough

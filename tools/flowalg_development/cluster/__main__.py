@@ -36,8 +36,8 @@ from flowalg import Mode, Run
 from flowalg_development.cluster import query as cluster_query
 from flowalg_development.cluster.packing import FOLDER, pack_libraries, pack_modules
 from flowalg_development.cluster.query import QUERIES, joined, make_input, pipeline, timeline
-from flowalg_development.cluster.standalone import MASTER, StandaloneCluster
-from flowalg_development.faults.processes import kill_tree
+from flowalg_development.components.cluster import MASTER, StandaloneCluster
+from flowalg_development.components.processes import kill_tree
 from flowalg_development.faults.progress import Batches, files_of_batches, wait_for_commits
 from flowalg_development.faults.visits import VISITS
 from tests.support.spark_replay import read_back

@@ -28,8 +28,8 @@ import polars as pl
 import psutil
 from attrs import define, field
 
+from flowalg_development.components.processes import children_of, command_of, kill_tree
 from flowalg_development.faults import sinks
-from flowalg_development.faults.processes import children_of, command_of, kill_tree
 from flowalg_development.faults.progress import (
     Batches,
     entries,

@@ -29,8 +29,8 @@ from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness
 from flowalg.pipeline.outputs import emits_panes
-from flowalg_development.faults.postgresql import binaries, cluster
-from flowalg_development.faults.processes import kill_tree
+from flowalg_development.components.postgresql import binaries, cluster
+from flowalg_development.components.processes import kill_tree
 from flowalg_development.faults.progress import Batches, files_of_batches, join_files
 from flowalg_development.faults.query import QUERIES, pipeline
 from flowalg_development.faults.visits import DISORDER, VISITS

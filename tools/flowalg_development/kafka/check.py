@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from flowalg_development.kafka.broker import broker, missing, scratch_folder
+from flowalg_development.components.broker import broker, missing, scratch_folder
 from flowalg_development.kafka.comparison import compare
 from flowalg_development.kafka.failures import FAILURES, Case, unexpected, waits_for_broker
 from flowalg_development.kafka.kills import killed

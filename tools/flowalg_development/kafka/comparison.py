@@ -26,7 +26,7 @@ from flowalg_sinks.upserting import Upsert
 
 from flowalg import BoundedOutOfOrderness, Mode
 from flowalg.runs.panes import Pane
-from flowalg_development.kafka.broker import Broker
+from flowalg_development.components.broker import Broker
 from flowalg_development.kafka.traffic import SCORES, SECOND, Sent, Topics, totals, traffic
 
 SHOWN: Final = 5

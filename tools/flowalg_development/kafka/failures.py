@@ -20,7 +20,7 @@ from flowalg_sinks.pane_sink import SinkBatch
 
 from flowalg import BoundedOutOfOrderness, FlowalgError
 from flowalg.runs.output import Output
-from flowalg_development.kafka.broker import Broker
+from flowalg_development.components.broker import Broker
 from flowalg_development.kafka.traffic import SCORES, SECOND, Topics, totals, traffic
 
 PARTITIONS: Final = 2

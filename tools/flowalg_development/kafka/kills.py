@@ -22,7 +22,7 @@ from flowalg_sinks.pane_sink import PaneSink
 from flowalg_sinks.tables import Row
 
 from flowalg import BoundedOutOfOrderness
-from flowalg_development.kafka.broker import Broker
+from flowalg_development.components.broker import Broker
 from flowalg_development.kafka.traffic import SCORES, SECOND, Topics, totals, traffic
 
 MESSAGES: Final = 20_000

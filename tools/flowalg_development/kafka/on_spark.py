@@ -32,10 +32,10 @@ from flowalg_spark.sinks import changelog, upsert
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import BoundedOutOfOrderness
-from flowalg_development.faults.processes import kill_tree
-from flowalg_development.kafka.broker import Broker
+from flowalg_development.components.broker import Broker
+from flowalg_development.components.jars import resolve_jars
+from flowalg_development.components.processes import kill_tree
 from flowalg_development.kafka.comparison import unequal
-from flowalg_development.kafka.jars import resolve_jars
 from flowalg_development.kafka.traffic import SCORES, SECOND, START, Sent, Topics, totals, traffic
 
 PARTITIONS: Final = 2

@@ -18,7 +18,7 @@ import psutil
 import pyspark
 from attrs import define, field
 
-from flowalg_development.faults.processes import children_of, command_of, kill_tree
+from flowalg_development.components.processes import children_of, command_of, kill_tree
 
 MASTER: Final = "127.0.0.1"
 HOSTS: Final = ("127.0.0.2", "127.0.0.3")

@@ -1,4 +1,4 @@
-"""A private Kafka broker: ``python -m flowalg_development.kafka.broker`` runs one until it is interrupted.
+"""A private Kafka broker: ``python -m flowalg_development.components.broker`` runs one until it is interrupted.
 
 It is one process in KRaft mode, broker and controller, on free ports of the loopback interface, with its data in a
 temporary folder. It needs Java 17 or newer, and Maven to get the jars once.
@@ -19,7 +19,7 @@ from typing import Final
 from attrs import define
 
 from flowalg_development import java
-from flowalg_development.kafka.jars import missing_jars, resolve_jars
+from flowalg_development.components.jars import missing_jars, resolve_jars
 
 VERSION: Final = "4.1.1"
 COORDINATES: Final = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
