@@ -53,6 +53,9 @@ bench-stream: $(STAMP) ## compare micro-batches with Spark's own operators and a
 bench-millwheel: $(STAMP) ## measure computations: throughput, latency, watermark lag, the cache of the state (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.millwheel
 
+bench-lakehouse: $(STAMP) ## compare upserts to Delta with a merge by hand, in an environment of its own (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.lakehouse
+
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/flowalg' figures --output docs/gallery
 
@@ -97,6 +100,9 @@ replay-check: $(STAMP) ## replay streaming runs in the reference, from their met
 
 kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
 	@'$(BIN)/python' -m flowalg_development.kafka.check
+
+lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad input, in environments of their own (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.lakehouse
 
 # Two processes, each with a Spark session of its own.
 TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder

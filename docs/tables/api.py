@@ -115,6 +115,10 @@ PAGES: Final = {
                 "flowalg_spark.sinks",
                 ("BatchSink", "Changelog", "Route", "Upsert", "changelog", "route", "upsert"),
             ),
+            "Delta and Iceberg": (
+                "flowalg_spark.sinks",
+                ("Delta", "Iceberg", "Lakehouse", "LakehouseChangelog", "LakehouseUpsert", "TableState"),
+            ),
             "The local engine": ("flowalg_polars", ()),
             "Local batch": ("flowalg_polars.batch", ()),
             "Local streaming": ("flowalg_polars.streaming", ()),

@@ -12,7 +12,7 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
 from flowalg_sinks.cells import element_columns, to_cells
-from flowalg_sinks.options import require_options
+from flowalg_sinks.options import require_options, require_target
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
@@ -36,12 +36,7 @@ class Changelog(PaneSink):
     @cached_property
     def table(self) -> Table:
         """The table of the panes or elements."""
-        element = element_columns(require_element_shape(self.pipeline))
-        if emits_panes(self.pipeline.node):
-            columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
-        else:
-            columns = (*BATCH_COLUMNS, *element, *TIME_COLUMNS)
-        return Table(self.name, columns, tuple(column.name for column in BATCH_COLUMNS))
+        return changelog_table(self.pipeline, self.name)
 
     def rows(self, batch: int, output: Output[object]) -> list[Row]:
         """Returns the rows of a micro-batch's panes or elements, in order."""
@@ -60,6 +55,16 @@ class Changelog(PaneSink):
         return [], self.rows(batch, output)
 
 
+def changelog_table(pipeline: PCollection[object], name: str) -> Table:
+    """Returns the table of the panes or elements of a pipeline."""
+    element = element_columns(require_element_shape(pipeline))
+    if emits_panes(pipeline.node):
+        columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
+    else:
+        columns = (*BATCH_COLUMNS, *element, *TIME_COLUMNS)
+    return Table(name, columns, tuple(column.name for column in BATCH_COLUMNS))
+
+
 def changelog(
     pipeline: PCollection[object],
     target: Target,
@@ -74,11 +79,12 @@ def changelog(
 
     Raises ``ArgumentError``, and ``RecordTypeError`` for elements that a table has no columns for.
     """
-    require_options(pipeline, target, table, since)
+    require_options(pipeline, table, since)
+    require_target(target)
     sink = Changelog(pipeline, target, table, since)
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink
 
 
-__all__ = ["Changelog", "changelog"]
+__all__ = ["Changelog", "changelog", "changelog_table"]

@@ -11,17 +11,21 @@ from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.target import Target
 
 
-def require_options(pipeline: object, target: object, table: object, since: object) -> None:
+def require_target(target: object) -> None:
+    """Raises ``ArgumentError`` for anything else than a target."""
+    if isinstance(target, type) or not isinstance(target, Target):
+        raise ArgumentError(
+            "target", target, "a Target, such as SQLite('panes.db') or PostgreSQL('dbname=panes')"
+        )
+
+
+def require_options(pipeline: object, table: object, since: object) -> None:
     """Raises ``ArgumentError`` for an invalid argument.
 
     Raises ``UnsupportedError`` or ``RecordTypeError`` for a pipeline whose panes a sink cannot store.
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
-    if isinstance(target, type) or not isinstance(target, Target):
-        raise ArgumentError(
-            "target", target, "a Target, such as SQLite('panes.db') or PostgreSQL('dbname=panes')"
-        )
     if not isinstance(table, str) or not table:
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
@@ -29,4 +33,4 @@ def require_options(pipeline: object, target: object, table: object, since: obje
     require_free_names(require_element_shape(pipeline), panes=emits_panes(pipeline.node))
 
 
-__all__ = ["require_options"]
+__all__ = ["require_options", "require_target"]

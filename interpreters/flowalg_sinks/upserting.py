@@ -19,7 +19,7 @@ from flowalg.runs.current import current_by
 from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg_sinks.cells import element_columns, field_columns, field_of, to_cells
-from flowalg_sinks.options import require_options
+from flowalg_sinks.options import require_options, require_target
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
     WINDOW_COLUMNS,
@@ -124,15 +124,16 @@ def upsert(
     Raises ``UnsupportedError`` for a pipeline whose latest values are not its final values, ``ArgumentError``, and
     ``RecordTypeError`` for elements that a table has no columns for.
     """
-    require_options(pipeline, target, table, since)
+    require_options(pipeline, table, since)
+    require_target(target)
     require_upsertable(pipeline.node)
-    sink = Upsert(pipeline, target, table, since, _key_fields(pipeline, by))
+    sink = Upsert(pipeline, target, table, since, key_fields(pipeline, by))
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink
 
 
-def _key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple[str, ...]:
+def key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple[str, ...]:
     """Returns the fields that identify an element within its window."""
     shape = require_element_shape(pipeline)
     fields = dict(fields_in(shape))
@@ -152,4 +153,4 @@ def _key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tupl
     return tuple(dict.fromkeys(by))
 
 
-__all__ = ["KEY_TEXT", "Upsert", "upsert"]
+__all__ = ["KEY_TEXT", "Upsert", "key_fields", "upsert"]

@@ -1,4 +1,4 @@
-"""Records as columns of JSON text: that of ``flowalg.data.json_text``, except for how floats are written."""
+"""Records and values as columns of JSON text: that of ``flowalg.data.json_text``, except for how floats are written."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ _UTC: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss"}
 def record_json(fields: Sequence[tuple[str, Shape]]) -> Column:
     """Returns the JSON of a record in the columns of a frame, valid or not."""
     return _object([(name, _json(col(name), shape)) for name, shape in fields])
+
+
+def value_json(column: Column, shape: Shape) -> Column:
+    """Returns the JSON of the values of a column; a null has none."""
+    return F.when(column.isNotNull(), _of_value(column, shape))
 
 
 def text_json(text: Column) -> Column:
@@ -98,4 +103,4 @@ def _list(texts: Column) -> Column:
     return F.concat(F.lit("["), F.array_join(texts, ","), F.lit("]"))
 
 
-__all__ = ["record_json", "text_json"]
+__all__ = ["record_json", "text_json", "value_json"]

@@ -4,7 +4,8 @@
 ``changelog`` appends every pane. Both return a function for ``writeStream.foreachBatch``, and ``route`` makes one of
 several, for the outputs of ``streaming.compile_all``. They write to a ``Target``:
 ``SQLite``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch and its number are one
-transaction of the target, so a micro-batch that Spark repeats changes nothing.
+transaction of the target, so a micro-batch that Spark repeats changes nothing. Tables of ``Delta`` and ``Iceberg``
+are written by Spark itself, and each micro-batch is one version of a table.
 """
 
 from flowalg_sinks.postgresql import PostgreSQL
@@ -12,7 +13,11 @@ from flowalg_sinks.sqlite import SQLite
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
+from flowalg_spark.sinks.delta import Delta
 from flowalg_spark.sinks.foreach_batch import Changelog, Upsert, changelog, upsert
+from flowalg_spark.sinks.iceberg import Iceberg
+from flowalg_spark.sinks.lakehouse import Lakehouse, TableState
+from flowalg_spark.sinks.lakehouse_sinks import LakehouseChangelog, LakehouseUpsert
 from flowalg_spark.sinks.routing import BatchSink, Route, route
 
 __all__ = [
@@ -20,13 +25,19 @@ __all__ = [
     "Cell",
     "Changelog",
     "Column",
+    "Delta",
+    "Iceberg",
     "Kind",
+    "Lakehouse",
+    "LakehouseChangelog",
+    "LakehouseUpsert",
     "PostgreSQL",
     "Route",
     "Row",
     "SQLite",
     "SinkError",
     "Table",
+    "TableState",
     "Target",
     "Transaction",
     "Upsert",

@@ -32,15 +32,9 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     It runs one action, since each action runs all stages of the query. Rows with metrics are ignored. Raises
     ``ArgumentError`` for a frame without the columns of the pipeline's output.
     """
-    if not isinstance(frame, DataFrame):
-        raise ArgumentError("frame", frame, "a DataFrame of panes or elements")
+    require_output(pipeline, frame)
     columns = frame.columns
     window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
-    required = [*(name for name, _ in fields_in(require_element_shape(pipeline))), *_columns_of(pipeline)]
-    if set(columns) - {"drop", DROP_WINDOW, METRICS_COLUMN} != set(required):
-        raise ArgumentError(
-            "frame", columns, f"a frame of the pipeline's output, with the columns {', '.join(required)}"
-        )
     if METRICS_COLUMN in columns:
         frame = frame.filter(F.col(METRICS_COLUMN).isNull())
     if "drop" not in columns:
@@ -50,6 +44,19 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     drop = table.column(_DROP)
     rows = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
     return SinkBatch(read_output(rows, pipeline), _drops(table.filter(drop.is_valid())))
+
+
+def require_output(pipeline: PCollection[object], frame: object) -> None:
+    """Raises ``ArgumentError`` for anything else than a frame with the columns of the pipeline's output."""
+    if not isinstance(frame, DataFrame):
+        raise ArgumentError("frame", frame, "a DataFrame of panes or elements")
+    required = [*(name for name, _ in fields_in(require_element_shape(pipeline))), *_columns_of(pipeline)]
+    if set(frame.columns) - {"drop", DROP_WINDOW, METRICS_COLUMN} != set(required):
+        raise ArgumentError(
+            "frame",
+            frame.columns,
+            f"a frame of the pipeline's output, with the columns {', '.join(required)}",
+        )
 
 
 def _columns_of(pipeline: PCollection[object]) -> tuple[str, ...]:
@@ -63,4 +70,4 @@ def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
     return tuple({"drop": row[_DROP], **(row[_WINDOW] or no_window)} for row in rows)
 
 
-__all__ = ["read_batch"]
+__all__ = ["read_batch", "require_output"]

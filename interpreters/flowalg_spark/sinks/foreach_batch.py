@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import flowalg_sinks
 from attrs import field, frozen
@@ -10,17 +11,23 @@ from flowalg_sinks.pane_sink import PaneSink
 from flowalg_sinks.target import Target, WrittenBatch
 from pyspark.sql import DataFrame
 
-from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_spark.sinks.batches import read_batch
-from flowalg_spark.sinks.query import query_id
+from flowalg_spark.sinks.lakehouse import Lakehouse
+from flowalg_spark.sinks.lakehouse_sinks import (
+    LakehouseChangelog,
+    LakehouseUpsert,
+    lakehouse_changelog,
+    lakehouse_upsert,
+)
+from flowalg_spark.sinks.query import query_id, require_name
 
 
 @frozen
 class Upsert(flowalg_sinks.Upsert):
     """A function for ``writeStream.foreachBatch`` that maintains a table of current values; ``upsert`` makes one."""
 
-    query: str | None = field(default=None, validator=lambda _, __, query: _require_name(query))
+    query: str | None = field(default=None, validator=lambda _, __, query: require_name(query))
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
@@ -31,16 +38,11 @@ class Upsert(flowalg_sinks.Upsert):
 class Changelog(flowalg_sinks.Changelog):
     """A function for ``writeStream.foreachBatch`` that appends panes to a table; ``changelog`` makes one."""
 
-    query: str | None = field(default=None, validator=lambda _, __, query: _require_name(query))
+    query: str | None = field(default=None, validator=lambda _, __, query: require_name(query))
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
         _write(self, self.query, frame, batch)
-
-
-def _require_name(query: object) -> None:
-    if query is not None and (not isinstance(query, str) or not query):
-        raise ArgumentError("query", query, "a name for this checkpoint only, a non-empty str, or None")
 
 
 def _write(sink: PaneSink, query: str | None, frame: DataFrame, batch: int) -> None:
@@ -49,6 +51,19 @@ def _write(sink: PaneSink, query: str | None, frame: DataFrame, batch: int) -> N
     sink.write(read_batch(sink.pipeline, frame), written)
 
 
+@overload
+def upsert(
+    pipeline: PCollection[object],
+    target: Lakehouse,
+    *,
+    table: str,
+    by: Sequence[str] | None = None,
+    query: str | None = None,
+    since: int = 0,
+) -> LakehouseUpsert: ...
+
+
+@overload
 def upsert(
     pipeline: PCollection[object],
     target: Target,
@@ -57,17 +72,42 @@ def upsert(
     by: Sequence[str] | None = None,
     query: str | None = None,
     since: int = 0,
-) -> Upsert:
+) -> Upsert: ...
+
+
+def upsert(
+    pipeline: PCollection[object],
+    target: Target | Lakehouse,
+    *,
+    table: str,
+    by: Sequence[str] | None = None,
+    query: str | None = None,
+    since: int = 0,
+) -> Upsert | LakehouseUpsert:
     """Returns ``flowalg_sinks.upsert`` as a function for ``foreachBatch``: a table of current values.
 
     Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
     pipeline, with or without drops. ``query`` is the id of the query, if Spark has none (over Connect): a name for this
-    checkpoint only.
+    checkpoint only. Tables of ``Delta`` and ``Iceberg`` are written by Spark itself, in its executors.
     """
+    if isinstance(target, Lakehouse):
+        return lakehouse_upsert(pipeline, target, table, by, query, since)
     sink = flowalg_sinks.upsert(pipeline, target, table=table, by=by, since=since)
     return Upsert(sink.pipeline, sink.target, sink.name, sink.since, sink.by, query)
 
 
+@overload
+def changelog(
+    pipeline: PCollection[object],
+    target: Lakehouse,
+    *,
+    table: str,
+    query: str | None = None,
+    since: int = 0,
+) -> LakehouseChangelog: ...
+
+
+@overload
 def changelog(
     pipeline: PCollection[object],
     target: Target,
@@ -75,12 +115,24 @@ def changelog(
     table: str,
     query: str | None = None,
     since: int = 0,
-) -> Changelog:
+) -> Changelog: ...
+
+
+def changelog(
+    pipeline: PCollection[object],
+    target: Target | Lakehouse,
+    *,
+    table: str,
+    query: str | None = None,
+    since: int = 0,
+) -> Changelog | LakehouseChangelog:
     """Returns ``flowalg_sinks.changelog`` as a function for ``foreachBatch``: a table of all panes, in order.
 
     Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
     pipeline, with or without drops. ``query`` is as in ``upsert``.
     """
+    if isinstance(target, Lakehouse):
+        return lakehouse_changelog(pipeline, target, table, query, since)
     sink = flowalg_sinks.changelog(pipeline, target, table=table, since=since)
     return Changelog(sink.pipeline, sink.target, sink.name, sink.since, query)
 

@@ -12,6 +12,12 @@ _PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id of the current query, which is that of its checkpoint, also after a restart."""
 
 
+def require_name(query: object) -> None:
+    """Raises ``ArgumentError`` for a query that is neither a name nor ``None``."""
+    if query is not None and (not isinstance(query, str) or not query):
+        raise ArgumentError("query", query, "a name for this checkpoint only, a non-empty str, or None")
+
+
 def query_id(frame: DataFrame, name: str | None) -> str:
     """Returns the id of the query of a micro-batch: ``name``, else Spark's.
 
@@ -36,4 +42,4 @@ def _spark_query_id(frame: DataFrame) -> str | None:
     return found
 
 
-__all__ = ["query_id"]
+__all__ = ["query_id", "require_name"]

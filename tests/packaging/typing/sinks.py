@@ -18,13 +18,19 @@ from flowalg_spark.sinks import (
     Cell,
     Changelog,
     Column,
+    Delta,
+    Iceberg,
     Kind,
+    Lakehouse,
+    LakehouseChangelog,
+    LakehouseUpsert,
     PostgreSQL,
     Route,
     Row,
     SinkError,
     SQLite,
     Table,
+    TableState,
     Target,
     Transaction,
     Upsert,
@@ -33,8 +39,9 @@ from flowalg_spark.sinks import (
     route,
     upsert,
 )
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
 
 from flowalg import KV, Pane, PCollection
 
@@ -135,3 +142,74 @@ def routes(latest: Upsert, log: Changelog, own: BatchSink, frame: DataFrame, bot
     assert_type(both.sinks, Mapping[str, BatchSink])
     assert_type(own(frame, 3), None)
     assert_type(both(frame, 3), None)
+
+
+def lakehouses(
+    place: Lakehouse,
+    in_delta: Delta,
+    in_iceberg: Iceberg,
+    session: SparkSession,
+    state: TableState,
+    schema: StructType,
+    rows: DataFrame,
+) -> None:
+    """Places of tables that Spark writes."""
+    assert_type(Delta("tables"), Delta)
+    assert_type(Delta(Path("tables")).path, str | None)
+    assert_type(Delta(schema="panes").schema, str | None)
+    assert_type(Iceberg("lake.panes").schema, str)
+    assert_type(in_delta.identifier("totals"), str)
+    assert_type(in_delta.require(session), None)
+    assert_type(in_delta.find(session, "totals"), TableState | None)
+    assert_type(in_delta.create(session, "totals", schema, "query"), None)
+    assert_type(in_delta.settings_of(WrittenBatch("query", 3)), Mapping[str, str])
+    assert_type(in_delta.append(session, "totals", rows, 3, state), None)
+    assert_type(in_delta.require_alone(session, "totals", state), None)
+    assert_type(in_iceberg.identifier("totals"), str)
+    assert_type(in_iceberg.require(session), None)
+    assert_type(in_iceberg.find(session, "totals"), TableState | None)
+    assert_type(in_iceberg.create(session, "totals", schema, "query"), None)
+    assert_type(in_iceberg.settings_of(WrittenBatch("query", 3)), Mapping[str, str])
+    assert_type(in_iceberg.append(session, "totals", rows, 3, state), None)
+    assert_type(in_iceberg.require_alone(session, "totals", state), None)
+    assert_type(place.identifier("totals"), str)
+    assert_type(place.require(session), None)
+    assert_type(place.find(session, "totals"), TableState | None)
+    assert_type(place.create(session, "totals", schema, "query"), None)
+    assert_type(place.settings_of(WrittenBatch("query", 3)), Mapping[str, str])
+    assert_type(place.append(session, "totals", rows, 3, state), None)
+    assert_type(place.require_alone(session, "totals", state), None)
+    assert_type(state.query, str | None)
+    assert_type(state.batch, int | None)
+    assert_type(state.schema, StructType)
+    assert_type(state.version, int | None)
+
+
+def lakehouse_sinks(
+    totals: PCollection[KV[str, int]],
+    frame: DataFrame,
+    place: Lakehouse,
+    latest: LakehouseUpsert,
+    log: LakehouseChangelog,
+) -> None:
+    """Functions for ``foreachBatch`` that write tables of a lakehouse."""
+    assert_type(
+        upsert(totals, Delta("tables"), table="totals", by=["key"], query="q", since=3), LakehouseUpsert
+    )
+    assert_type(changelog(totals, Iceberg("lake.panes"), table="log", query="q", since=3), LakehouseChangelog)
+    assert_type(upsert(totals, place, table="totals"), LakehouseUpsert)
+    assert_type(latest(frame, 3), None)
+    assert_type(latest.pipeline, PCollection[object])
+    assert_type(latest.target, Lakehouse)
+    assert_type(latest.name, str)
+    assert_type(latest.by, tuple[str, ...])
+    assert_type(latest.query, str | None)
+    assert_type(latest.since, int)
+    assert_type(latest.table, Table)
+    assert_type(log(frame, 3), None)
+    assert_type(log.pipeline, PCollection[object])
+    assert_type(log.target, Lakehouse)
+    assert_type(log.name, str)
+    assert_type(log.query, str | None)
+    assert_type(log.since, int)
+    assert_type(log.table, Table)

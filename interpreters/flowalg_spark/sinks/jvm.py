@@ -1,0 +1,52 @@
+"""The JVM of a Spark session, which a client of Spark Connect does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+from py4j.java_gateway import JavaClass  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from flowalg.data.errors import UnsupportedError
+
+
+class Java(Protocol):
+    """A package, class, object or method of the JVM. Numbers and texts are those of Python."""
+
+    def __getattr__(self, name: str) -> Java:
+        """Returns a member."""
+        ...
+
+    def __call__(self, *arguments: object) -> Java:
+        """Calls a method."""
+        ...
+
+    def __int__(self) -> int:
+        """Returns a number."""
+        ...
+
+
+def jvm_of(session: SparkSession) -> Java:
+    """Returns the JVM of a session; raises ``UnsupportedError`` over Spark Connect."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise UnsupportedError(
+            "sinks: Delta and Iceberg need a classic Spark session, since Spark Connect cannot read which batches a "
+            "table has; got a session of Spark Connect; run the query on the driver"
+        )
+    return cast("Java", session._jvm)
+
+
+def is_class(value: object) -> bool:
+    """Whether a member of the JVM is a class on its class path; py4j takes unknown names for packages."""
+    return isinstance(value, JavaClass)
+
+
+def items_of(iterable: Java) -> Iterator[Java]:
+    """Yields the items of an iterable of Java."""
+    iterator = iterable.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+__all__ = ["Java", "is_class", "items_of", "jvm_of"]

@@ -1,0 +1,186 @@
+"""The rows of sinks as frames: the columns of a table, computed by Spark from the frame of a micro-batch.
+
+The columns are those of every sink. Values with parts that have no columns of their own keep their Spark types. All
+durations are microseconds, since neither Delta nor Iceberg has intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flowalg_columns.layout import layout_of, leaf_columns, leaves
+from flowalg_columns.output_elements import DROP_WINDOW
+from flowalg_columns.panes import METRICS_COLUMN
+from flowalg_sinks.cells import element_columns
+from flowalg_sinks.pane_columns import require_element_shape
+from flowalg_sinks.tables import Kind, Table
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.window import Window as Over
+
+from flowalg.data.kv import KV
+from flowalg.data.shapes import DECIMAL, RecordOf, Shape
+from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_groupings
+from flowalg.runs.panes import Change
+from flowalg_spark.encoding.columns import col, frame_columns
+from flowalg_spark.encoding.json_columns import value_json
+from flowalg_spark.encoding.schema import spark_type
+
+DUPLICATE: Final = "__duplicate"
+_NEXT: Final = "__next"
+_NUMBER: Final = "__number"
+
+_TYPES: Final[dict[Kind, T.DataType]] = {
+    Kind.BOOLEAN: T.BooleanType(),
+    Kind.INTEGER: T.LongType(),
+    Kind.FLOAT: T.DoubleType(),
+    Kind.TEXT: T.StringType(),
+    Kind.BINARY: T.BinaryType(),
+    Kind.TIMESTAMP: T.TimestampType(),
+    Kind.DAY: T.DateType(),
+    Kind.DURATION: T.LongType(),
+    Kind.DECIMAL: spark_type(DECIMAL),
+}
+
+
+def table_schema(table: Table, shape: Shape | None = None) -> T.StructType:
+    """Returns the Spark types of a table, whose rows have elements of a shape.
+
+    All columns are nullable: neither format has primary keys.
+    """
+    own: dict[str, T.DataType] = {}
+    if shape is not None:
+        types = (_stored_type(spark_type(leaf.shape)) for leaf in leaves(layout_of(shape)))
+        own = {column.name: kind for column, kind in zip(element_columns(shape), types, strict=True)}
+    fields = [(c.name, own[c.name] if c.name in own else _TYPES[c.kind]) for c in table.columns]
+    return T.StructType([T.StructField(name, kind) for name, kind in fields])
+
+
+def output_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
+    """Returns the panes or elements of a micro-batch with the columns of a changelog, except ``BATCH_COLUMNS``."""
+    shape = require_element_shape(pipeline)
+    names = [column.name for column in element_columns(shape)]
+    parts = zip(names, leaf_columns(frame_columns(shape)), leaves(layout_of(shape)), strict=True)
+    own = [_stored(part, spark_type(leaf.shape)).alias(name) for name, part, leaf in parts]
+    for other in ("drop", METRICS_COLUMN):
+        if other in frame.columns:
+            frame = frame.filter(col(other).isNull())
+    if not emits_panes(pipeline.node):
+        return frame.select(*own, "event_time", "processing_time")
+    pane, window = col("pane"), col("window")
+    names_in_pane = ("timing", "index", "is_first", "is_last", "processing_time", "watermark")
+    return frame.select(
+        "change",
+        *own,
+        window.getField("start").alias("window_start"),
+        window.getField("end").alias("window_end"),
+        "event_time",
+        *(pane.getField(name).alias(f"pane_{name}") for name in names_in_pane),
+    )
+
+
+def latest_rows(rows: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Returns the last pane of each key of a table.
+
+    A value is current, and after a retraction there is no current value: later panes of a window have greater indices.
+    ``DUPLICATE`` is true if the last pane has several elements with that key.
+    """
+    is_value = col("change") == F.lit(Change.VALUE.value)
+    last_first = Over.partitionBy(*map(col, key)).orderBy(col("pane_index").desc(), is_value)
+    ranked = rows.select(
+        "*",
+        F.row_number().over(last_first).alias(_NUMBER),
+        F.lead("pane_index").over(last_first).alias(_NEXT),
+    )
+    duplicate = is_value & (col(_NEXT) == col("pane_index"))
+    last = ranked.filter(col(_NUMBER) == F.lit(1))
+    return last.select(*rows.columns, F.coalesce(duplicate, F.lit(False)).alias(DUPLICATE))
+
+
+def ordered_rows(rows: DataFrame, batch: int) -> DataFrame:
+    """Returns rows with ``BATCH_COLUMNS``: positions increase in the order of instants, windows, elements and panes.
+
+    Positions are distinct, but not consecutive, since Spark numbers the rows of each partition.
+    """
+    instant = [
+        name for name in ("pane_processing_time", "pane_watermark", "processing_time") if name in rows.columns
+    ]
+    window = [name for name in ("window_start", "window_end", "event_time") if name in rows.columns]
+    others = [name for name in rows.columns if name not in ("change", *instant, *window)]
+    # The retraction of a pane is after its value, and before the next pane.
+    last = [col("change") == F.lit(Change.RETRACTION.value)] if "change" in rows.columns else []
+    index = ["pane_index"] if "pane_index" in others else []
+    key = [name for name in others if name == "key" or name.startswith("key_")]
+    by = dict.fromkeys([*instant, *window, *key, *index])
+    rest = [name for name in others if name not in by]
+    ordered = rows.orderBy(*map(col, by), *last, *map(col, rest))
+    numbered = (F.lit(batch).cast("bigint").alias("batch"), F.monotonically_increasing_id().alias("position"))
+    return ordered.select(*numbered, *rows.columns)
+
+
+def drop_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
+    """Returns the drops of a micro-batch with the columns of a table of drops, except ``BATCH_COLUMNS``."""
+    kind = frame.schema["drop"].dataType
+    assert isinstance(kind, T.StructType), "drop is a struct"
+    drop, window = col("drop"), col("window" if emits_panes(pipeline.node) else DROP_WINDOW)
+    key, value = drop.getField("key"), drop.getField("value")
+    pair = next((grouping.shape for grouping in last_groupings(pipeline.node)), None)
+    if "stage" not in kind.names and isinstance(pair, RecordOf) and pair.cls is KV:
+        of_key, of_value = (field.shape for field in pair.fields)
+        # The type of an optional key does not show that it may be null, and its JSON is null.
+        key = F.coalesce(value_json(key, of_key), F.lit("null"))
+        value = value_json(value, of_value)
+
+    def optional(name: str) -> Column:
+        return drop.getField(name) if name in kind.names else F.lit(None).cast("string")
+
+    return frame.filter(drop.isNotNull()).select(
+        optional("stage").alias("stage"),
+        drop.getField("reason").alias("reason"),
+        drop.getField("count").alias("count"),
+        key.cast("string").alias("dropped_key"),
+        value.cast("string").alias("dropped_value"),
+        optional("error").alias("error"),
+        window.getField("start").alias("window_start"),
+        window.getField("end").alias("window_end"),
+        drop.getField("processing_time").alias("processing_time"),
+        drop.getField("watermark").alias("watermark"),
+    )
+
+
+def _stored_type(kind: T.DataType) -> T.DataType:
+    match kind:
+        case T.DayTimeIntervalType():
+            return T.LongType()
+        case T.ArrayType():
+            return T.ArrayType(_stored_type(kind.elementType))
+        case T.StructType():
+            return T.StructType(
+                [T.StructField(each.name, _stored_type(each.dataType)) for each in kind.fields]
+            )
+        case _:
+            return kind
+
+
+def _stored(column: Column, kind: T.DataType) -> Column:
+    """Converts a column of a type to its stored type."""
+    if _stored_type(kind) == kind:
+        return column
+    match kind:
+        case T.ArrayType():
+            return F.transform(column, lambda item: _stored(item, kind.elementType))
+        case T.StructType():
+            parts = (
+                _stored(column.getField(each.name), each.dataType).alias(each.name) for each in kind.fields
+            )
+            return F.when(column.isNotNull(), F.struct(*parts))
+        case _:
+            seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
+            return (seconds * F.lit(10**6)).cast("bigint")
+
+
+__all__ = ["DUPLICATE", "drop_rows", "latest_rows", "ordered_rows", "output_rows", "table_schema"]

@@ -1,0 +1,336 @@
+"""Sinks to Delta and Iceberg: the tables are those of the reference, and foreign or changed tables are rejected.
+
+They need a Spark session with the jars of the formats, and are skipped in others: ``make lakehouse-check`` runs them,
+in environments with the versions of Spark for which there are jars.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import pytest
+from flowalg_columns.json_text import encode_json
+from flowalg_columns.observed_rows import observed_batches
+from flowalg_sinks.target import SinkError
+from flowalg_spark import batch, record_table, streaming
+from flowalg_spark.sinks import (
+    Delta,
+    Iceberg,
+    Lakehouse,
+    LakehouseChangelog,
+    LakehouseUpsert,
+    changelog,
+    upsert,
+)
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from flowalg import KV, ArgumentError, Pane, SchemaMismatchError, UnsupportedError
+from flowalg.data.shapes import shape_of
+from flowalg.runs.instants import pipeline_instants
+from tests.support.sink_cases import current_panes
+from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
+
+KEY: Final = shape_of(str | None)
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def lakehouse(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Lakehouse:
+    """An empty place of tables; skipped if the session lacks the format."""
+    target: Lakehouse = (
+        Delta(tmp_path / "a {lake}") if request.param == "delta" else Iceberg(f"lake.s{uuid4().hex}")
+    )
+    try:
+        target.require(spark)
+    except UnsupportedError as missing:
+        pytest.skip(str(missing))
+    return target
+
+
+def table(spark: SparkSession, lakehouse: Lakehouse, name: str) -> DataFrame:
+    """Returns a table as it is now."""
+    return spark.table(lakehouse.identifier(name))
+
+
+def expected_row(pane: Pane[KV[str | None, Summary]]) -> tuple[object, ...]:
+    """Returns the cells of a pane's row that Spark must store, as texts and numbers."""
+    value = pane.element.value
+    before = value.before and (value.before.page, int(value.before.at.timestamp()))
+    return (
+        pane.element.key,
+        value.count,
+        repr(value.seconds),
+        f"{value.exact:.2f}",
+        int(value.lasted.total_seconds() * 10**6),
+        tuple(sorted(value.pages)),
+        value.last.page,
+        before,
+        int(pane.window.start.datetime.timestamp()),
+        int(pane.window.end.datetime.timestamp()),
+        pane.timing.value,
+        pane.index,
+        pane.is_first,
+        pane.is_last,
+    )
+
+
+def stored_rows(frame: DataFrame) -> list[tuple[object, ...]]:
+    """Returns the same cells of stored rows."""
+    names = ("value_exact", "value_lasted", "value_pages", "value_last_page")
+    rows = frame.select(
+        *("key", "value_count", "value_seconds", *names),
+        F.struct("value_before.page", F.unix_seconds("value_before.at")).alias("before"),
+        *(F.unix_seconds(name) for name in ("window_start", "window_end")),
+        *("pane_timing", "pane_index", "pane_is_first", "pane_is_last"),
+    ).collect()
+    return [
+        (
+            *row[:2],
+            *(repr(row[2]), f"{row[3]:.2f}", row[4], tuple(row[5]), row[6]),
+            tuple(row[7]) if row[7][0] else None,
+            *row[8:],
+        )
+        for row in rows
+    ]
+
+
+def sorted_rows(rows: list[tuple[object, ...]]) -> list[str]:
+    """Returns rows as sorted texts, in which NaN equals itself."""
+    return sorted(map(repr, rows))
+
+
+class Stream:
+    """A query from files to the tables of a lakehouse."""
+
+    def __init__(self, spark: SparkSession, folder: Path, lakehouse: Lakehouse) -> None:
+        self.spark, self.folder = spark, folder
+        self.totals: LakehouseUpsert = upsert(PIPELINE, lakehouse, table="totals")
+        self.log: LakehouseChangelog = changelog(PIPELINE, lakehouse, table="log")
+
+    def write_files(self, start: int, stop: int | None) -> None:
+        """Writes the instants from ``start`` to ``stop`` as files."""
+        instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
+        self.files.write(observed_batches(VISITS, TIMELINE, instants), first=start)
+
+    @property
+    def files(self) -> InstantFiles:
+        """The files of the source."""
+        return InstantFiles(self.folder / "visits", VISITS)
+
+    def run(self, checkpoint: str = "checkpoint") -> None:
+        """Runs the query over all files."""
+        inputs = {VISITS: generating_input(self.spark, self.files, TIMELINE)}
+        panes = streaming.compile(PIPELINE, inputs).with_drops()
+        query = (
+            panes.writeStream.foreachBatch(self.write)
+            .option("checkpointLocation", str(self.folder / checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+
+    def write(self, frame: DataFrame, number: int) -> None:
+        """Writes one batch, computed once, to both tables."""
+        kept = frame.persist()
+        self.totals(kept, number)
+        self.log(kept.filter(F.col("drop").isNull()).drop("drop"), number)
+        kept.unpersist()
+
+    def delete_last_commit(self) -> None:
+        """Deletes Spark's last commit, as if Spark was killed between the commit of the tables and its own."""
+        commits = self.folder / "checkpoint" / "commits"
+        last = max(
+            (file for file in commits.iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
+        )
+        last.unlink()
+        (commits / f".{last.name}.crc").unlink(missing_ok=True)
+
+
+def contents(spark: SparkSession, lakehouse: Lakehouse) -> list[list[str]]:
+    """Returns the rows of all tables."""
+    names = ("totals", "log", "totals_drops")
+    return [sorted(map(repr, table(spark, lakehouse, name).collect())) for name in names]
+
+
+def test_a_stream_writes_the_tables_of_the_reference_once(
+    spark: SparkSession, tmp_path: Path, lakehouse: Lakehouse
+) -> None:
+    """After a restart and a repeated batch, the tables have the current panes, all panes and all drops."""
+    stream = Stream(spark, tmp_path, lakehouse)
+    stream.write_files(0, 4)
+    stream.run()
+    stream.write_files(4, None)
+    stream.run()
+    current = [expected_row(pane) for pane in current_panes(RUN.panes)]
+    assert sorted_rows(stored_rows(table(spark, lakehouse, "totals"))) == sorted_rows(current)
+    log = table(spark, lakehouse, "log").orderBy("batch", "position")
+    assert sorted_rows(stored_rows(log)) == sorted_rows([expected_row(pane) for pane in RUN.panes])
+    changes = [row.change for row in log.select("change").collect()]
+    assert Counter(changes) == Counter(pane.change.value for pane in RUN.panes)
+    key_and_window = log.select("key", "window_start", "window_end", "pane_index", "change").collect()
+    values: set[tuple[object, ...]] = set()
+    for *key, change in key_and_window:
+        assert change == "value" or tuple(key) in values, "a value comes before its retraction"
+        values.add(tuple(key))
+    drops = Counter(
+        (encode_json(drop.element.key, KEY), drop.reason.value, int(drop.window.start.datetime.timestamp()))
+        for drop in RUN.dropped
+        if isinstance(drop.element, KV)
+    )
+    stored = table(spark, lakehouse, "totals_drops").withColumn("start", F.unix_seconds("window_start"))
+    counts: Counter[object] = Counter()
+    for key, reason, start, count in stored.select("dropped_key", "reason", "start", "count").collect():
+        counts[key, reason, start] += count
+    assert counts == drops
+    before = contents(spark, lakehouse)
+    stream.delete_last_commit()
+    stream.run()
+    assert contents(spark, lakehouse) == before
+    with pytest.raises(StreamingQueryException, match="a new checkpoint restarts the batch ids"):
+        stream.run("another-checkpoint")
+    assert contents(spark, lakehouse) == before
+
+
+@pytest.fixture
+def frame(spark: SparkSession) -> DataFrame:
+    """The panes of a batch."""
+    rows = spark.createDataFrame(record_table(VISITS, TIMELINE.elements))
+    return batch.compile(PIPELINE, {VISITS: rows})
+
+
+def test_a_batch_is_one_version_that_can_be_read_later(
+    spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame
+) -> None:
+    """Each batch is one version of the table, also without rows, and an earlier version keeps what it said."""
+    sink = upsert(PIPELINE, lakehouse, table="totals", query="manual")
+    sink(frame, 0)
+    sink(frame.limit(0), 1)
+    sink(frame.limit(0), 1)
+    count = table(spark, lakehouse, "totals").count()
+    assert count == frame.count() > 5
+    retracted = frame.withColumn("change", F.lit("retraction"))
+    sink(retracted, 2)
+    assert table(spark, lakehouse, "totals").count() == 0
+    name = lakehouse.identifier("totals")
+    if isinstance(lakehouse, Delta):
+        found = spark.sql(f"DESCRIBE HISTORY {name}").orderBy("version").collect()
+        versions = {json.loads(row.userMetadata)["flowalg"]["batch"]: row.version for row in found[1:]}
+    else:
+        snapshots = spark.sql(f"SELECT snapshot_id, summary['flowalg.batch'] FROM {name}.snapshots")
+        versions = {int(number): version for version, number in snapshots.collect()}
+    assert set(versions) == {0, 1, 2}
+    assert spark.sql(f"SELECT * FROM {name} VERSION AS OF {versions[1]}").count() == count
+
+
+def test_a_batch_that_does_not_follow_the_last_one_is_rejected(
+    lakehouse: Lakehouse, frame: DataFrame
+) -> None:
+    """A gap, an older batch and another query raise an error that names the batch."""
+    sink = changelog(PIPELINE, lakehouse, table="log", query="manual")
+    with pytest.raises(SinkError, match="the first batch of the new table 'log' must be 0; got batch 3"):
+        sink(frame, 3)
+    sink(frame, 0)
+    sink(frame, 1)
+    with pytest.raises(SinkError, match="must be 2 of streaming query manual; got batch 4"):
+        sink(frame, 4)
+    with pytest.raises(SinkError, match="the checkpoint is older than the table"):
+        sink(frame, 0)
+    with pytest.raises(SinkError, match="got batch 2 of streaming query other: a new checkpoint"):
+        changelog(PIPELINE, lakehouse, table="log", query="other")(frame, 2)
+
+
+def test_a_table_that_no_sink_has_created_is_rejected(
+    spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame
+) -> None:
+    """A table of somebody else is not written, even if it has the same columns."""
+    upsert(PIPELINE, lakehouse, table="mine", query="manual")(frame, 0)
+    other = table(spark, lakehouse, "mine").writeTo(lakehouse.identifier("theirs"))
+    other.using("delta" if isinstance(lakehouse, Delta) else "iceberg").create()
+    with pytest.raises(
+        SinkError, match="theirs must be one that a sink has created; it has no property 'flowalg.query'"
+    ):
+        upsert(PIPELINE, lakehouse, table="theirs", query="manual")(frame, 0)
+
+
+def test_a_changed_table_is_rejected(spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame) -> None:
+    """A column that was added, dropped or has another type raises an error that lists the differences."""
+    sink = upsert(PIPELINE, lakehouse, table="totals", query="manual")
+    sink(frame, 0)
+    name = lakehouse.identifier("totals")
+    if isinstance(lakehouse, Delta):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN value_count")
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN value_seconds")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMNS (value_count string, note string)")
+    with pytest.raises(SchemaMismatchError) as failure:
+        sink(frame, 1)
+    assert "  value_count must be bigint; got string" in str(failure.value)
+    assert "  value_seconds must be double; got no such column" in str(failure.value)
+    assert "  note must not exist; got string" in str(failure.value)
+
+
+def test_a_second_writer_is_named(
+    lakehouse: Lakehouse, frame: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If another writer commits the same batch while it is written, the slower one fails, and no row is doubled."""
+    slow, fast = (changelog(PIPELINE, lakehouse, table="log", query="manual") for _ in range(2))
+    slow(frame, 0)
+    real = type(lakehouse).append
+
+    def late(*arguments: object) -> None:
+        monkeypatch.setattr(type(lakehouse), "append", real)
+        fast(frame, 1)
+        real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(lakehouse), "append", late)
+    if isinstance(lakehouse, Iceberg):
+        with pytest.raises(SinkError, match="log must have one writer at a time"):
+            slow(frame, 1)
+    else:
+        slow(frame, 1)  # Delta knows that it has the batch
+    assert table(frame.sparkSession, lakehouse, "log").count() == 2 * frame.count()
+
+
+def test_two_elements_with_one_key_are_rejected(lakehouse: Lakehouse, frame: DataFrame) -> None:
+    """Elements of one pane with the same row raise an error that names the row."""
+    sink = upsert(PIPELINE, lakehouse, table="totals", query="manual")
+    with pytest.raises(Exception, match="several elements of one pane are equal by key"):
+        sink(frame.union(frame), 0)
+
+
+def test_a_session_without_the_format_is_told_the_jar(spark: SparkSession, tmp_path: Path) -> None:
+    """A session without a jar raises an error with the coordinate and the two ways to give it."""
+    for target in (Delta(tmp_path), Iceberg("lake.panes")):
+        try:
+            target.require(spark)
+        except UnsupportedError as missing:
+            message = str(missing)
+        else:
+            continue
+        if "needs the setting" not in message:
+            assert "_2.13:" in message
+            assert "spark.jars.packages=" in message
+            assert "spark.jars with the paths" in message
+
+
+def places() -> Iterator[object]:
+    """Yields invalid places of tables."""
+    yield from (lambda: Delta(), lambda: Delta("a", schema="b"), lambda: Delta(""), lambda: Iceberg("lake"))
+
+
+@pytest.mark.parametrize("place", list(places()))
+def test_a_place_of_tables_must_be_named(place: object) -> None:
+    """A place without a path, or without a catalog, is an invalid argument."""
+    assert callable(place)
+    with pytest.raises(ArgumentError, match="must be"):
+        place()

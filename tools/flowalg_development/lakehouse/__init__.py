@@ -1,0 +1,1 @@
+"""Delta and Iceberg for real, in environments with the versions of Spark for which they have jars."""
