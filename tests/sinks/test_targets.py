@@ -274,7 +274,7 @@ def test_invalid_targets_are_rejected(tmp_path: Path) -> None:
             ArgumentError,
             match=r"target must be a Target, such as SQLite\('panes.db'\) .*; got (3|the class SQLite)",
         ):
-            upsert(pipeline, target, table="t")  # type: ignore[arg-type]  # a fault on purpose
+            upsert(pipeline, target, table="t")  # type: ignore[call-overload]  # a fault on purpose
 
 
 def test_a_name_that_postgresql_would_truncate_is_rejected(server: str) -> None:
