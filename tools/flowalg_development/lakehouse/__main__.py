@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from flowalg_development import java
-from flowalg_development.faults.processes import kill_tree
+from flowalg_development.components.processes import kill_tree
 from flowalg_development.faults.progress import count_commits, wait_for_commits
 from flowalg_development.lakehouse.environment import ROOT, VERSIONS, python_of, variables
 from flowalg_development.lakehouse.query import BATCHES, make_input

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from flowalg_development.kafka.jars import BUILD, resolve_jars
+from flowalg_development.components.jars import BUILD, resolve_jars
 
 ROOT: Final = BUILD.parent
 DELTA: Final = "io.delta:delta-spark_{}_2.13:4.4.0"
