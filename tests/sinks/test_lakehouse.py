@@ -7,8 +7,11 @@ in environments with the versions of Spark for which there are jars.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -299,6 +302,61 @@ def test_a_second_writer_is_named(
     else:
         slow(frame, 1)  # Delta knows that it has the batch
     assert table(frame.sparkSession, lakehouse, "log").count() == 2 * frame.count()
+
+
+def test_a_writer_that_commits_before_a_merge_is_named(
+    lakehouse: Lakehouse, frame: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit after an upsert has read the last batch leaves the table right, and Iceberg's sink fails."""
+    slow, fast = (upsert(PIPELINE, lakehouse, table="totals", query="manual") for _ in range(2))
+    slow(frame, 0)
+    real = LakehouseUpsert._bounds
+
+    def late(sink: LakehouseUpsert, rows: DataFrame) -> tuple[datetime, datetime]:
+        monkeypatch.setattr(LakehouseUpsert, "_bounds", real)
+        fast(frame, 1)
+        return real(sink, rows)
+
+    monkeypatch.setattr(LakehouseUpsert, "_bounds", late)
+    if isinstance(lakehouse, Iceberg):
+        with pytest.raises(
+            SinkError, match="must have one writer at a time; another one has committed batch 1"
+        ):
+            slow(frame, 1)
+    else:
+        slow(frame, 1)  # Delta knows that it has the batch
+    assert table(frame.sparkSession, lakehouse, "totals").count() == frame.count()
+
+
+def test_a_writer_that_commits_during_a_write_is_named(
+    spark: SparkSession, tmp_path: Path, lakehouse: Lakehouse, frame: DataFrame
+) -> None:
+    """Two writers are in a commit of the same batch: the first one writes it, the other one fails with a name."""
+    sink = changelog(PIPELINE, lakehouse, table="log", query="manual")
+    sink(frame, 0)
+    started, done = str(tmp_path / "started"), str(tmp_path / "done")
+
+    def wait(_: object) -> bool:
+        Path(started).touch()
+        while not Path(done).exists():
+            time.sleep(0.05)
+        return True
+
+    # One partition, so that a core remains for the other writer, which has a session of its own.
+    slow = frame.coalesce(1).filter(F.udf(wait, "boolean")("event_time"))
+    rows = spark.newSession().createDataFrame(record_table(VISITS, TIMELINE.elements))
+    fast = batch.compile(PIPELINE, {VISITS: rows})
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(sink, slow, 1)
+        while not Path(started).exists() and not writing.done():
+            time.sleep(0.05)
+        try:
+            sink(fast, 1)
+        finally:
+            Path(done).touch()
+        with pytest.raises(SinkError, match="log must have one writer at a time; another one has committed"):
+            writing.result()
+    assert table(spark, lakehouse, "log").count() == 2 * frame.count()
 
 
 def test_two_elements_with_one_key_are_rejected(lakehouse: Lakehouse, frame: DataFrame) -> None:
