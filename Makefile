@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
-.PHONY: cluster-check kafka-check bench-reference bench-batch bench-local bench-stream bench-millwheel
+.PHONY: cluster-check kafka-check soak bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -92,11 +92,14 @@ faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result mus
 faults-local: $(STAMP) ## kill a query of the local engine a hundred times; its tables must not change (minutes)
 	@'$(BIN)/python' -m flowalg_development.faults.local
 
-cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors and workers (minutes)
+cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors, workers and drivers (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.cluster
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults.replay_check
+
+soak: $(STAMP) ## run queries from Kafka to PostgreSQL and Kafka for an hour, on both streaming engines, and kill them
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.soak --picture docs/pictures/soak.svg
 
 kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
 	@'$(BIN)/python' -m flowalg_development.kafka.check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from weakref import WeakSet
@@ -40,12 +41,18 @@ _WARNED: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def local_session(
-    app: str = "flowalg", *, cores: int = 2, memory: str = "4g", log: Path | None = None
+    app: str = "flowalg",
+    *,
+    cores: int = 2,
+    memory: str = "4g",
+    log: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Starts a session on this machine, whose workers use the Python and the modules of the driver.
 
     ``cores`` is also the number of shuffle partitions, and so of state stores. The output of the JVM and the workers is
-    written to the file ``log``, if given, instead of the terminal. Stop the session when done.
+    written to the file ``log``, if given, instead of the terminal. ``settings`` are further settings of Spark, such as
+    ``spark.jars``, and replace those of this function. Stop the session when done.
     """
     # Imported here, since a client of Spark Connect has neither.
     from pyspark import SparkConf, SparkContext
@@ -63,7 +70,7 @@ def local_session(
         "spark.driver.memory": memory,
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
-    conf.setAll([*local.items(), *SETTINGS.items()])
+    conf.setAll([*local.items(), *SETTINGS.items(), *(settings or {}).items()])
     if log is not None and SparkContext._gateway is None:
         # The workers print to the output of the JVM, which no setting suppresses.
         with log.open("w") as stream:

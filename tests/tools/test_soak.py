@@ -1,0 +1,25 @@
+"""The soak of ``make soak``, for seconds instead of an hour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from flowalg_development.components import broker, postgresql
+from flowalg_development.soak.__main__ import main
+
+
+@pytest.mark.long
+def test_a_query_that_is_killed_has_the_totals_of_what_was_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables in PostgreSQL and in Kafka lose and double nothing, and bad messages are counted."""
+    lacking = broker.missing() or (postgresql.MISSING if postgresql.binaries() is None else None)
+    if lacking is not None:
+        pytest.skip(lacking)
+    arguments = ["--minutes", "0.4", "--restart", "6", "--rate", "200", "--engines", "local", "--seed", "1"]
+    assert main([*arguments, "--picture", str(tmp_path / "soak.svg")]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("soak: all held: 0.4 minutes")
+    assert " 0 kills" not in last
+    assert (tmp_path / "soak.svg").exists()
