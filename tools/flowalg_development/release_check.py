@@ -66,7 +66,8 @@ EXTRAS: Final[Mapping[str, str]] = {
     "assert [pane.value for pane in reference.run(counted, {SCORES: timeline}).panes] == [2]\n",
     "laws": "from flowalg_laws import check_combiner\nfrom hypothesis import strategies as st\n"
     "check_combiner(Sum(), st.integers(-9, 9))\n",
-    "plot": "from flowalg_tools.pictures import draw_run\ndraw_run(totals, {SCORES: timeline}, 'run.svg')\n",
+    "plot": "from flowalg_tools.pictures import draw_run\n"
+    "draw_run(reference.run(totals, {SCORES: timeline}), 'run.svg')\n",
     "cli": "import subprocess, sys\nfrom pathlib import Path\n"
     "flowalg = Path(sys.executable).with_name('flowalg')\n"
     "assert 'explain' in subprocess.run([flowalg, '--help'], capture_output=True, text=True, check=True).stdout\n",
