@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from flowalg_development.components.broker import Broker, broker, missing
-from flowalg_development.components.postgresql import MISSING, binaries, cluster
+from flowalg_development.components import broker, postgresql
 from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
@@ -48,20 +47,21 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """A PostgreSQL server of the tests."""
-    if binaries() is None:
-        pytest.skip(MISSING)
-    with cluster() as conninfo:
+    lacking = postgresql.missing()
+    if lacking is not None:
+        pytest.skip(lacking)
+    with postgresql.cluster() as conninfo:
         yield conninfo
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[Broker]:
+def kafka() -> Iterator[broker.Broker]:
     """A Kafka broker of the tests."""
     pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
-    lacking = missing()
+    lacking = broker.missing()
     if lacking is not None:
         pytest.skip(lacking)
-    with broker() as started:
+    with broker.broker() as started:
         yield started
 
 

@@ -52,7 +52,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _MILLIS: Final = pa.timestamp("ms", tz="UTC")
 
 Reject = Callable[[RawMessage, BadRecord], None]
-"""Receives a message that is no record, and why; without it, such a message raises."""
+"""Receives a message that is not a record, and its error. Without a ``Reject``, such a message raises."""
 
 
 def require_decodable(source: SourceNode, topic: KafkaInput) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from flowalg.data.errors import SchemaMismatchError
-from flowalg_sinks.tables import Column, Kind, Table
+from flowalg_sinks.tables import Column, Kind, Table, require_same_columns
 
 PROGRESS: Table = Table(
     "flowalg_sinks",
@@ -64,18 +63,7 @@ def require_columns(
         column.name: ExistingColumn(types[column.kind], column.nullable, column.name in table.key)
         for column in table.columns
     }
-    lines = [
-        f"  {name} must be {column}; got {existing.get(name, 'no such column')}"
-        for name, column in expected.items()
-        if existing.get(name) != column
-    ]
-    lines += [
-        f"  {name} must not exist; got {column}" for name, column in existing.items() if name not in expected
-    ]
-    if lines:
-        raise SchemaMismatchError(
-            f"the table {table.name!r} in {where} must have the columns of the sink:\n" + "\n".join(lines)
-        )
+    require_same_columns(f"{table.name!r} in {where}", expected, existing)
 
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, unique
@@ -9,7 +10,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from flowalg.data.errors import RecordTypeError
+from flowalg.data.errors import RecordTypeError, SchemaMismatchError
 
 Cell: TypeAlias = bool | int | float | str | bytes | datetime | date | timedelta | Decimal | None
 """The value of a column in a row: a Python value of the column's kind, or ``None`` in a nullable column."""
@@ -71,4 +72,23 @@ class Table:
         return tuple(by_name[name] for name in self.key)
 
 
-__all__ = ["Cell", "Column", "Kind", "Row", "Table"]
+def require_same_columns(table: str, expected: Mapping[str, object], existing: Mapping[str, object]) -> None:
+    """Raises ``SchemaMismatchError``, which lists every difference, unless a table has the columns of a sink.
+
+    The columns are by name, with values that describe them.
+    """
+    lines = [
+        f"  {name} must be {column}; got {existing.get(name, 'no such column')}"
+        for name, column in expected.items()
+        if existing.get(name) != column
+    ]
+    lines += [
+        f"  {name} must not exist; got {column}" for name, column in existing.items() if name not in expected
+    ]
+    if lines:
+        raise SchemaMismatchError(
+            f"the table {table} must have the columns of the sink:\n" + "\n".join(lines)
+        )
+
+
+__all__ = ["Cell", "Column", "Kind", "Row", "Table", "require_same_columns"]

@@ -37,6 +37,9 @@ WATERMARK: Final = "snapshot_watermark"
 
 _MARKS: Final = {TICK: pa.bool_(), WATERMARK: pa.timestamp("us", tz="UTC")}
 
+_WITH_ROWS: Final = "flowalg.snapshot"
+"""The entry in the metadata of a file with the name of the newest file that has rows."""
+
 _LOG: Final = logging.getLogger("flowalg.snapshots")
 
 
@@ -112,17 +115,19 @@ class Snapshots(Generic[R]):
         if newest is not None and newest.name >= path.name:
             return None
         table = self._rows(end - timedelta(microseconds=1))
-        if _same(table.drop_columns([self.time]), self._last(folder)):
+        with_rows = None if newest is None else folder / _file_with_rows(newest)
+        if with_rows is not None and with_rows.exists() and self._is_same(table, _read(with_rows)):
             table = table.slice(0, 0)
+        else:
+            with_rows = path
         control = pa.Table.from_pylist([{TICK: True, WATERMARK: end}], schema=self.schema)
         marked = pa.concat_tables([table, control], promote_options="default").select(self.schema.names)
-        return _publish(marked, path, end)
+        return _publish(marked.replace_schema_metadata({_WITH_ROWS: with_rows.name}), path, end)
 
     def table(self) -> pa.Table:
         """Returns the rows of all snapshots, in the order of time, as the input of a batch."""
-        tables = [pq.read_table(path, schema=self.schema) for path in sorted(_files(Path(self.folder)))]
-        rows = pa.concat_tables([self.schema.empty_table(), *tables])
-        return rows.filter(pc.is_null(rows[TICK])).drop_columns(list(_MARKS))
+        tables = [_read(path, self.schema) for path in sorted(_files(Path(self.folder)))]
+        return pa.concat_tables([arrow_schema_of(self.source).empty_table(), *tables])
 
     @contextmanager
     def follow(self) -> Iterator[Following]:
@@ -172,15 +177,14 @@ class Snapshots(Generic[R]):
             raise ArgumentError("Snapshots.time", self.time, valid)
         return record_table(self.source, records)
 
-    def _last(self, folder: Path) -> pa.Table | None:
-        """Returns the rows of the newest file that has some."""
-        names = [column.name for column in arrow_schema_of(self.source) if column.name != self.time]
-        for path in sorted(_files(folder), reverse=True):
-            if pq.ParquetFile(path).metadata.num_rows > 1:
-                return (
-                    pq.read_table(path, columns=[*names, TICK]).filter(pc.field(TICK).is_null()).select(names)
-                )
-        return None
+    def _is_same(self, table: pa.Table, last: pa.Table) -> bool:
+        """Whether two snapshots have the same rows, in any order."""
+        if table.num_rows != last.num_rows:
+            return False
+        first, second = (
+            Counter(map(repr, each.drop_columns([self.time]).to_pylist())) for each in (table, last)
+        )
+        return first == second
 
 
 @define(eq=False)
@@ -194,11 +198,16 @@ def _files(folder: Path) -> Iterator[Path]:
     return folder.glob("[0-9]*.parquet")
 
 
-def _same(table: pa.Table, last: pa.Table | None) -> bool:
-    """Whether two tables have the same rows, in any order."""
-    if last is None or table.num_rows != last.num_rows:
-        return False
-    return Counter(map(repr, table.to_pylist())) == Counter(map(repr, last.to_pylist()))
+def _file_with_rows(path: Path) -> str:
+    """Returns the name of the newest file with rows at the time of a file, so that no other file is opened."""
+    metadata = pq.read_schema(path).metadata
+    return metadata[_WITH_ROWS.encode()].decode()
+
+
+def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
+    """Returns the rows of a file."""
+    table = pq.read_table(path, schema=schema)
+    return table.filter(pc.is_null(table[TICK])).drop_columns(list(_MARKS)).replace_schema_metadata(None)
 
 
 def _publish(table: pa.Table, path: Path, time: datetime) -> Path | None:

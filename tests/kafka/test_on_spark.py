@@ -50,7 +50,7 @@ def test_a_session_without_the_connector_is_an_error_that_helps(spark: SparkSess
 
 
 def test_a_topic_that_cannot_be_read_is_rejected(spark: SparkSession) -> None:
-    """Options of another client, fields that no record has, and a column of corrupt records are errors."""
+    """Options of another client, fields that the records lack, and a column of corrupt records raise errors."""
     from flowalg_spark import StreamInput, streaming
     from pyspark.sql import functions as F
 

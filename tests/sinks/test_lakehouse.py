@@ -18,9 +18,8 @@ from uuid import uuid4
 
 import pytest
 from flowalg_columns.json_text import encode_json
-from flowalg_columns.observed_rows import observed_batches
 from flowalg_sinks.target import SinkError
-from flowalg_spark import batch, record_table, streaming
+from flowalg_spark import batch, record_table
 from flowalg_spark.sinks import (
     Delta,
     Iceberg,
@@ -30,14 +29,13 @@ from flowalg_spark.sinks import (
     changelog,
     upsert,
 )
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import KV, ArgumentError, Pane, SchemaMismatchError, UnsupportedError
 from flowalg.data.shapes import shape_of
-from flowalg.runs.instants import pipeline_instants
+from tests.support.foreach_batch import VisitsQuery
 from tests.support.sink_cases import current_panes
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
 
@@ -113,34 +111,13 @@ class Stream:
     """A query from files to the tables of a lakehouse."""
 
     def __init__(self, spark: SparkSession, folder: Path, lakehouse: Lakehouse) -> None:
-        self.spark, self.folder = spark, folder
+        self.query = VisitsQuery(spark, folder)
         self.totals: LakehouseUpsert = upsert(PIPELINE, lakehouse, table="totals")
         self.log: LakehouseChangelog = changelog(PIPELINE, lakehouse, table="log")
 
-    def write_files(self, start: int, stop: int | None) -> None:
-        """Writes the instants from ``start`` to ``stop`` as files."""
-        instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
-        self.files.write(observed_batches(VISITS, TIMELINE, instants), first=start)
-
-    @property
-    def files(self) -> InstantFiles:
-        """The files of the source."""
-        return InstantFiles(self.folder / "visits", VISITS)
-
     def run(self, checkpoint: str = "checkpoint") -> None:
         """Runs the query over all files."""
-        inputs = {VISITS: generating_input(self.spark, self.files, TIMELINE)}
-        panes = streaming.compile(PIPELINE, inputs).with_drops()
-        query = (
-            panes.writeStream.foreachBatch(self.write)
-            .option("checkpointLocation", str(self.folder / checkpoint))
-            .trigger(availableNow=True)
-            .start()
-        )
-        try:
-            query.awaitTermination()
-        finally:
-            query.stop()
+        self.query.run(self.write, checkpoint)
 
     def write(self, frame: DataFrame, number: int) -> None:
         """Writes one batch, computed once, to both tables."""
@@ -148,15 +125,6 @@ class Stream:
         self.totals(kept, number)
         self.log(kept.filter(F.col("drop").isNull()).drop("drop"), number)
         kept.unpersist()
-
-    def delete_last_commit(self) -> None:
-        """Deletes Spark's last commit, as if Spark was killed between the commit of the tables and its own."""
-        commits = self.folder / "checkpoint" / "commits"
-        last = max(
-            (file for file in commits.iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
-        )
-        last.unlink()
-        (commits / f".{last.name}.crc").unlink(missing_ok=True)
 
 
 def contents(spark: SparkSession, lakehouse: Lakehouse) -> list[list[str]]:
@@ -170,9 +138,9 @@ def test_a_stream_writes_the_tables_of_the_reference_once(
 ) -> None:
     """After a restart and a repeated batch, the tables have the current panes, all panes and all drops."""
     stream = Stream(spark, tmp_path, lakehouse)
-    stream.write_files(0, 4)
+    stream.query.write_files(0, 4)
     stream.run()
-    stream.write_files(4, None)
+    stream.query.write_files(4, None)
     stream.run()
     current = [expected_row(pane) for pane in current_panes(RUN.panes)]
     assert sorted_rows(stored_rows(table(spark, lakehouse, "totals"))) == sorted_rows(current)
@@ -196,7 +164,7 @@ def test_a_stream_writes_the_tables_of_the_reference_once(
         counts[key, reason, start] += count
     assert counts == drops
     before = contents(spark, lakehouse)
-    stream.delete_last_commit()
+    stream.query.delete_last_commit()
     stream.run()
     assert contents(spark, lakehouse) == before
     with pytest.raises(StreamingQueryException, match="a new checkpoint restarts the batch ids"):
@@ -366,7 +334,7 @@ def test_two_elements_with_one_key_are_rejected(lakehouse: Lakehouse, frame: Dat
         sink(frame.union(frame), 0)
 
 
-def test_a_session_without_the_format_is_told_the_jar(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_jar_is_an_error_with_its_coordinate(spark: SparkSession, tmp_path: Path) -> None:
     """A session without a jar raises an error with the coordinate and the two ways to give it."""
     for target in (Delta(tmp_path), Iceberg("lake.panes")):
         try:

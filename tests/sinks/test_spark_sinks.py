@@ -16,13 +16,11 @@ from typing import Final
 import pytest
 from attrs import frozen
 from flowalg_columns.json_text import encode_json
-from flowalg_columns.observed_rows import observed_batches
 from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_columns import pane_cells, window_cells
-from flowalg_spark import batch, final_values, record_table, streaming
+from flowalg_spark import batch, final_values, record_table
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -35,8 +33,8 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.values import sort_key
-from flowalg.runs.instants import pipeline_instants
 from tests.sinks.test_targets import Database, schema_in
+from tests.support.foreach_batch import VisitsQuery
 from tests.support.sink_cases import current_panes, rows_of, without_key_text
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
 
@@ -77,37 +75,19 @@ class DatabaseSinks:
 
 @frozen
 class Stream:
-    """A query from files to the tables of some databases, with its checkpoint in ``folder``."""
+    """A query from files to the tables of some databases."""
 
-    spark: SparkSession
-    folder: Path
+    query: VisitsQuery
     databases: tuple[DatabaseSinks, ...]
 
-    def write_files(self, start: int, stop: int | None) -> None:
-        """Writes the instants from ``start`` to ``stop`` as files."""
-        instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
-        self.files.write(observed_batches(VISITS, TIMELINE, instants), first=start)
-
     @property
-    def files(self) -> InstantFiles:
-        """The files of the source."""
-        return InstantFiles(self.folder / "visits", VISITS)
+    def folder(self) -> Path:
+        """The folder of the query."""
+        return self.query.folder
 
     def run(self, checkpoint: str = "checkpoint") -> str:
         """Runs the query over all files; returns its id."""
-        inputs = {VISITS: generating_input(self.spark, self.files, TIMELINE)}
-        panes = streaming.compile(PIPELINE, inputs).with_drops()
-        query = (
-            panes.writeStream.foreachBatch(self.write)
-            .option("checkpointLocation", str(self.folder / checkpoint))
-            .trigger(availableNow=True)
-            .start()
-        )
-        try:
-            query.awaitTermination()
-        finally:
-            query.stop()
-        return query.id
+        return self.query.run(self.write, checkpoint)
 
     def write(self, frame: DataFrame, number: int) -> None:
         """Writes one batch, computed once, to all tables."""
@@ -118,25 +98,16 @@ class Stream:
         cached.write.mode("overwrite").parquet(str(self.folder / "parquet" / f"batch={number}"))
         cached.unpersist()
 
-    def delete_last_commit(self) -> None:
-        """Deletes Spark's last commit, as if Spark was killed between the commit of the tables and its own."""
-        commits = self.folder / "checkpoint" / "commits"
-        last = max(
-            (file for file in commits.iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
-        )
-        last.unlink()
-        (commits / f".{last.name}.crc").unlink(missing_ok=True)
-
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, server: str) -> Stream:
     """A stream that was stopped, restarted, and ran to its end."""
     folder = tmp_path_factory.mktemp("sinks")
     targets = (SQLite(folder / "panes.db"), schema_in(server, "stream"))
-    stream = Stream(spark, folder, tuple(DatabaseSinks.of(target) for target in targets))
-    stream.write_files(0, 4)
+    stream = Stream(VisitsQuery(spark, folder), tuple(DatabaseSinks.of(target) for target in targets))
+    stream.query.write_files(0, 4)
     query = stream.run()
-    stream.write_files(4, None)
+    stream.query.write_files(4, None)
     assert stream.run() == query
     return stream
 
@@ -152,7 +123,7 @@ def test_the_upsert_table_has_the_current_panes(written: Stream) -> None:
 
 def test_the_upsert_table_equals_final_values(written: Stream) -> None:
     """The table equals ``final_values`` of the same batches in Parquet files."""
-    files = written.spark.read.parquet(str(written.folder / "parquet"))
+    files = written.query.spark.read.parquet(str(written.folder / "parquet"))
     micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
     final = final_values(files).select("key", "value.count", "value.seconds", *micros).collect()
     expected = sorted(repr(tuple(row)) for row in final)
@@ -206,7 +177,7 @@ def test_drops_are_written_to_their_own_table(written: Stream) -> None:
 def test_a_repeated_batch_changes_nothing(written: Stream) -> None:
     """Spark repeats the last batch if it did not commit it; every table already has it and ignores it."""
     before = [database.content() for database in written.databases]
-    written.delete_last_commit()
+    written.query.delete_last_commit()
     commits = written.folder / "checkpoint" / "commits"
     committed = set(commits.iterdir())
     written.run()

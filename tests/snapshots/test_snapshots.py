@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -192,7 +192,7 @@ def test_a_table_in_postgresql_enriches_a_stream_of_spark(
 
 
 def test_a_window_has_one_snapshot_and_an_unchanged_table_is_not_stored_again(tmp_path: Path) -> None:
-    """A second process finds the file of the window; the order of the rows is no change of the table."""
+    """A second process finds the file of the window; rows in another order are the same table."""
     first, again = rows_of({"a": 1, "b": 2}), rows_of({"b": 2, "a": 1})
     snapshots = snapshots_in(tmp_path, iter([first, again, rows_of({"a": 1})]))
     assert snapshots.take(NOON) is not None
@@ -203,6 +203,19 @@ def test_a_window_has_one_snapshot_and_an_unchanged_table_is_not_stored_again(tm
     last = NOON + 2 * MINUTE - timedelta(microseconds=1)
     assert snapshots.table()["at"].to_pylist()[2:] == [last]
     assert snapshots.take(NOON) is None
+
+
+def test_rows_are_stored_again_once_their_file_is_removed(tmp_path: Path) -> None:
+    """A table that does not change stores its rows once, for as long as their file exists."""
+    snapshots = snapshots_in(tmp_path, repeat(rows_of({"a": 1})))
+    first = snapshots.take(NOON)
+    for minute in (1, 2):
+        snapshots.take(NOON + minute * MINUTE)
+    assert snapshots.table().num_rows == 1
+    assert first is not None
+    first.unlink()
+    snapshots.take(NOON + 3 * MINUTE)
+    assert snapshots.table()["at"].to_pylist() == [NOON + 3 * MINUTE - timedelta(microseconds=1)]
 
 
 @pytest.mark.parametrize(
@@ -218,8 +231,8 @@ def test_a_window_has_one_snapshot_and_an_unchanged_table_is_not_stored_again(tm
         ),
     ],
 )
-def test_rows_that_are_no_records_are_no_snapshot(rows: Rows, message: str, tmp_path: Path) -> None:
-    """An error names the column and the value; there is no file, so elements wait."""
+def test_rows_that_are_not_records_raise(rows: Rows, message: str, tmp_path: Path) -> None:
+    """An error names the column and the value. No file is written, so elements wait."""
     snapshots = snapshots_in(tmp_path, iter([rows]))
     with pytest.raises((ElementError, SchemaMismatchError), match=message):
         snapshots.take(NOON)

@@ -14,7 +14,7 @@ def test_a_query_that_is_killed_has_the_totals_of_what_was_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tables in PostgreSQL and in Kafka lose and double nothing, and bad messages are counted."""
-    lacking = broker.missing() or (postgresql.MISSING if postgresql.binaries() is None else None)
+    lacking = broker.missing() or postgresql.missing()
     if lacking is not None:
         pytest.skip(lacking)
     arguments = ["--minutes", "0.4", "--restart", "6", "--rate", "200", "--engines", "local", "--seed", "1"]

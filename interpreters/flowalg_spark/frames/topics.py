@@ -27,10 +27,10 @@ from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import spark_type
 
 CORRUPT_RECORD: Final = "__kafka_record"
-"""The column with the value of a message that is no record, as JSON."""
+"""The column with the value of a message that is not a record, as JSON."""
 
 CORRUPT_ERROR: Final = "__kafka_error"
-"""The column that says why a message is no record."""
+"""The column with the error of a message that is not a record."""
 
 _NEWEST: Final = "4.2.0"
 """The newest version of Spark's connector to Kafka; it also works with PySpark 4.3."""
@@ -63,8 +63,8 @@ def connector_help() -> str:
 def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> DataFrame:
     """Returns the messages of a topic as a streaming frame with the fields of a source's records.
 
-    It also has the columns of messages. ``CORRUPT_RECORD`` and ``CORRUPT_ERROR`` are null unless a message is no
-    record; then its fields are null.
+    It also has the columns of messages. ``CORRUPT_RECORD`` and ``CORRUPT_ERROR`` are null, except for a
+    message that is not a record, whose fields are null.
 
     Raises ``SchemaMismatchError`` if the records do not fit the topic, ``ArgumentError`` for options without those of
     Spark, and ``MissingExtraError``, with the ways to get it, if the session lacks Spark's connector.
@@ -188,7 +188,7 @@ class _Decode:
 
 @frozen
 class _Rejected:
-    """The rows of messages that are no records."""
+    """The rows of messages that are not records."""
 
     rows: list[dict[str, object]]
 

@@ -1,4 +1,4 @@
-"""Inputs of Spark's streams that are no frames of the user: snapshots of a table."""
+"""Inputs of Spark's streams besides frames: snapshots of a table."""
 
 from flowalg_spark.inputs.snapshots import snapshot_input
 

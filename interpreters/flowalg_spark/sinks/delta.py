@@ -21,6 +21,7 @@ from flowalg_spark.sinks.lakehouse import (
     create_statement,
     missing_jar,
     missing_setting,
+    qualified,
     quote,
 )
 
@@ -28,9 +29,9 @@ _APPLICATION: Final = "flowalg"
 """The one application of all queries, so that two of them conflict in a table, also if both only append."""
 
 _ARTIFACT: Final = "io.delta:delta-spark_{}_2.13"
-_JARS: Final = {version: f"{_ARTIFACT.format(version)}:4.4.0" for version in ("4.0", "4.1", "4.2")}
-_EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
-_CATALOG: Final = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+JARS: Final = {version: f"{_ARTIFACT.format(version)}:4.4.0" for version in ("4.0", "4.1", "4.2")}
+EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG: Final = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
 def _path(path: str | PathLike[str] | None) -> str | None:
@@ -59,16 +60,16 @@ class Delta(Lakehouse):
     def identifier(self, table: str) -> str:
         """Returns the name of a table in SQL."""
         if self.schema is not None:
-            return ".".join(map(quote, (*self.schema.split("."), table)))
+            return qualified(self.schema, table)
         return f"delta.{quote(f'{self.path}/{table}')}"
 
     def require(self, session: SparkSession) -> None:
         """Raises ``UnsupportedError`` for a session without the format's jar or settings."""
         if not is_class(jvm_of(session).io.delta.tables.DeltaTable):
-            missing_jar(session, "Delta", _ARTIFACT, _JARS)
+            missing_jar(session, "Delta", _ARTIFACT, JARS)
         for name, value in (
-            ("spark.sql.extensions", _EXTENSION),
-            ("spark.sql.catalog.spark_catalog", _CATALOG),
+            ("spark.sql.extensions", EXTENSION),
+            ("spark.sql.catalog.spark_catalog", CATALOG),
         ):
             if value not in (session.conf.get(name, "") or ""):
                 missing_setting("Delta", name, value)
@@ -119,4 +120,4 @@ class Delta(Lakehouse):
         """Does nothing, since Delta compares the batch itself when it commits."""
 
 
-__all__ = ["Delta"]
+__all__ = ["CATALOG", "EXTENSION", "JARS", "Delta"]

@@ -21,12 +21,12 @@ from flowalg_spark.sinks.lakehouse import (
     create_statement,
     missing_jar,
     missing_setting,
-    quote,
+    qualified,
 )
 
 _ARTIFACT: Final = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13"
-_JARS: Final = {"4.1": f"{_ARTIFACT.format('4.1')}:1.12.0"}
-_EXTENSION: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+JARS: Final = {"4.1": f"{_ARTIFACT.format('4.1')}:1.12.0"}
+EXTENSION: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
 
 
@@ -47,14 +47,14 @@ class Iceberg(Lakehouse):
 
     def identifier(self, table: str) -> str:
         """Returns the name of a table in SQL."""
-        return ".".join(map(quote, (*self.schema.split("."), table)))
+        return qualified(self.schema, table)
 
     def require(self, session: SparkSession) -> None:
         """Raises ``UnsupportedError`` for a session without the format's jar or settings."""
         if not is_class(jvm_of(session).org.apache.iceberg.spark.Spark3Util):
-            missing_jar(session, "Iceberg", _ARTIFACT, _JARS)
-        if _EXTENSION not in (session.conf.get("spark.sql.extensions", "") or ""):
-            missing_setting("Iceberg", "spark.sql.extensions", _EXTENSION)
+            missing_jar(session, "Iceberg", _ARTIFACT, JARS)
+        if EXTENSION not in (session.conf.get("spark.sql.extensions", "") or ""):
+            missing_setting("Iceberg", "spark.sql.extensions", EXTENSION)
         catalog = f"spark.sql.catalog.{self.schema.partition('.')[0]}"
         if session.conf.get(catalog, None) is None:
             missing_setting("Iceberg", catalog, "org.apache.iceberg.spark.SparkCatalog")
@@ -83,8 +83,7 @@ class Iceberg(Lakehouse):
 
     def create(self, session: SparkSession, table: str, schema: T.StructType, query: str) -> None:
         """Creates a table that belongs to a query, without a snapshot."""
-        catalog, *namespace = map(quote, self.schema.split("."))
-        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {'.'.join((catalog, *namespace))}")
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {qualified(self.schema)}")
         session.sql(create_statement(self.identifier(table), "iceberg", schema, query))
 
     def settings_of(self, batch: WrittenBatch) -> Mapping[str, str]:
@@ -131,4 +130,4 @@ def _batches(session: SparkSession, table: Java) -> Iterator[int]:
             yield int(number)
 
 
-__all__ = ["Iceberg"]
+__all__ = ["EXTENSION", "JARS", "Iceberg"]

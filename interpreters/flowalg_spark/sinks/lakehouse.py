@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from typing import Final, NoReturn
 
 from attrs import frozen
+from flowalg_sinks.tables import require_same_columns
 from flowalg_sinks.target import SinkError, WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from flowalg.data.errors import SchemaMismatchError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 
 QUERY_PROPERTY: Final = "flowalg.query"
 """The property of a table with the id of the streaming query that writes it."""
@@ -71,7 +72,7 @@ class Lakehouse(ABC):
 
 @contextmanager
 def recording(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Applies settings of a session meanwhile."""
+    """Sets settings of a session, and restores them at the end."""
     before = {name: session.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         session.conf.set(name, value)
@@ -116,18 +117,7 @@ def require_schema(table: str, state: TableState, schema: T.StructType) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, for a table with other columns."""
     existing = {field.name: field.dataType.simpleString() for field in state.schema}
     expected = {field.name: field.dataType.simpleString() for field in schema}
-    lines = [
-        f"  {name} must be {kind}; got {existing.get(name, 'no such column')}"
-        for name, kind in expected.items()
-        if existing.get(name) != kind
-    ]
-    lines += [
-        f"  {name} must not exist; got {kind}" for name, kind in existing.items() if name not in expected
-    ]
-    if lines:
-        raise SchemaMismatchError(
-            f"the table {table} must have the columns of the sink:\n" + "\n".join(lines)
-        )
+    require_same_columns(table, expected, existing)
 
 
 def require_own(table: str, state: TableState) -> str:
@@ -181,6 +171,11 @@ def _sql_type(kind: T.DataType) -> str:
             return kind.simpleString()
 
 
+def qualified(schema: str, *parts: str) -> str:
+    """Returns a dotted name in Spark's SQL: a schema, whose parts have dots between them, and a table in it."""
+    return ".".join(map(quote, (*schema.split("."), *parts)))
+
+
 def quote(name: str) -> str:
     """Quotes one part of a name in Spark's SQL."""
     return f"`{name.replace('`', '``')}`"
@@ -195,6 +190,7 @@ __all__ = [
     "missing_jar",
     "missing_setting",
     "naming_conflicts",
+    "qualified",
     "quote",
     "recording",
     "require_own",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final
 
 from attrs import field, frozen
 from flowalg_columns.layout import fields_in
@@ -27,6 +26,7 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import ElementError
 from flowalg.data.shapes import Shape
+from flowalg.data.time import EPOCH
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col
@@ -49,8 +49,6 @@ from flowalg_spark.sinks.table_rows import (
     output_rows,
     table_schema,
 )
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen
@@ -182,7 +180,7 @@ class LakehouseUpsert(LakehouseSink):
                 f"several elements of one pane are equal by {', '.join(self.by) or 'no fields'}, so they have the same "
                 f"row: {duplicate}; pass by=... with fields that distinguish them, or use changelog(...)"
             )
-        return _EPOCH + timedelta(microseconds=low or 0), _EPOCH + timedelta(microseconds=high or 0)
+        return EPOCH + timedelta(microseconds=low or 0), EPOCH + timedelta(microseconds=high or 0)
 
     def _statement(self, low: datetime, high: datetime) -> str:
         """Returns the merge of ``{rows}`` into the table. Keys can be null, which equals null."""
@@ -222,7 +220,7 @@ class LakehouseChangelog(LakehouseSink):
 
 @contextmanager
 def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
-    """Keeps the rows of a frame meanwhile, unless they are kept already: each action would compute them again."""
+    """Persists a frame for several actions, each of which would compute it, unless it is persisted."""
     if frame.is_cached:
         yield frame
         return
@@ -261,7 +259,7 @@ def lakehouse_changelog(
 
 def _require_options(pipeline: PCollection[object], target: Lakehouse, table: str, since: int) -> None:
     require_options(pipeline, table, since)
-    # A session that runs already tells now, rather than in the first micro-batch, that it lacks the format.
+    # With an active session, a missing format raises here and not in the first micro-batch.
     session = SparkSession.getActiveSession()
     if session is not None:
         target.require(session)

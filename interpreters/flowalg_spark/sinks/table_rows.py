@@ -86,7 +86,7 @@ def output_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
 def latest_rows(rows: DataFrame, key: Sequence[str]) -> DataFrame:
     """Returns the last pane of each key of a table.
 
-    A value is current, and after a retraction there is no current value: later panes of a window have greater indices.
+    Later panes of a window have greater indices. If the last one is a retraction, the key has no current value.
     ``DUPLICATE`` is true if the last pane has several elements with that key.
     """
     is_value = col("change") == F.lit(Change.VALUE.value)

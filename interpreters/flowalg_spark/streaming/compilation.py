@@ -91,8 +91,8 @@ class StreamInput:
     micro-batch is Spark's timestamp of the batch, which is the same on replay. If the source carries processing times
     itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
     ``partition`` is the column with the name of the source partition of a row; without it, that of a message is its
-    partition of the topic. ``source_watermark`` is a timestamp
-    column with the watermark that the source publishes for that partition, if any; it may be on any row.
+    partition of the topic. ``source_watermark`` is a timestamp column with the watermark that the source publishes for
+    that partition, if any; it may be on any row.
 
     Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
     true on a row that ends the input: the watermark then advances to the end of time. (A file source reads files by
@@ -132,7 +132,7 @@ class StreamInput:
     def __attrs_post_init__(self) -> None:
         if isinstance(self.data, KafkaInput):
             if self.corrupt_record is not None:
-                why = "messages that are no records are known"
+                why = "the topic itself finds messages that are not records"
                 raise ArgumentError(
                     "StreamInput.corrupt_record", self.corrupt_record, "None for a topic", why=why
                 )

@@ -15,16 +15,21 @@ from tempfile import mkdtemp
 from typing import Final
 
 BINARIES: Final = Path("/usr/lib/postgresql")
-MISSING: Final = (
+_MISSING: Final = (
     f"PostgreSQL is not installed: there is no {BINARIES}/*/bin/postgres (apt-get install postgresql)"
 )
 SECONDS: Final = 60
 
 
-def binaries() -> Path | None:
+def _binaries() -> Path | None:
     """Returns the folder of the newest server's programs; ``None`` if there is none."""
     folders = [program.parent for program in BINARIES.glob("*/bin/postgres")]
     return max(folders, key=lambda folder: float(folder.parent.name), default=None)
+
+
+def missing() -> str | None:
+    """Returns what a server needs and this machine lacks; ``None`` if nothing."""
+    return _MISSING if _binaries() is None else None
 
 
 def server_user() -> str | None:
@@ -38,9 +43,9 @@ def server_user() -> str | None:
 @contextmanager
 def cluster() -> Iterator[str]:
     """Yields the connection string of a running server; stops the server and removes its folder afterwards."""
-    programs = binaries()
+    programs = _binaries()
     if programs is None:
-        raise RuntimeError(MISSING)
+        raise RuntimeError(_MISSING)
     # The path of a socket must be short; the folders of tests are too long.
     folder, user = Path(mkdtemp(prefix="flowalg-", dir="/tmp")), server_user()
     try:
@@ -93,4 +98,4 @@ def _wait(programs: Path, folder: Path, server: subprocess.Popen[bytes]) -> None
     raise RuntimeError((folder / "log").read_text())
 
 
-__all__ = ["MISSING", "binaries", "cluster"]
+__all__ = ["cluster", "missing"]

@@ -29,7 +29,7 @@ from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness
 from flowalg.pipeline.outputs import emits_panes
-from flowalg_development.components.postgresql import binaries, cluster
+from flowalg_development.components.postgresql import cluster, missing
 from flowalg_development.components.processes import kill_tree
 from flowalg_development.faults.progress import Batches, files_of_batches, join_files
 from flowalg_development.faults.query import QUERIES, pipeline
@@ -135,7 +135,7 @@ def kill_queries(
 ) -> Iterator[KillResult]:
     """Kills the queries at random times and right after transactions, and compares each completed run."""
     with ExitStack() as stack:
-        server = stack.enter_context(cluster()) if binaries() is not None else None
+        server = stack.enter_context(cluster()) if missing() is None else None
         trials = Trials(root, files, server)
         expected: dict[tuple[str, Batches], bytes] = {}
         numbers = count()

@@ -29,12 +29,13 @@ from flowalg_sinks.tables import Cell, Row, Table
 from flowalg_spark import StreamInput, local_session, streaming
 from flowalg_spark.frames.topics import connector
 from flowalg_spark.sinks import changelog, upsert
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from flowalg import BoundedOutOfOrderness
 from flowalg_development.components.broker import Broker
 from flowalg_development.components.jars import resolve_jars
 from flowalg_development.components.processes import kill_tree
+from flowalg_development.components.spark_sinks import write_all
 from flowalg_development.kafka.comparison import unequal
 from flowalg_development.kafka.traffic import SCORES, SECOND, START, Sent, Topics, totals, traffic
 
@@ -67,18 +68,13 @@ class SparkTrial:
 
     def _read(self) -> None:
         target = Kafka(self.servers, partitions=2)
-        latest = upsert(TOTALS, target, table=self.name)
-        log = changelog(TOTALS, target, table=f"{self.name}-log")
-
-        def write(frame: DataFrame, batch: int) -> None:
-            """Writes a micro-batch to both tables, each in a transaction of its own."""
-            rows = frame.persist()
-            try:
-                latest(rows, batch)
-                log(rows, batch)
-            finally:
-                rows.unpersist()
-
+        # Each table has a transaction of its own.
+        write = write_all(
+            [
+                upsert(TOTALS, target, table=self.name),
+                changelog(TOTALS, target, table=f"{self.name}-log"),
+            ]
+        )
         topic = KafkaInput(self.servers, self.topic, per_batch=150)
         policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
         panes = streaming.compile(
@@ -183,12 +179,12 @@ def _differences(trial: SparkTrial, sent: list[Sent], counts: SparkCounts) -> It
     run = reference.run_batch(TOTALS, {SCORES: scores}, time=START)
     expected = Counter[object]((pane.key, pane.window.start.datetime, pane.value) for pane in run.panes)
     latest = flowalg_sinks.upsert(TOTALS, target, table=trial.name).table
-    rows = [_named(latest, row) for row in target.rows(latest)]
+    rows = [named_row(latest, row) for row in target.rows(latest)]
     counts.rows = len(rows)
     yield from unequal("current value", Counter(map(_total, rows)), expected)
     # The panes of the changelog, less the retracted ones, are the current values if each was written once.
     log = flowalg_sinks.changelog(TOTALS, target, table=f"{trial.name}-log").table
-    panes = [_named(log, row) for row in target.rows(log)]
+    panes = [named_row(log, row) for row in target.rows(log)]
     counts.panes = len(panes)
     written = Counter[object]()
     for pane in panes:
@@ -197,7 +193,7 @@ def _differences(trial: SparkTrial, sent: list[Sent], counts: SparkCounts) -> It
     if any(count < 0 for count in written.values()) or _message_count(trial, log.name) != len(panes):
         yield "the changelog has a retraction without its value, or a pane twice"
     for table in (latest, log):
-        drops = [_named(drop_table(table.name), row) for row in target.rows(drop_table(table.name))]
+        drops = [named_row(drop_table(table.name), row) for row in target.rows(drop_table(table.name))]
         counts.bad = len(drops)
         found = Counter[object]((drop["stage"], drop["error"], drop["dropped_value"]) for drop in drops)
         yield from unequal(f"bad record of {table.name}", found, _bad_records(trial))
@@ -221,7 +217,8 @@ def _message_count(trial: SparkTrial, topic: str) -> int:
     return len(fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions}))
 
 
-def _named(table: Table, row: Row) -> dict[str, Cell]:
+def named_row(table: Table, row: Row) -> dict[str, Cell]:
+    """Returns the cells of a row by the names of its columns."""
     return {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
 
 
@@ -237,4 +234,4 @@ if __name__ == "__main__":
     session.stop()
 
 
-__all__ = ["SparkCounts", "SparkTrial", "compare_on_spark", "spark_session"]
+__all__ = ["SparkCounts", "SparkTrial", "compare_on_spark", "named_row", "spark_session"]

@@ -9,18 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from flowalg_spark.sinks import delta, iceberg
+
 from flowalg_development.components.jars import BUILD, resolve_jars
 
 ROOT: Final = BUILD.parent
-DELTA: Final = "io.delta:delta-spark_{}_2.13:4.4.0"
-ICEBERG: Final = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0"
-VERSIONS: Final = {"4.1": (DELTA, ICEBERG), "4.2": (DELTA,)}
-"""The versions of Spark, and the jars that exist for each."""
+VERSIONS: Final = {"4.1": (delta, iceberg), "4.2": (delta,)}
+"""The versions of Spark, and the formats that are tried with each."""
 
-_EXTENSIONS: Final = {
-    DELTA: "io.delta.sql.DeltaSparkSessionExtension",
-    ICEBERG: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-}
 _OF_SPARK: Final = (
     "hadoop-",
     "jackson-",
@@ -52,17 +48,17 @@ def variables(version: str, warehouse: Path) -> Mapping[str, str]:
     The Iceberg catalog ``lake`` has its tables in the folder ``warehouse``.
     """
     formats = VERSIONS[version]
-    coordinates = tuple(each.format(version) for each in formats)
+    coordinates = tuple(each.JARS[version] for each in formats)
     jars = [
         jar for jar in resolve_jars(f"lakehouse-{version}", coordinates) if not jar.name.startswith(_OF_SPARK)
     ]
     settings = {
-        "spark.sql.extensions": ",".join(_EXTENSIONS[each] for each in formats),
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": ",".join(each.EXTENSION for each in formats),
+        "spark.sql.catalog.spark_catalog": delta.CATALOG,
         # For small tables: by default, the state of a table has 50 partitions.
         "spark.databricks.delta.snapshotPartitions": "2",
     }
-    if ICEBERG in formats:
+    if iceberg in formats:
         settings |= {
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.lake.type": "hadoop",
@@ -82,4 +78,4 @@ def variables(version: str, warehouse: Path) -> Mapping[str, str]:
     }
 
 
-__all__ = ["DELTA", "ICEBERG", "ROOT", "VERSIONS", "python_of", "variables"]
+__all__ = ["ROOT", "VERSIONS", "python_of", "variables"]

@@ -19,11 +19,12 @@ from typing import Final
 import flowalg_reference as reference
 from flowalg_spark import local_session, streaming
 from flowalg_spark.sinks import Delta, Iceberg, changelog, upsert
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Sessions, Sum
 from flowalg.data.time import ProcessingTime
+from flowalg_development.components.spark_sinks import write_all
 from flowalg_development.faults.visits import BEGIN, MINUTE, VISITS, Visit
 from tests.support.spark_replay import stream_of, write_batches
 
@@ -73,16 +74,10 @@ def run(spark: SparkSession, folder: Path) -> None:
         for sink in (upsert(TOTALS, place, table="totals"), changelog(TOTALS, place, table="log"))
     ]
 
-    def write(frame: DataFrame, batch: int) -> None:
-        rows = frame.persist()
-        for sink in sinks:
-            sink(rows, batch)
-        rows.unpersist()
-
     source = stream_of(spark, folder / "in", BoundedOutOfOrderness(timedelta(minutes=1)))
     query = (
         streaming.compile(TOTALS, {VISITS: source})
-        .writeStream.foreachBatch(write)
+        .writeStream.foreachBatch(write_all(sinks))
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()

@@ -15,7 +15,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -25,16 +25,17 @@ from typing import Final
 
 import flowalg_sinks
 from flowalg_kafka import Kafka
-from flowalg_sinks import PostgreSQL
+from flowalg_sinks import Cell, PostgreSQL
 from flowalg_sinks.drops import drop_table
 
 from flowalg_development.components import broker as kafka
 from flowalg_development.components import postgresql
+from flowalg_development.kafka.on_spark import named_row
 from flowalg_development.kafka.traffic import Topics
 from flowalg_development.soak.picture import draw
 from flowalg_development.soak.query import ENGINES, Query
 from flowalg_development.soak.supervising import Supervised
-from flowalg_development.soak.traffic import PARTITIONS, Totals, Traffic, totals
+from flowalg_development.soak.traffic import PARTITIONS, Traffic, totals
 
 TOPIC: Final = "scores"
 FEWEST_SAMPLES: Final = 10
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--picture", type=Path, default=Path("build/soak.svg"))
     options = parser.parse_args(arguments)
-    lacking = kafka.missing() or (postgresql.MISSING if postgresql.binaries() is None else None)
+    lacking = kafka.missing() or postgresql.missing()
     if lacking is not None:
         print(f"soak: not run: {lacking}")
         return 1
@@ -72,12 +73,13 @@ def main(arguments: list[str]) -> int:
         generator.start()
         try:
             disturb(queries, options.minutes * 60, options.restart, random.Random(options.seed))
+        except BaseException:
+            for each in queries:
+                each.stop()
+            raise
         finally:
             traffic.stopped.set()
             generator.join()
-            if sys.exc_info()[0] is not None:
-                for each in queries:
-                    each.kill()
         for each in queries:
             each.finish(600)
         options.picture.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +107,6 @@ def disturb(queries: Sequence[Supervised], seconds: float, restart: float, chanc
         for each in queries:
             if kill_at[id(each)] <= now < begun + seconds / 2:
                 each.kill()
-                each.start()
                 kill_at[id(each)] = now + chance.uniform(0.5, 1.5) * restart
             each.watch()
         time.sleep(2)
@@ -133,17 +134,13 @@ def check(supervised: Supervised, traffic: Traffic, seconds: float) -> Iterator[
         yield f"{query.engine}: the memory grew from {quarters[0]:.0f} to {quarters[1]:.0f} MB"
 
 
-def stored(table: str, target: PostgreSQL | Kafka) -> tuple[Totals, int, int]:
+def stored(table: str, target: PostgreSQL | Kafka) -> tuple[Mapping[tuple[Cell, Cell], Cell], int, int]:
     """Returns the stored totals, the number of bad records, and of other drops."""
-    columns = flowalg_sinks.upsert(totals(), target, table=table).table
-    names = [column.name for column in columns.columns]
-    key, start, value = (names.index(name) for name in ("key", "window_start", "value"))
-    found: Totals = Counter()
-    for row in target.rows(columns):
-        found[row[key], row[start]] = row[value]  # type: ignore[index, assignment]
+    rows = flowalg_sinks.upsert(totals(), target, table=table).table
+    cells = [named_row(rows, row) for row in target.rows(rows)]
     drops = drop_table(table)
-    reason = [column.name for column in drops.columns].index("reason")
-    reasons = Counter(row[reason] == "bad_record" for row in target.rows(drops))
+    reasons = Counter(named_row(drops, row)["reason"] == "bad_record" for row in target.rows(drops))
+    found = {(row["key"], row["window_start"]): row["value"] for row in cells}
     return found, reasons[True], reasons[False]
 
 

@@ -21,8 +21,8 @@ from flowalg_polars import streaming as local
 from flowalg_sinks import PostgreSQL
 from flowalg_spark.sinks import upsert
 from flowalg_tools.monitoring import log_to
-from pyspark.sql import DataFrame
 
+from flowalg_development.components.spark_sinks import write_all
 from flowalg_development.kafka.on_spark import spark_session
 from flowalg_development.soak.traffic import SCORES, policy, totals
 
@@ -95,14 +95,7 @@ def run_on_spark(query: Query, *, drain: bool) -> None:
     )
     sinks = [upsert(totals(), target, table=query.engine) for target in query.targets.values()]
 
-    def write(rows: DataFrame, number: int) -> None:
-        # Without it, each sink would run the micro-batch.
-        rows.persist()
-        for sink in sinks:
-            sink(rows, number)
-        rows.unpersist()
-
-    writer = panes.with_metrics().writeStream.foreachBatch(write).queryName(query.engine)
+    writer = panes.with_metrics().writeStream.foreachBatch(write_all(sinks)).queryName(query.engine)
     writer = writer.option("checkpointLocation", str(query.folder / "checkpoint"))
     if drain:
         writer.trigger(availableNow=True).start().awaitTermination()

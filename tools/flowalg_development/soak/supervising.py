@@ -43,12 +43,17 @@ class Supervised:
             command = [sys.executable, "-m", MODULE, *self.query.arguments, how]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
-    def kill(self) -> None:
-        """Kills the query with all its processes."""
+    def stop(self) -> None:
+        """Stops the query with all its processes."""
         if self._process is not None:
             kill_tree(self._process)
             self._process = None
-            self.kills.append(time.monotonic() - self.begun)
+
+    def kill(self) -> None:
+        """Kills the query, and starts it again."""
+        self.stop()
+        self.kills.append(time.monotonic() - self.begun)
+        self.start()
 
     def watch(self) -> None:
         """Takes a sample; a query that has ended by itself is a failure, and is started again."""
@@ -63,8 +68,7 @@ class Supervised:
 
     def finish(self, timeout: float) -> None:
         """Runs the query to the end of its input."""
-        self.kill()
-        self.kills.pop()
+        self.stop()
         self.start("drain")
         process = self._process
         assert process is not None

@@ -1,4 +1,4 @@
-"""The traffic of a soak: scores as they happen, some of them late, some messages that are no scores, and the totals.
+"""The traffic of a soak: scores as they happen, some late, some messages that are not scores, and the totals.
 
 What the totals must be is added up here by plain arithmetic, so that the check depends on no interpreter.
 """
