@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
+.PHONY: help setup agree chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
 .PHONY: cluster-check kafka-check soak bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -79,6 +79,10 @@ step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 g
 
 chains: $(STAMP) ## compare 10,000 generated chains of groupings with plain Python (minutes)
 	@'$(BIN)/python' -m flowalg_development.chains
+
+agree: MINUTES ?= 10
+agree: $(STAMP) ## compare all engines on generated pipelines for MINUTES, ten by default, and keep what differs
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.agree --minutes $(MINUTES)
 
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.local_thorough

@@ -7,6 +7,8 @@ only pipelines that an interpreter supports are generated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
 from hypothesis import strategies as st
@@ -21,9 +23,12 @@ from flowalg import (
     GlobalWindows,
     Max,
     Min,
+    OnceTrigger,
     OnTimeBehavior,
+    OrFinally,
     PCollection,
     Repeat,
+    SequenceOf,
     Sum,
     TimestampCombiner,
     Trigger,
@@ -38,10 +43,10 @@ from flowalg.analysis.features import Area, Feature, features_of, features_of_st
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE
-from flowalg_laws.strategies.elements import readings
+from flowalg_laws.strategies.elements import keys, readings
 from flowalg_laws.strategies.sources import policies, watermark_policies
-from flowalg_laws.strategies.times import durations
-from flowalg_laws.strategies.triggers import triggers
+from flowalg_laws.strategies.times import CROWDED, durations, minutes, point
+from flowalg_laws.strategies.triggers import once_triggers, triggers
 from flowalg_laws.strategies.windows import fixed_windows, fixed_windows_by_key, sessions, sliding_windows
 
 A = TypeVar("A")
@@ -52,19 +57,37 @@ Second: TypeAlias = tuple[list[Part], "WindowingStrategy | None", Part]
 ALL = Capabilities("everything")
 
 
+# The functions have names, so that a generated pipeline can be kept in a file.
+
+
+def twice(value: int) -> int:
+    """Returns the double of a value."""
+    return 2 * value
+
+
 def double(values: Values) -> Values:
     """Doubles the values."""
-    return values.map_values(lambda value: 2 * value)
+    return values.map_values(twice)
+
+
+def is_positive(pair: KV[str, int]) -> bool:
+    """Returns whether the value is positive."""
+    return pair.value > 0
 
 
 def keep_positive(values: Values) -> Values:
     """Filters the values."""
-    return values.filter(lambda pair: pair.value > 0)
+    return values.filter(is_positive)
+
+
+def with_one_key(pair: KV[str, int]) -> KV[str, int]:
+    """Returns the value with a key that all have."""
+    return KV("all", pair.value)
 
 
 def use_one_key(values: Values) -> Values:
     """Assigns the same key to all elements."""
-    return values.map(lambda pair: KV("all", pair.value))
+    return values.map(with_one_key)
 
 
 def duplicate_if_even(pair: KV[str, int]) -> list[KV[str, int]]:
@@ -140,28 +163,40 @@ def group_values(values: Values) -> Values:
     return values.group_by_key().map_values(sum_of)
 
 
-def _between(known: frozenset[int]) -> int:
+NONE: frozenset[int] = frozenset()
+
+
+def known_with(known: frozenset[int], value: int) -> frozenset[int]:
+    """Returns the known values with one more."""
+    return known | {value}
+
+
+def known_to_both(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
+    """Returns the values of both."""
+    return left | right
+
+
+def spread_of(known: frozenset[int]) -> int:
+    """Returns the difference of the largest and the smallest value."""
     return max(known) - min(known)
 
 
 def take_spread(values: Values) -> Values:
     """A combiner made from functions."""
-    none: frozenset[int] = frozenset()
     return values.combine_per_key(
-        combiner(
-            zero=none,
-            add=lambda known, value: known | {value},
-            merge=lambda left, right: left | right,
-            extract=_between,
-            name="take_spread",
-        )
+        combiner(zero=NONE, add=known_with, merge=known_to_both, extract=spread_of, name="take_spread")
     )
+
+
+def compare_lists(lists: tuple[list[int], list[int]]) -> int:
+    """Returns a number that differs if the lists are exchanged."""
+    return sum_of(lists[0]) - len(lists[1])
 
 
 def co_group_with_doubles(values: Values) -> Values:
     """A co-group whose result distinguishes its inputs."""
     grouped = values.co_group_by_key(double(values))
-    return grouped.map_values(lambda lists: sum_of(lists[0]) - len(lists[1]), result=int)
+    return grouped.map_values(compare_lists)
 
 
 GROUPINGS: Sequence[Part] = (
@@ -197,9 +232,17 @@ def _windows(able: Capabilities) -> SearchStrategy[WindowFn]:
     return st.one_of(*(windows for feature, windows in kinds if feature not in able.missing))
 
 
+def _early_and_late(early: OnceTrigger, late: OnceTrigger) -> Trigger:
+    return SequenceOf(OrFinally(Repeat(early), AtWatermark()), Repeat(late))
+
+
 def _triggers(able: Capabilities) -> SearchStrategy[Trigger]:
     if not any(feature.area is Area.TRIGGERS for feature in able.missing):
-        return st.just(Repeat(AtWatermark())) | triggers()
+        return st.one_of(
+            st.just(Repeat(AtWatermark())),
+            triggers(),
+            st.builds(_early_and_late, once_triggers(), once_triggers()),
+        )
     few: list[Trigger] = [Repeat(AtWatermark()), AtWatermark()]
     return st.sampled_from([trigger for trigger in few if _runs(WindowingStrategy(trigger=trigger), able)])
 
@@ -267,10 +310,31 @@ def pipelines(capabilities: Capabilities = ALL) -> SearchStrategy[Values]:
 
 
 def batches_of_readings() -> SearchStrategy[tuple[tuple[Reading, ...], ...]]:
-    """Micro-batches of readings. The first is not empty; others may be."""
+    """Micro-batches of readings. The first is not empty; others may be.
+
+    In half of them the times are independent. In the others each micro-batch is a minute or two later than the one
+    before, and the event times are close, so that windows have several panes.
+    """
     batch = st.lists(readings(), max_size=4).map(tuple)
     first = st.lists(readings(), min_size=1, max_size=4).map(tuple)
-    return st.tuples(first, st.lists(batch, max_size=5)).map(lambda both: (both[0], *both[1]))
+    independent = st.tuples(first, st.lists(batch, max_size=5)).map(lambda both: (both[0], *both[1]))
+    return independent | st.lists(_close_batches(), min_size=3, max_size=6).map(_in_turn)
+
+
+def _close_batches() -> SearchStrategy[tuple[int, list[tuple[str, int, datetime]]]]:
+    """The minutes since the micro-batch before, and the keys, values and event times of its readings."""
+    reading = st.tuples(keys(), st.integers(-5, 5), minutes(0, CROWDED))
+    return st.tuples(st.integers(1, 2), st.lists(reading, min_size=1, max_size=4))
+
+
+def _in_turn(
+    batches: list[tuple[int, list[tuple[str, int, datetime]]]],
+) -> tuple[tuple[Reading, ...], ...]:
+    times = accumulate(minutes for minutes, _ in batches)
+    return tuple(
+        tuple(Reading(key, value, at, point(minute)) for key, value, at in batch)
+        for minute, (_, batch) in zip(times, batches, strict=True)
+    )
 
 
 def replay_policies(capabilities: Capabilities = ALL) -> SearchStrategy[WatermarkPolicy]:

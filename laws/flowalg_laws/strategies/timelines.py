@@ -14,15 +14,12 @@ from flowalg_laws.kit.readings import START, DenseTimeline, Reading
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.sources import policies, watermark_policies
-from flowalg_laws.strategies.times import durations, event_times, minutes, point
+from flowalg_laws.strategies.times import CROWDED, durations, event_times, minutes, point
 
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: zero for a tie, and a large gap for a clock jump."""
 
 _SHORT_GAPS: tuple[int, ...] = (0, 1, 3)
-
-_CROWDED = 5
-"""The last minute of timelines whose windows have many elements, often late ones."""
 
 Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[AnySignal], bool]
 
@@ -59,15 +56,15 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
         step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, st.sampled_from(_SIGNALS), _IDLE)
         return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
 
-    return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
+    return bringing(bundles()) | bringing(bundles(latest=CROWDED))
 
 
 @cached
 def dense_timelines() -> SearchStrategy[DenseTimeline]:
     """Timelines of one key whose elements arrive one or two at a time, often in complete windows."""
-    reading = st.builds(Reading, st.just("a"), st.integers(1, 9), minutes(0, _CROWDED), minutes(0, 0))
+    reading = st.builds(Reading, st.just("a"), st.integers(1, 9), minutes(0, CROWDED), minutes(0, 0))
     few = st.lists(reading, min_size=1, max_size=2).map(tuple)
-    close = event_times(_CROWDED + 3)
+    close = event_times(CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
     step = st.tuples(
         st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from((_NONE, _ALL, _SOME)), _IDLE

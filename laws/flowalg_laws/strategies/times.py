@@ -13,6 +13,9 @@ from flowalg_laws.strategies.cached import cached
 
 MAX_MINUTE = 40
 
+CROWDED = 5
+"""The last minute of event times whose windows have many elements, often late ones."""
+
 
 def point(minute: int) -> datetime:
     """Returns the point some minutes after the start."""
@@ -43,4 +46,4 @@ def quantiles() -> SearchStrategy[float]:
     return st.sampled_from((0.5, 0.07, 0.9, 0.99)) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 
-__all__ = ["MAX_MINUTE", "durations", "event_times", "minutes", "point", "quantiles"]
+__all__ = ["CROWDED", "MAX_MINUTE", "durations", "event_times", "minutes", "point", "quantiles"]

@@ -1,0 +1,64 @@
+"""The processes of the comparison, each with the engines that it compares."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, TypeAlias
+
+from flowalg_polars import PolarsBatch
+
+from flowalg_development.agree.comparing import Compared, Comparison, compare_generated, compare_kept
+from tests.support.local_queries import LocalQueries
+
+MOST_DIFFERENCES: Final = 3
+"""The differences after which a process stops, since more would most likely have the same cause."""
+
+Lane: TypeAlias = Callable[[], Iterator[list[Compared]]]
+
+
+def local() -> Iterator[list[Compared]]:
+    """Yields the local engine: batches, and streams with stops and another shard count after each."""
+    yield [
+        Compared("the local engine, batch", PolarsBatch(), ordered=True),
+        Compared("the local engine, streaming", LocalQueries(2, (1, 2), (3, 1)), ordered=True),
+    ]
+
+
+def spark() -> Iterator[list[Compared]]:
+    """Yields the engines on Spark while a session runs."""
+    from flowalg_spark import SparkBatch, local_session
+
+    from tests.support.spark_replay import ShardsInTurn
+
+    with TemporaryDirectory() as folder:
+        session = local_session("agree", log=Path(folder) / "spark.log")
+        try:
+            yield [
+                Compared("Spark batch", SparkBatch(session), ordered=False),
+                Compared("Spark streaming", ShardsInTurn(session, 4), ordered=False),
+            ]
+        finally:
+            session.stop()
+
+
+LANES: Final[dict[str, Lane]] = {"the local engine": local, "Spark": spark}
+
+
+def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
+    """Compares the engines of one process, and prints the count from time to time."""
+    deadline = time.monotonic() + 60 * minutes
+    with contextmanager(LANES[name])() as engines:
+        result = compare_kept(engines, corpus)
+        print(f"{name}: {result.cases} cases of {corpus}", flush=True)
+        while time.monotonic() < deadline and len(result.differences) < MOST_DIFFERENCES:
+            result += compare_generated(engines, deadline, seed)
+            seed += 1
+            print(f"{name}: {result.cases} compared, {len(result.differences)} different", flush=True)
+    return result
+
+
+__all__ = ["LANES", "compare"]
