@@ -115,6 +115,10 @@ def _json_rows(text: str) -> Sequence[Mapping[str, object]] | str:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             return f"row {number} is not valid JSON: {error.msg} at column {error.colno}: {line[:80]}"
+        except ValueError:
+            return f"row {number} has a number with too many digits: {line[:80]}"
+        except RecursionError:
+            return f"row {number} has values that are nested too deeply: {line[:80]}"
         if not isinstance(row, dict):
             return f"row {number} must be a JSON object; got {line[:80]}"
         rows.append(row)

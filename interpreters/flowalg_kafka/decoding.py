@@ -1,20 +1,21 @@
 """Decodes the messages of a topic to the records of a source, as Arrow tables.
 
-A text of JSON is parsed as in files of JSON lines: strictly, with the types of the record class. Each message is one
-record: a number that is added to each message detects messages that have several objects, or a part of one.
+A text of JSON is parsed as in files of JSON lines: strictly, with the types of the record class. Many messages are
+parsed at once. Each is one record: a number that is added to each message, as a field whose name no producer knows,
+detects messages that have several objects, or a part of one.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import re
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Final, cast
+from typing import IO, Final, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
@@ -35,7 +36,6 @@ from flowalg.data.time import EPOCH
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_text
 from flowalg.runs.elements import at_any_time, read_or_reject
-from flowalg_kafka.client import RawMessage
 from flowalg_kafka.input import (
     COLUMNS,
     OFFSET,
@@ -47,12 +47,24 @@ from flowalg_kafka.input import (
     MessageField,
 )
 
-_NUMBER: Final = "__message"
-_MILLISECOND: Final = timedelta(milliseconds=1)
-_MILLIS: Final = pa.timestamp("ms", tz="UTC")
+_NUMBER: Final = f"__message_{secrets.token_hex(4)}"
+_BEGIN: Final = f'{{"{_NUMBER}":'.encode()
+_MICROSECOND: Final = timedelta(microseconds=1)
+_MOST_BYTES: Final = 1 << 28
+"""The size of a text that is parsed at once; pyarrow parses less than 2 GB."""
+_OBJECT: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*")
+"""The beginning of a JSON object, which may have the byte order mark of UTF-8."""
 
-Reject = Callable[[RawMessage, BadRecord], None]
-"""Receives a message that is not a record, and its error. Without a ``Reject``, such a message raises."""
+_HUGE: Final = re.compile(rb"\d{309}")
+"""Digits that are perhaps a number beyond the floats, which pyarrow takes for infinity."""
+
+Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
+"""The numbers of messages in a table."""
+
+Parts: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]] | pa.Array[pa.Scalar[pa.DataType]]"
+
+Reject = Callable[[int, BadRecord], None]
+"""Receives the number of a message that is not a record, and its error. Without it, such a message raises."""
 
 
 def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
@@ -92,21 +104,23 @@ def place_of(topic: str, partition: object, offset: object) -> str:
 
 
 def decode_messages(
-    source: SourceNode, topic: KafkaInput, messages: Sequence[RawMessage], reject: Reject | None
+    source: SourceNode, topic: KafkaInput, messages: pa.Table, reject: Reject | None
 ) -> pa.Table:
     """Returns the records of messages with their fields and the columns ``COLUMNS``, in order.
 
-    Messages that are no records go to ``reject``. Without it, the first raises ``ElementError``, or
-    ``UserFunctionError`` if the function raises, with the place of the message.
+    ``messages`` has the columns that ``columns_of`` names. Messages that are not records go to ``reject``. Without it,
+    the first raises ``ElementError``, or ``UserFunctionError`` if the function raises, with the place of the message.
     """
-    return _Decoder(source, topic, reject).decode(messages)
+    return _Decoder(source, topic, messages.combine_chunks(), reject).decode()
 
 
 class _Decoder:
     """Decodes the messages of a micro-batch."""
 
-    def __init__(self, source: SourceNode, topic: KafkaInput, reject: Reject | None) -> None:
-        self.source, self.topic, self.reject = source, topic, reject
+    def __init__(
+        self, source: SourceNode, topic: KafkaInput, messages: pa.Table, reject: Reject | None
+    ) -> None:
+        self.source, self.topic, self.messages, self.reject = source, topic, messages, reject
         self.fields = fields_in(source.shape)
         names = set(topic.fields)
         types = {name: arrow_type(shape) for name, shape in self.fields if name not in names}
@@ -114,82 +128,76 @@ class _Decoder:
         self.durations = [name for name, type_ in types.items() if pa.types.is_duration(type_)]
         self.schema = pa.schema({**types, **dict.fromkeys(self.durations, pa.int64())})
         self.numbered = self.schema.append(pa.field(_NUMBER, pa.int64()))
+        self.values = _array(messages, "value")
 
-    def decode(self, messages: Sequence[RawMessage]) -> pa.Table:
+    def decode(self) -> pa.Table:
         """Returns the records of messages that are records."""
-        table, good = self._json(messages) if self.topic.format == "json" else self._call(messages)
+        table, good = self._json() if self.topic.format == "json" else self._call()
+        kept = self.messages if len(good) == self.messages.num_rows else self.messages.take(good)
         for name, part in self.topic.fields.items():
-            table = table.append_column(name, _column_of(part, good, dict(self.fields)[name]))
-        times = [_millis(message) for message in good]
-        columns: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
-            PARTITION: pa.array([message.partition() for message in good], pa.int64()),
-            OFFSET: pa.array([message.offset() for message in good], pa.int64()),
-            TIMESTAMP: pa.array(times, pa.int64()).cast(_MILLIS).cast(pa.timestamp("us", tz="UTC")),
-        }
+            table = table.append_column(name, self._part(part, kept, dict(self.fields)[name]))
+        columns = {PARTITION: "partition", OFFSET: "offset", TIMESTAMP: "timestamp"}
         for name, column in columns.items():
-            table = table.append_column(name, column)
+            table = table.append_column(name, kept.column(column))
         return table
 
-    def _json(self, messages: Sequence[RawMessage]) -> tuple[pa.Table, Sequence[RawMessage]]:
-        messages = self._with_texts(messages)
-        texts = [message.value() for message in messages]
-        good: list[RawMessage] = []
+    def _json(self) -> tuple[pa.Table, Numbers]:
+        numbers = self._with_texts()
+        good: list[Numbers] = []
         parts: list[pa.Table] = []
         # Several ranges of messages, each divided until it parses or is one message.
-        ranges = [(0, len(messages))] if messages else []
+        ranges = [numbers] if len(numbers) else []
         while ranges:
-            first, last = ranges.pop()
-            table = self._parse(texts[first:last])
+            some = ranges.pop()
+            table = self._parse(some)
             if table is not None:
                 parts.append(table)
-                good += messages[first:last]
-            elif last - first == 1:
-                self._fail(messages[first], self._describe(texts[first]))
+                good.append(some)
+            elif len(some) == 1:
+                self._fail(int(some[0]), self._describe(self._value(int(some[0]))))
             else:
-                middle = (first + last) // 2
-                ranges += [(middle, last), (first, middle)]
+                ranges += [some[len(some) // 2 :], some[: len(some) // 2]]
         table = pa.concat_tables(parts) if parts else self.schema.empty_table()
         for name in self.durations:
             at = table.schema.get_field_index(name)
             table = table.set_column(at, name, table.column(name).cast(pa.duration("us")))
-        return table, good
+        return table, np.concatenate([numbers[:0], *good])
 
-    def _with_texts(self, messages: Sequence[RawMessage]) -> Sequence[RawMessage]:
-        """Returns the messages whose parts that are text in records are UTF-8."""
+    def _with_texts(self) -> Numbers:
+        """Returns the numbers of the messages whose parts that are text in records are UTF-8."""
         shapes = dict(self.fields)
+        bad: dict[int, str] = {}
         for name, part in self.topic.fields.items():
-            if part == "key" or isinstance(part, Header):
-                if _plain(shapes[name]) != TEXT:
-                    continue
-                found = [_bytes_of(part, message) for message in messages]
-                bad = {number for number, each in enumerate(found) if each is not None and not _is_text(each)}
-                for number in sorted(bad):
-                    self._fail(messages[number], f"{name} must be UTF-8 text; got {found[number]!r}")
-                messages = [message for number, message in enumerate(messages) if number not in bad]
-        return messages
+            if (part == "key" or isinstance(part, Header)) and _plain(shapes[name]) == TEXT:
+                for number, found in enumerate(_bytes_of(part, self.messages)):
+                    if found is not None and not _is_text(found):
+                        bad.setdefault(number, f"{name} must be UTF-8 text; got {found!r}")
+        for number in sorted(bad):
+            self._fail(number, bad[number])
+        return np.delete(np.arange(len(self.values)), sorted(bad))
 
-    def _parse(self, texts: Sequence[bytes | None]) -> pa.Table | None:
+    def _parse(self, numbers: Numbers) -> pa.Table | None:
         """Returns the rows of JSON texts; ``None`` unless each is one object with the types of the source."""
-        lines = [_numbered(number, text) for number, text in enumerate(texts)]
-        if None in lines:
+        whole = len(numbers) == len(self.values)
+        lines = _lines(self.values if whole else self.values.take(numbers))
+        if lines is None or (lines.nbytes > _MOST_BYTES and len(numbers) > 1):
             return None
-        data = b"\n".join(cast("list[bytes]", lines))
         try:
-            if not data.isascii():
-                data.decode()
+            lines.cast(pa.large_string())  # validates UTF-8
+            text = lines.buffers()[2]
+            assert text is not None, "there is a line"
             table = arrow_json.read_json(
-                io.BytesIO(data),
-                read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+                cast("IO[bytes]", pa.BufferReader(text)),
+                read_options=arrow_json.ReadOptions(use_threads=False, block_size=text.size + 1),
                 parse_options=arrow_json.ParseOptions(
                     explicit_schema=self.numbered, unexpected_field_behavior="ignore"
                 ),
             )
-        except (pa.ArrowException, UnicodeDecodeError):
+        except pa.ArrowException:
             return None
-        numbers = table.column(_NUMBER)
-        if table.num_rows != len(texts) or numbers.null_count:
+        if not np.array_equal(table.column(_NUMBER).to_numpy(), np.arange(len(numbers))):
             return None
-        if not np.array_equal(numbers.to_numpy(), np.arange(len(texts))):
+        if any(_has_infinity(column) for column in table.columns) and _HUGE.search(text):
             return None
         return table.select(self.schema.names)
 
@@ -202,119 +210,123 @@ class _Decoder:
         line = re.sub(rb"[\r\n]+", b" ", text)
         described = describe_bad_cell(line, "json", self.schema) if line.strip() else None
         if described is None:
-            return "the value must be one JSON object"
-        return re.sub(r"^row 1 (?=is |must )", "the value ", described).removeprefix("row 1: ")
+            huge = _HUGE.search(text) is not None
+            return "a number is too large for a float" if huge else "the value must be one JSON object"
+        return re.sub(r"^row 1 (?=is |must |has )", "the value ", described).removeprefix("row 1: ")
 
-    def _call(self, messages: Sequence[RawMessage]) -> tuple[pa.Table, Sequence[RawMessage]]:
+    def _call(self) -> tuple[pa.Table, Numbers]:
         function = self.topic.format
         assert callable(function), "it is not JSON"
-        good: list[RawMessage] = []
+        good: list[int] = []
         records: list[object] = []
-        for message in messages:
+        for number, message in enumerate(self._messages()):
             try:
-                record = function(self._message(message))
+                record = function(message)
             except Exception as error:
                 described = f"{describe_function(function)} raised {type(error).__name__}: {error}"
-                self._fail(message, described, error)
+                self._fail(number, described, error)
                 continue
             if self.reject is not None:
                 read = read_or_reject(self.source, record, at_any_time)
                 if isinstance(read, BadRecord):
-                    self.reject(message, evolve(read, error=f"{self._place(message)}: {read.error}"))
+                    self.reject(number, evolve(read, error=f"{self._place(number)}: {read.error}"))
                     continue
-            good.append(message)
+            good.append(number)
             records.append(record)
         where = f"source {self.source.name!r}: element"
         try:
             array = write_nested(self.source.shape, records, where)
         except FlowalgError:
             # Finds the message of the first record that cannot be written.
-            for message, record in zip(good, records, strict=True):
+            for number, record in zip(good, records, strict=True):
                 try:
                     write_nested(self.source.shape, [record], where)
                 except FlowalgError as error:
-                    raise type(error)(f"{self._place(message)}: {error}") from error
+                    raise type(error)(f"{self._place(number)}: {error}") from error
             raise
         names = [name for name, _ in self.fields]
+        kept = np.array(good, dtype=np.int64)
         if isinstance(self.source.shape, RecordOf):
-            return pa.Table.from_arrays(cast("pa.StructArray", array).flatten(), names=names), good
-        return pa.Table.from_arrays([array], names=names), good
+            return pa.Table.from_arrays(cast("pa.StructArray", array).flatten(), names=names), kept
+        return pa.Table.from_arrays([array], names=names), kept
 
-    def _message(self, message: RawMessage) -> KafkaMessage:
-        millis = _millis(message)
-        return KafkaMessage(
-            self.topic.topic,
-            message.partition(),
-            message.offset(),
-            message.key(),
-            message.value(),
-            None if millis is None else EPOCH + millis * _MILLISECOND,
-            tuple(message.headers() or ()),
-        )
+    def _messages(self) -> Iterator[KafkaMessage]:
+        # As integers, since pyarrow's datetimes need a database of time zones.
+        at = self.messages.schema.get_field_index("timestamp")
+        micros = self.messages.column("timestamp").cast(pa.int64())
+        for row in self.messages.set_column(at, "timestamp", micros).to_pylist():
+            headers = tuple((header["key"], header["value"]) for header in row.pop("headers") or ())
+            time = row.pop("timestamp")
+            timestamp = None if time is None else EPOCH + time * _MICROSECOND
+            yield KafkaMessage(self.topic.topic, headers=headers, timestamp=timestamp, **row)
 
-    def _fail(self, message: RawMessage, described: str, cause: Exception | None = None) -> None:
-        error = f"{self._place(message)}: source {self.source.name!r}: {described}"
-        text = (message.value() or b"").decode(errors="backslashreplace")
+    def _part(self, part: MessageField, messages: pa.Table, shape: Shape) -> Parts:
+        """Returns a part of messages as a column."""
+        if isinstance(part, Header) or part == "key":
+            return pa.array(_bytes_of(part, messages), pa.binary()).cast(arrow_type(_plain(shape)))
+        return messages.column(part)
+
+    def _fail(self, number: int, described: str, cause: Exception | None = None) -> None:
+        error = f"{self._place(number)}: source {self.source.name!r}: {described}"
+        text = (self._value(number) or b"").decode(errors="backslashreplace")
         if self.reject is not None:
-            self.reject(message, bad_text(self.source, error, text))
+            self.reject(number, bad_text(self.source, error, text))
         elif cause is not None:
             raise UserFunctionError(error) from cause
         else:
             raise ElementError(f"{error}; the value is {text[:200]!r}")
 
-    def _place(self, message: RawMessage) -> str:
-        return place_of(self.topic.topic, message.partition(), message.offset())
+    def _place(self, number: int) -> str:
+        partition, offset = (self.messages.column(name)[number] for name in ("partition", "offset"))
+        return place_of(self.topic.topic, partition, offset)
+
+    def _value(self, number: int) -> bytes | None:
+        return cast("bytes | None", self.values[number].as_py())
 
 
-def _numbered(number: int, text: bytes | None) -> bytes | None:
-    """Returns a JSON object in one line with its number as a further field; ``None`` for what is no object."""
-    if text is None:
+def _array(messages: pa.Table, name: str) -> pa.LargeBinaryArray:
+    """Returns a column of bytes as one array."""
+    found = messages.column(name).combine_chunks()
+    assert isinstance(found, pa.LargeBinaryArray), "columns have the types of MESSAGES"
+    return found
+
+
+def _lines(texts: pa.LargeBinaryArray) -> pa.LargeBinaryArray | None:
+    """Returns JSON objects, each with its number as a further field; ``None`` if a text does not begin as an object."""
+    if texts.null_count:
         return None
-    if not text.startswith(b"{") or text[1:2] != b'"' or b"\n" in text or b"\r" in text:
-        return _normalised(number, text)
-    return b'{"%b":%d,%b' % (_NUMBER.encode(), number, text[1:])
+    if not pc.all(pc.starts_with(texts, '{"')).as_py():
+        plain = [_without_space(text) for text in texts.to_pylist()]
+        if None in plain:
+            return None
+        texts = pa.array(plain, pa.large_binary())
+    numbers = pa.array(np.arange(len(texts))).cast(pa.large_string()).cast(pa.large_binary())
+    begin, comma, end, between = (pa.scalar(each, pa.large_binary()) for each in (_BEGIN, b",", b"\n", b""))
+    rest = pc.binary_replace_slice(texts, 0, 1, b"")
+    # The stubs lack scalars among the arrays, which are the same text for all.
+    join = cast("Callable[..., pa.LargeBinaryArray]", pc.binary_join_element_wise)
+    return join(begin, numbers, comma, rest, end, between)
 
 
-def _normalised(number: int, text: bytes) -> bytes | None:
-    try:
-        document = json.loads(text)
-    except ValueError:  # also of a text that is not UTF-8
+def _without_space(text: bytes | None) -> bytes | None:
+    """Returns a JSON object whose second character begins its first field; ``None`` if a text does not begin as one."""
+    begin = _OBJECT.match(text or b"")
+    if begin is None or text is None:
         return None
-    if not isinstance(document, dict):
-        return None
-    if not document:
-        return b'{"%b":%d}' % (_NUMBER.encode(), number)
-    # The text is JSON, so line breaks are between its tokens.
-    line = re.sub(rb"[\r\n]", b" ", text.removeprefix(b"\xef\xbb\xbf")).lstrip()
-    return b'{"%b":%d,%b' % (_NUMBER.encode(), number, line[1:])
+    rest = text[begin.end() :]
+    return (b'{"":null' if rest.startswith(b"}") else b"{") + rest
 
 
-def _millis(message: RawMessage) -> int | None:
-    kind, millis = message.timestamp()
-    return millis if kind else None
+def _has_infinity(column: Parts) -> bool:
+    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
 
 
-def _column_of(
-    part: MessageField, messages: Sequence[RawMessage], shape: Shape
-) -> pa.Array[pa.Scalar[pa.DataType]]:
-    """Returns a part of messages as a column."""
-    match part:
-        case "partition":
-            return pa.array([message.partition() for message in messages], pa.int64())
-        case "offset":
-            return pa.array([message.offset() for message in messages], pa.int64())
-        case "timestamp":
-            millis = pa.array([_millis(message) for message in messages], pa.int64())
-            return millis.cast(_MILLIS).cast(arrow_type(TIME))
-        case _:
-            found = [_bytes_of(part, message) for message in messages]
-            if _plain(shape) == BINARY:
-                return pa.array(found, pa.binary())
-            return pa.array([None if each is None else each.decode() for each in found], pa.string())
-
-
-def _bytes_of(part: MessageField, message: RawMessage) -> bytes | None:
-    return dict(message.headers() or ()).get(part.name) if isinstance(part, Header) else message.key()
+def _bytes_of(part: MessageField, messages: pa.Table) -> list[bytes | None]:
+    """Returns the keys of messages, or their last headers with a name."""
+    if not isinstance(part, Header):
+        return cast("list[bytes | None]", messages.column("key").to_pylist())
+    found = messages.column("headers").to_pylist()
+    return [{header["key"]: header["value"] for header in headers or ()}.get(part.name) for headers in found]
 
 
 def _is_text(data: bytes) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from itertools import groupby
+from operator import methodcaller
 from typing import Any, Final, cast
 
 from attrs import define, field
@@ -84,16 +86,21 @@ class Fetcher:
         error: object = "no messages"
         while any(self._reached[partition] < end for partition, (_, end) in ranges.items()):
             received = False
-            for message in self._consumer.consume(_CHUNK, 0.1):
-                failed = message.error()
-                if failed is None:
-                    partition = message.partition()
-                    self._ahead[partition].append(message)
-                    self._reached[partition] = message.offset() + 1
-                    received = True
-                elif failed.name() == "_PARTITION_EOF":
-                    partition = message.partition()
-                    self._reached[partition] = max(self._reached[partition], message.offset())
+            messages: list[RawMessage] = self._consumer.consume(_CHUNK, 0.1)
+            events = [message for message in messages if message.error() is not None]
+            if events:
+                messages = [message for message in messages if message.error() is None]
+            for partition, some in groupby(messages, methodcaller("partition")):
+                ahead = self._ahead[partition]
+                ahead.extend(some)
+                self._reached[partition] = ahead[-1].offset() + 1
+                received = True
+            for event in events:
+                failed = event.error()
+                assert failed is not None, "it is an event"
+                if failed.name() == "_PARTITION_EOF":
+                    partition = event.partition()
+                    self._reached[partition] = max(self._reached[partition], event.offset())
                     received = True
                 else:
                     error = failed.str()

@@ -9,7 +9,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from attrs import field, frozen
+from attrs import field, fields, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +23,7 @@ from flowalg_kafka import Header, KafkaInput, KafkaMessage
 from flowalg_kafka.client import RawError
 from flowalg_kafka.decoding import decode_messages, require_decodable
 from flowalg_kafka.input import MessageField
+from flowalg_kafka.messages import messages_table
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -109,9 +110,9 @@ def text_of(reading: Reading, *, indent: int | None = None) -> bytes:
 def decode(*messages: Received, topic: KafkaInput = TOPIC) -> tuple[list[dict[str, object]], list[BadRecord]]:
     """Returns the rows and the bad records of messages."""
     bad: list[BadRecord] = []
-    return decode_messages(
-        source_node(SOURCE), topic, messages, lambda _, record: bad.append(record)
-    ).to_pylist(), bad
+    table = messages_table(topic, messages)
+    rows = decode_messages(source_node(SOURCE), topic, table, lambda _, record: bad.append(record))
+    return rows.to_pylist(), bad
 
 
 malformed = st.one_of(
@@ -146,10 +147,16 @@ def is_object(text: bytes | None) -> bool:
     return isinstance(document, dict) and not document
 
 
-@given(st.lists(st.one_of(readings, malformed), max_size=12), st.sampled_from([None, 1]))
-def test_messages_are_decoded_one_by_one(found: list[Reading | bytes | None], indent: int | None) -> None:
+@given(
+    st.lists(st.one_of(readings, malformed), max_size=12),
+    st.sampled_from([None, 1]),
+    st.sampled_from([b"", b" \r\n\t", b"\xef\xbb\xbf"]),
+)
+def test_messages_are_decoded_one_by_one(
+    found: list[Reading | bytes | None], indent: int | None, before: bytes
+) -> None:
     """Each reading is a row with its fields and its offset, in order; each other message is a bad record."""
-    texts = [text_of(each, indent=indent) if isinstance(each, Reading) else each for each in found]
+    texts = [before + text_of(each, indent=indent) if isinstance(each, Reading) else each for each in found]
     rows, bad = decode(*(Received(text, number) for number, text in enumerate(texts)))
     expected = [number for number, each in enumerate(found) if isinstance(each, Reading) or is_object(each)]
     assert [row["kafka_offset"] for row in rows] == expected
@@ -168,6 +175,81 @@ def test_messages_are_decoded_one_by_one(found: list[Reading | bytes | None], in
     assert sorted(offsets) == sorted(set(range(len(found))) - set(expected))
 
 
+names = st.sampled_from([*(each.name for each in fields(Reading)), "other", "__message"])
+numbers = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.sampled_from([10**400, float("inf")]),
+)
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), numbers, st.text(max_size=3), st.just("2024-01-01T12:00:00Z")),
+    lambda value: st.one_of(
+        st.lists(value, max_size=2), st.dictionaries(st.sampled_from(["_1", "_2"]), value)
+    ),
+    max_leaves=3,
+)
+spaces = st.sampled_from([b"", b" ", b"\n", b"\r\n\t"])
+
+
+@st.composite
+def json_objects(draw: st.DrawFn) -> bytes:
+    """Returns a JSON object whose fields have any types and may be missing or repeated, with any space."""
+    pairs = draw(st.lists(st.tuples(names, json_values), max_size=4))
+    fields = [f"{json.dumps(name)}:{json.dumps(value)}".encode() for name, value in pairs]
+    begin, space, end = (draw(spaces) for _ in range(3))
+    return (
+        draw(st.sampled_from([b"", b"\xef\xbb\xbf"]))
+        + begin
+        + b"{"
+        + (b"," + space).join(fields)
+        + end
+        + b"}"
+        + end
+    )
+
+
+@st.composite
+def parts_of_objects(draw: st.DrawFn) -> list[bytes]:
+    """Returns texts that are objects only if they are joined."""
+    whole = b"\n".join(draw(st.lists(json_objects(), min_size=1, max_size=3)))
+    cuts = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=3)))
+    return [whole[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.lists(st.one_of(readings.map(text_of), malformed, json_objects()), max_size=3),
+            parts_of_objects(),
+        ),
+        max_size=4,
+    ).map(lambda parts: [text for part in parts for text in part])
+)
+def test_a_message_is_decoded_alike_among_others(texts: list[bytes | None]) -> None:
+    """The row or the bad record of a message is the same alone and among other messages."""
+    messages = [Received(text, number) for number, text in enumerate(texts)]
+    rows, bad = decode(*messages)
+    alone = [decode(message) for message in messages]
+    # Rows may have NaN.
+    assert repr(rows) == repr([row for found, _ in alone for row in found])
+    assert bad == [record for _, found in alone for record in found]
+
+
+@given(st.dictionaries(st.sampled_from(["value", "count", "other"]), numbers))
+def test_a_number_is_exact_or_a_bad_record(document: dict[str, int | float]) -> None:
+    """A number is that of its text; one that does not fit its field is a bad record, and one of no field is ignored."""
+    rows, bad = decode(Received(json.dumps(document).encode()))
+    value, count = document.get("value"), document.get("count")
+    if isinstance(count, float) or (count is not None and not -(2**63) <= count < 2**63):
+        assert "count must be of type int64" in bad[0].error
+    elif isinstance(value, int) and abs(value) > 10**308:
+        assert "a number is too large for a float" in bad[0].error
+    else:
+        assert repr([(row["value"], row["count"]) for row in rows]) == repr(
+            [(None if value is None else float(value), count)]
+        )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -176,6 +258,11 @@ def test_messages_are_decoded_one_by_one(found: list[Reading | bytes | None], in
         (b"\xff", "the value is not valid UTF-8"),
         (b"nope", "the value is not valid JSON"),
         (b"[1]", "the value must be a JSON object; got [1]"),
+        (b'{"count": NaN}', "count must be of type int64; got nan"),
+        (b'{"count": %d}' % 2**63, f"count must be of type int64; got {2**63}"),
+        (b'{"count": %b}' % (b"9" * 5_000), "the value has a number with too many digits: "),
+        (b'{"value": %b}' % (b"9" * 400), "a number is too large for a float"),
+        (b'{"other": %b}' % (b"[" * 100_000), "the value has values that are nested too deeply: "),
         (b'{"count": 1.5}', "count must be of type int64; got 1.5"),
         (b'{"count": 1}\n{"count": 2}', "the value is not valid JSON: Extra data"),
     ],
@@ -187,7 +274,7 @@ def test_an_error_names_the_place_and_the_fault(text: bytes | None, message: str
     assert bad.error.startswith(f"{place}{message}")
     assert bad.stage == "Source('readings')"
     with pytest.raises(ElementError) as raised:
-        decode_messages(source_node(SOURCE), TOPIC, [Received(text, 17)], None)
+        decode_messages(source_node(SOURCE), TOPIC, messages_table(TOPIC, [Received(text, 17)]), None)
     assert str(raised.value).startswith(f"{place}{message}")
 
 
@@ -225,7 +312,7 @@ def test_fields_are_parts_of_messages() -> None:
         Received(text, 7, None, (), None),
     ]
     rows = decode_messages(
-        source_node(EVENTS), topic, messages, lambda _, record: bad.append(record)
+        source_node(EVENTS), topic, messages_table(topic, messages), lambda _, record: bad.append(record)
     ).to_pylist()
     assert [
         tuple(row[name] for name in ("user", "trace", "partition", "offset", "at", "name")) for row in rows
@@ -256,9 +343,9 @@ def test_a_function_decodes_the_whole_message() -> None:
         f"topic 'readings', partition 1, offset {offset}" for offset in (1, 2)
     ]
     with pytest.raises(UserFunctionError, match="offset 1: source 'readings': read at .* raised ValueError"):
-        decode_messages(source_node(SOURCE), topic, messages, None)
+        decode_messages(source_node(SOURCE), topic, messages_table(topic, messages), None)
     with pytest.raises(ElementError, match="offset 2: "):
-        decode_messages(source_node(SOURCE), topic, messages[2:3], None)
+        decode_messages(source_node(SOURCE), topic, messages_table(topic, messages[2:3]), None)
 
 
 def test_fields_must_fit_the_record_class() -> None:

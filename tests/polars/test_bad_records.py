@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming, batch, streaming
-from flowalg_polars.streaming import Frames, StreamInput
+from flowalg_polars.streaming import Files, Frames, StreamInput
 
 from flowalg import (
     FOREVER,
@@ -102,6 +102,27 @@ def test_the_bad_records_of_a_timeline_are_those_of_the_reference(engine: Interp
     run = engine.run(TOTALS, {SALES: timeline})
     assert run.bad_records == referenced().bad_records
     assert len(run.panes) == len(referenced().panes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"cents": %s}' % ("9" * 5_000), "row 2 has a number with too many digits"),
+        (
+            '{"cents": "?", "more": %s1%s}' % ("[" * 100_000, "]" * 100_000),
+            "row 2 has values that are nested",
+        ),
+    ],
+)
+def test_a_line_that_python_cannot_parse_is_a_bad_record(tmp_path: Path, text: str, message: str) -> None:
+    """A number with thousands of digits and deep nesting are bad records, and take no other line with them."""
+    good = json.dumps({**GOOD[0], "at": NOON.isoformat()})
+    (tmp_path / "0.jsonl").write_text(f"{good}\n{text}\n{good}\n")
+    inputs = {SALES: StreamInput(Files(tmp_path, "jsonl"), STREAM_POLICY)}
+    batches = list(streaming.batches(SALES, inputs, dead_letters=True, drain=True))
+    assert [len(each.elements) for each in batches if each.elements] == [2]
+    (bad,) = (bad for each in batches for bad in each.bad_records)
+    assert message in bad.error
 
 
 def test_a_batch_fails_by_default(dirty: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final, cast
+from typing import Final
 
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import fields_in
 from flowalg_kafka import KafkaInput
-from flowalg_kafka.client import RawError, RawMessage
 from flowalg_kafka.decoding import decode_messages, place_of, require_decodable
 from flowalg_kafka.input import OFFSET, PARTITION, TIMESTAMP
+from flowalg_kafka.messages import MESSAGES, columns_of
 from pyspark import __version__ as spark_version
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -86,7 +86,8 @@ def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> 
         (CORRUPT_ERROR, T.StringType()),
     ]
     schema = T.StructType([T.StructField(name, kind) for name, kind in (*fields, *added)])
-    return frame.mapInArrow(_Decode(source, topic, tuple(schema.names)), schema)
+    messages = frame.select(*map(_message_column, columns_of(topic)))
+    return messages.mapInArrow(_Decode(source, topic, tuple(schema.names)), schema)
 
 
 def place_column(topic: KafkaInput) -> Column:
@@ -94,6 +95,13 @@ def place_column(topic: KafkaInput) -> Column:
     before, between, after = place_of(topic.topic, "{}", "{}").split("{}")
     parts = (F.lit(before), col(PARTITION), F.lit(between), col(OFFSET), F.lit(after))
     return F.concat(*(part.cast("string") for part in parts))
+
+
+def _message_column(name: str) -> Column:
+    """Returns a column of messages from those of Spark's source, which has a time also where a message has none."""
+    if name == "timestamp":
+        return F.when(F.col("timestampType") >= 0, F.col(name)).alias(name)
+    return F.col(name)
 
 
 def _options(topic: KafkaInput) -> dict[str, str]:
@@ -107,7 +115,7 @@ def _options(topic: KafkaInput) -> dict[str, str]:
         "kafka.isolation.level": "read_committed",
         "kafka.default.api.timeout.ms": wait,
         "kafka.request.timeout.ms": wait,
-        "includeHeaders": "true",
+        "includeHeaders": str("headers" in columns_of(topic)).lower(),
         "maxOffsetsPerTrigger": str(topic.per_batch),
         **_start(topic),
         **topic.spark_options,
@@ -126,44 +134,6 @@ def _start(topic: KafkaInput) -> dict[str, str]:
 
 
 @frozen
-class _Message:
-    """A row of Spark's source as a message."""
-
-    row: Mapping[str, object]
-
-    def partition(self) -> int:
-        """Returns the partition."""
-        return cast("int", self.row["partition"])
-
-    def offset(self) -> int:
-        """Returns the offset."""
-        return cast("int", self.row["offset"])
-
-    def key(self) -> bytes | None:
-        """Returns the key."""
-        return cast("bytes | None", self.row["key"])
-
-    def value(self) -> bytes | None:
-        """Returns the value."""
-        return cast("bytes | None", self.row["value"])
-
-    def headers(self) -> list[tuple[str, bytes | None]] | None:
-        """Returns the headers."""
-        found = cast("list[Mapping[str, object]] | None", self.row["headers"])
-        return None if found is None else [(str(each["key"]), cast("bytes", each["value"])) for each in found]
-
-    def timestamp(self) -> tuple[int, int]:
-        """Returns the type of the timestamp, and its milliseconds since the epoch."""
-        # Spark numbers the types from 0, and has -1 where there is none.
-        kind = cast("int", self.row["timestampType"]) + 1
-        return (kind, (cast("datetime", self.row["timestamp"]) - EPOCH) // _MILLISECOND) if kind else (0, -1)
-
-    def error(self) -> RawError | None:
-        """Returns no error."""
-        return None
-
-
-@frozen
 class _Decode:
     """Decodes messages over Arrow batches, to rows with the given columns."""
 
@@ -172,36 +142,29 @@ class _Decode:
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = pa.schema([MESSAGES.field(name) for name in columns_of(self.topic)])
         for batch in batches:
-            corrupt: list[dict[str, object]] = []
-            good = decode_messages(
-                self.source,
-                self.topic,
-                [_Message(row) for row in batch.to_pylist()],
-                _Rejected(corrupt).append,
-            )
+            messages = pa.Table.from_batches([batch]).cast(schema)
+            bad: dict[int, BadRecord] = {}
+            good = decode_messages(self.source, self.topic, messages, bad.__setitem__)
             nulls = pa.nulls(good.num_rows, pa.string())
             good = good.append_column(CORRUPT_RECORD, nulls).append_column(CORRUPT_ERROR, nulls)
-            together = pa.concat_tables([good, pa.Table.from_pylist(corrupt, good.schema)])
-            yield from together.select(self.names).combine_chunks().to_batches()
+            rows = good if not bad else pa.concat_tables([good, _corrupt_rows(messages, bad, good.schema)])
+            yield from rows.select(self.names).combine_chunks().to_batches()
 
 
-@frozen
-class _Rejected:
-    """The rows of messages that are not records."""
-
-    rows: list[dict[str, object]]
-
-    def append(self, message: RawMessage, record: BadRecord) -> None:
-        kind, millis = message.timestamp()
-        row: dict[str, object] = {
-            PARTITION: message.partition(),
-            OFFSET: message.offset(),
-            TIMESTAMP: EPOCH + millis * _MILLISECOND if kind else None,
-            CORRUPT_RECORD: record.record,
-            CORRUPT_ERROR: record.error,
-        }
-        self.rows.append(row)
+def _corrupt_rows(messages: pa.Table, bad: Mapping[int, BadRecord], schema: pa.Schema) -> pa.Table:
+    """Returns rows of the messages that are not records, in which only the columns of messages are not null."""
+    rows = messages.take(list(bad))
+    columns = {
+        PARTITION: rows.column("partition"),
+        OFFSET: rows.column("offset"),
+        TIMESTAMP: rows.column("timestamp"),
+        CORRUPT_RECORD: pa.array([record.record for record in bad.values()], pa.string()),
+        CORRUPT_ERROR: pa.array([record.error for record in bad.values()], pa.string()),
+    }
+    found = [columns.get(field.name, pa.nulls(len(bad), field.type)) for field in schema]
+    return pa.Table.from_arrays(found, schema=schema)
 
 
 __all__ = ["CORRUPT_ERROR", "CORRUPT_RECORD", "connector", "connector_help", "place_column", "read_topic"]

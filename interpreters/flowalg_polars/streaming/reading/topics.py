@@ -7,6 +7,7 @@ from attrs import define
 from flowalg_columns.names import ORIGIN
 from flowalg_kafka.decoding import decode_messages, place_of, require_decodable
 from flowalg_kafka.input import OFFSET, PARTITION, KafkaInput
+from flowalg_kafka.messages import messages_table
 from flowalg_kafka.reader import TopicReader
 
 from flowalg.pipeline.nodes import SourceNode
@@ -38,12 +39,8 @@ class MessageReader:
         messages = self._reader.read(after, until)
         if not messages:
             return None
-        table = decode_messages(
-            self.source,
-            self.topic,
-            messages,
-            None if bad is None else lambda _, record: bad.found.append(record),
-        )
+        reject = None if bad is None else lambda _, record: bad.found.append(record)
+        table = decode_messages(self.source, self.topic, messages_table(self.topic, messages), reject)
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame), "a table is a frame"
         place = pl.format(place_of(self.topic.topic, "{}", "{}"), PARTITION, OFFSET)
