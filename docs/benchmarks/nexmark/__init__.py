@@ -1,0 +1,3 @@
+"""``make nexmark``: the queries of Nexmark on every engine, beside SQL by hand."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""The queries of Nexmark, one module for each."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Queries that join: streams with each other, and with a table."""
+
+__all__: list[str] = []

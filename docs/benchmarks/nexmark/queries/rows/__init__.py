@@ -1,0 +1,3 @@
+"""Queries whose rows are computed one by one."""
+
+__all__: list[str] = []

@@ -1,0 +1,46 @@
+"""Query 19: the ten highest bids on each auction, with their rank. Of equal bids, the earlier one is higher."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from docs.benchmarks.nexmark.model import BIDS, Bid
+from docs.benchmarks.nexmark.query import Query, kept_current
+from flowalg import TopN
+
+
+@frozen
+class Row:
+    """A bid and its rank among those on its auction."""
+
+    bid: Bid
+    rank: int
+
+
+def price_then_earlier(bid: Bid) -> tuple[int, float]:
+    """Returns what orders bids: a higher price, and then an earlier time."""
+    return bid.price, -bid.date_time.timestamp()
+
+
+def ranked(bids: list[Bid]) -> list[Row]:
+    """Numbers the bids from 1."""
+    return [Row(bid, rank) for rank, bid in enumerate(bids, start=1)]
+
+
+QUERY: Final = Query(
+    19,
+    "ten highest bids",
+    "the global window, TopN, flat_map, retractions",
+    kept_current(BIDS.key_by(lambda bid: bid.auction))
+    .combine_per_key(TopN(10, by=price_then_earlier))
+    .flat_map(lambda pair: ranked(pair.value)),
+    """
+    SELECT * FROM (
+        SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC, date_time) AS rank FROM bid
+    ) WHERE rank <= 10
+    """,
+)
+
+__all__ = ["QUERY", "price_then_earlier"]

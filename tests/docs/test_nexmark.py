@@ -1,0 +1,108 @@
+"""The queries of Nexmark have the same answers on every engine, and those of their SQL.
+
+The tests catch an engine or a pipeline whose rows differ, a query that finds nothing to compare, and events
+that are not those of the model.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from docs.benchmarks.nexmark.answers import agree
+from docs.benchmarks.nexmark.engines import (
+    Tables,
+    on_duckdb,
+    on_local_batch,
+    on_local_stream,
+    on_reference,
+)
+from docs.benchmarks.nexmark.generator import DELAY, Scale, generate, tables
+from docs.benchmarks.nexmark.queries.all import QUERIES
+from docs.benchmarks.nexmark.query import Query
+
+DENSE = Scale(2_300, rate=80, files=3)
+"""Events of half a minute, so that windows have many."""
+SPARSE = Scale(500, rate=0.01, files=3)
+"""Events of half a day, so that windows of ten seconds have one, and parts of the day differ."""
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The tables of many events in a short time."""
+    return tables(tmp_path_factory.mktemp("nexmark"), DENSE)
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The tables of few events in a long time."""
+    return tables(tmp_path_factory.mktemp("nexmark"), SPARSE)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.label)
+def test_engines_agree_with_sql(query: Query, dense: Tables) -> None:
+    """The reference, the local engine over a batch and a stream, and DuckDB have equal rows, and some."""
+    expected = on_duckdb(query, dense)
+    assert expected.height > 0
+    for engine in (on_reference, on_local_batch, on_local_stream):
+        assert agree(engine(query, dense), expected), engine.__name__
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.label)
+def test_engines_agree_where_events_are_sparse(query: Query, sparse: Tables) -> None:
+    """The local engine and DuckDB have equal rows where most windows have one event, or none."""
+    expected = on_duckdb(query, sparse)
+    assert agree(on_local_batch(query, sparse), expected)
+    assert agree(on_local_stream(query, sparse), expected)
+
+
+def test_answers_that_differ_do_not_agree(dense: Tables) -> None:
+    """A row that is missing, changed or repeated is found."""
+    answer = on_duckdb(QUERIES[2], dense)
+    assert agree(answer, answer.clone())
+    assert not agree(answer, answer[1:])
+    assert not agree(answer, answer.with_columns(pl.col("c1") + 1))
+    assert not agree(answer, answer.with_columns(pl.col("times") + 1))
+
+
+def test_queries_are_numbered() -> None:
+    """There are the queries 0 to 22, in order."""
+    assert [query.number for query in QUERIES] == list(range(23))
+
+
+def test_events_are_those_of_the_model(tmp_path: Path) -> None:
+    """Of 50 events, one is a person, three are auctions and 46 are bids; they are late and skewed as stated."""
+    found = generate(Scale(100_000))
+    persons, auctions, bids = (found[name] for name in ("person", "auction", "bid"))
+    assert [persons.height, auctions.height, bids.height] == [2_000, 6_000, 92_000]
+    late = (bids["arrived"] - bids["date_time"]).dt.total_microseconds()
+    assert (late > 0).mean() == pytest.approx(0.1, abs=0.02)
+    assert late.is_between(0, DELAY // timedelta(microseconds=1)).all()
+    assert not bids["date_time"].is_sorted()
+    assert bids["arrived"].is_sorted()
+    assert auctions["expires"].is_unique().all()
+    assert (auctions["expires"] > auctions["date_time"]).all()
+    hot = [(bids["auction"] - 1_000) % 100 == 0, (bids["bidder"] - 1_000) % 100 == 1]
+    hot.append((auctions["seller"] - 1_000) % 100 == 0)
+    shares = [series.mean() for series in hot]
+    assert shares == pytest.approx([0.5, 0.75, 0.75], abs=0.02)
+    assert found["bid"].equals(generate(Scale(100_000))["bid"])
+
+
+def test_files_are_in_the_order_of_arrival(dense: Tables) -> None:
+    """The events of a file arrive before those of the next, and all files together have all events."""
+    files = [pl.read_parquet(file) for file in sorted(dense["bid"].iterdir())]
+    assert len(files) == DENSE.files
+    assert pl.concat(files).equals(generate(DENSE)["bid"])
+    for file, following in pairwise(files):
+        assert file["arrived"].max() <= following["arrived"].min()  # type: ignore[operator]
+
+
+def test_too_few_events_are_an_error() -> None:
+    """An epoch of the model has 50 events."""
+    with pytest.raises(ValueError, match="events must be an int of 50 or more, got 10"):
+        Scale(10)
