@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup agree chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
-.PHONY: cluster-check kafka-check soak bench-reference bench-batch bench-local bench-stream bench-millwheel
+.PHONY: cluster-check kafka-check soak peers bench-reference bench-batch bench-local bench-stream bench-millwheel
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -110,6 +110,9 @@ kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with fau
 
 lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad input, in environments of their own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.lakehouse
+
+peers: $(STAMP) ## run the same small programs on flowalg and on its peers, in environments of their own (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.peers
 
 # Two processes, each with a Spark session of its own.
 TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from flowalg_tools.monitoring import METRICS
 
-from docs.tables import capabilities, laws, lifting, metrics
+from docs.tables import capabilities, laws, lifting, metrics, peers
 
 
 class Page(Protocol):
@@ -23,7 +23,9 @@ class Page(Protocol):
 
 
 @pytest.mark.parametrize(
-    "table", [capabilities, laws, lifting, metrics], ids=["capabilities", "laws", "lifting", "metrics"]
+    "table",
+    [capabilities, laws, lifting, metrics, peers],
+    ids=["capabilities", "laws", "lifting", "metrics", "peers"],
 )
 def test_a_generated_page_is_up_to_date(table: Page) -> None:
     """``make docs`` updates the page."""

@@ -1,0 +1,66 @@
+"""``docs/peers.md``: what flowalg and its peers do with the same input, from the claims that ``make peers`` tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from flowalg_development.peers.claims.peers import PEERS
+from flowalg_development.peers.table import claims, table, versions
+
+PATH: Final = Path(__file__).parents[1] / "peers.md"
+
+HEAD: Final = """\
+# Peers
+
+What do other systems do with the same input? `make peers` answers with programs: it installs each peer in an
+environment of its own, in `build/peers`, runs a small program for each cell of this table, and compares what the
+program got with the cell. A cell is **yes** if the program gets exactly what the row [wants](#the-rows), and partly or
+no if it gets something else, which is recorded too: the element that is missing, the retraction that does not come, or
+the error of an interface that has no such name. The programs are in `tools/flowalg_development/peers/programs`, a
+folder for each peer, and the recorded results in `tools/flowalg_development/peers/claims`. `make docs` generates this
+page from them. [Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
+"""
+
+AFTER: Final = """\
+The table is about the installed Python packages. It says nothing of a peer's interfaces in other languages, of its
+managed services, or of speed, which [performance](performance.md) is about.
+
+## Where peers are better
+
+- Beam and Spark are used in production by many, and for years. flowalg is not: its version is 0.1.
+- Late elements that are dropped are an output of Bytewax, each with its value. flowalg's reference has each of them
+  too, but its engines combine those of a key and window in a micro-batch: their number, their reason, and in sinks
+  their combined value.
+- Beam, Spark and Bytewax start workers in several processes themselves. flowalg's local engine is one process, and on several
+  machines it needs Spark, with Spark's micro-batches: some hundred milliseconds at the least.
+- Beam and Spark come with many more connectors, and Spark with SQL.
+- Beam has interfaces in Java and Go, and Spark in Scala, Java and R. flowalg is in Python only.
+
+## The rows
+
+Windows are minutes, the allowed lateness is two minutes, and times are seconds. Where a peer has no watermark that the
+program can set, an element of another key advances it. Where it has a delay of the watermark instead of an allowed
+lateness, the programs try both: no delay, and the lateness as the delay.
+"""
+
+VERSIONS: Final = """\
+## Versions, and running it again
+
+```sh
+make peers
+```
+
+It takes some minutes, and Java for Spark and Flink. A peer that cannot be installed is skipped, with the reason. The
+last line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program
+got. `python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
+do better:
+"""
+
+
+def page() -> str:
+    """Returns the whole page."""
+    return "\n".join((HEAD, table(PEERS), "", AFTER, claims(), "", VERSIONS, versions(PEERS), ""))
+
+
+__all__ = ["PATH", "page"]

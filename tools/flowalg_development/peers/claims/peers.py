@@ -1,0 +1,15 @@
+"""The peers: the columns of the table, in its order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg_development.peers.claims.beam import BEAM
+from flowalg_development.peers.claims.bytewax import BYTEWAX
+from flowalg_development.peers.claims.project import PROJECT
+from flowalg_development.peers.claims.spark import SPARK
+
+PEERS: Final = (PROJECT, BEAM, SPARK, BYTEWAX)
+"""All peers; the first is flowalg itself."""
+
+__all__ = ["PEERS"]
