@@ -44,7 +44,7 @@ from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, place_column, read_topic
-from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
+from flowalg_spark.lowering.binding import StreamColumns, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
@@ -149,7 +149,10 @@ class StreamInput:
     @property
     def frame(self) -> DataFrame:
         """The frame. Raises ``ArgumentError`` for a topic, which is a frame only in a compiled query."""
-        return require_frame("StreamInput", self.data)
+        if isinstance(self.data, DataFrame):
+            return self.data
+        why = "a topic is a frame only in a compiled query"
+        raise ArgumentError("StreamInput.data", self.data, "a Spark DataFrame", why=why)
 
     @property
     def columns(self) -> StreamColumns:

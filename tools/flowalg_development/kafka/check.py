@@ -3,25 +3,31 @@
 It starts a broker, and stops it at the end. A query over a growing topic of several partitions, with late and malformed
 messages, is stopped and loses its broker, and must be what the reference computes (``comparison``). A query from Kafka
 to Kafka is killed, and must write the topics of one that is not (``kills``). Topics that are deleted, lose messages or
-have a second writer must give errors that name them (``failures``). The last line is ``kafka: all held`` with the
-counts, or ``kafka: N problems`` with exit code 1. ``python -m flowalg_development.kafka.check [RUNS [KILLS]]``.
+have a second writer must give errors that name them (``failures``). A query on Spark is killed and loses its broker,
+and must write what the reference computes (``on_spark``), and its topics fail alike (``spark_failures``). The last line
+is ``kafka: all held`` with the counts, or ``kafka: N problems`` with exit code 1.
+``python -m flowalg_development.kafka.check [RUNS [KILLS [SPARK_KILLS]]]``.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flowalg_development.components.broker import broker, missing, scratch_folder
+from flowalg_development.components.jars import missing_jars
 from flowalg_development.kafka.comparison import compare
 from flowalg_development.kafka.failures import FAILURES, Case, unexpected, waits_for_broker
 from flowalg_development.kafka.kills import killed
+from flowalg_development.kafka.on_spark import compare_on_spark
+from flowalg_development.kafka.spark_failures import SPARK_FAILURES
 
 
-def main(runs: int = 5, kills: int = 10, messages: int = 6_000) -> int:
+def main(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6_000) -> int:
     """Runs all checks and prints a summary."""
-    lacking = missing()
+    lacking = missing() or missing_jars("spark-kafka")
     if lacking is not None:
         print(f"kafka: not checked: {lacking}")
         return 1
@@ -45,6 +51,13 @@ def main(runs: int = 5, kills: int = 10, messages: int = 6_000) -> int:
         wrong = waits_for_broker(Case(started, folder, "waits"))
         print(f"wait: a broker that is away and comes back: {'as expected' if wrong is None else wrong}")
         problems += [] if wrong is None else [wrong]
+        on_spark = compare_on_spark(started, folder / "spark", messages=1_200, kills=spark_kills, seed=1)
+        print(f"Spark: {on_spark}", flush=True)
+        problems += on_spark.problems
+        module = "flowalg_development.kafka.spark_failures"
+        command = [sys.executable, "-m", module, started.servers, str(folder / "spark-failures")]
+        if subprocess.run(command, check=False).returncode:
+            problems.append("failures of topics on Spark are not as expected")
     for problem in problems:
         print(f"  {problem}")
     if problems:
@@ -52,7 +65,9 @@ def main(runs: int = 5, kills: int = 10, messages: int = 6_000) -> int:
         return 1
     print(
         f"kafka: all held: {runs} runs with {total:,} messages in {batches:,} micro-batches, {restarts} restarts and "
-        f"{outages} outages equal to the reference; {done} kills; {len(FAILURES)} failures named"
+        f"{outages} outages equal to the reference; {done} kills; {len(FAILURES)} failures named; on Spark "
+        f"{on_spark.messages:,} messages in {on_spark.batches} micro-batches with {on_spark.kills} kills and "
+        f"{on_spark.outages} outages equal to the reference; {len(SPARK_FAILURES)} failures named"
     )
     return 0
 

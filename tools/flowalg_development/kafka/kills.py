@@ -9,7 +9,9 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
+from signal import SIGKILL
 from typing import Final
 
 import flowalg_sinks
@@ -62,6 +64,11 @@ class Trial:
         arguments = (self.servers, self.topic, str(self.folder), self.name)
         return subprocess.Popen([sys.executable, "-m", module, *arguments], stderr=subprocess.PIPE)
 
+    def begun(self) -> int:
+        """Returns when the query has begun its last micro-batch; 0 before the first."""
+        intent = self.folder / "checkpoint" / "intent"
+        return intent.stat().st_mtime_ns if intent.exists() else 0
+
     def content(self) -> dict[str, list[Row]]:
         """Returns the rows of all tables."""
         target = Kafka(self.servers)
@@ -70,7 +77,7 @@ class Trial:
 
 
 def killed(broker: Broker, folder: Path, *, kills: int, seed: int) -> tuple[int, list[str]]:
-    """Kills a query at random moments until its end, and at most ``kills`` times.
+    """Kills a query soon after it has begun a micro-batch, ``kills`` times unless it ends before.
 
     Returns the number of kills, and the differences from a query that was not killed.
     """
@@ -84,14 +91,16 @@ def killed(broker: Broker, folder: Path, *, kills: int, seed: int) -> tuple[int,
     trial = Trial(broker.servers, topic, folder / "killed", f"killed-{seed}")
     done = 0
     while True:
+        begun = trial.begun()
         process = trial.start()
-        try:
-            # Most of the first seconds are imports.
-            _, errors = process.communicate(timeout=chance.uniform(2, 6) if done < kills else None)
-        except subprocess.TimeoutExpired:
+        while process.poll() is None and (done == kills or trial.begun() == begun):
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.3))
+        if process.poll() is None:
             process.kill()
-            process.communicate()
             done += 1
+        _, errors = process.communicate()
+        if process.returncode == -SIGKILL:
             continue
         if process.returncode != 0:
             return done, [f"the query failed after {done} kills: {errors.decode(errors='replace')[-2000:]}"]

@@ -29,25 +29,33 @@ from flowalg_sinks.tables import Cell, Row, Table
 from flowalg_spark import StreamInput, local_session, streaming
 from flowalg_spark.frames.topics import connector
 from flowalg_spark.sinks import changelog, upsert
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import BoundedOutOfOrderness
 from flowalg_development.components.broker import Broker
 from flowalg_development.components.jars import resolve_jars
 from flowalg_development.components.processes import kill_tree
-from flowalg_development.components.spark_sinks import write_all
+from flowalg_development.components.spark_sinks import Write, write_all
 from flowalg_development.kafka.comparison import unequal
 from flowalg_development.kafka.traffic import SCORES, SECOND, START, Sent, Topics, totals, traffic
 
 PARTITIONS: Final = 2
+_PLANNED: Final = "a planned failure after a transaction"
 TOTALS: Final = totals(timedelta(days=1))
 """Nothing is dropped as late, so that the current values do not depend on the micro-batches."""
 
 
-def spark_session(more: Mapping[str, str] | None = None) -> SparkSession:
-    """Starts a session with Spark's connector, and with ``more`` settings."""
+def _fail(frame: DataFrame, batch: int) -> None:
+    raise RuntimeError(_PLANNED)
+
+
+def spark_session(more: Mapping[str, str] | None = None, *, log: Path | None = None) -> SparkSession:
+    """Starts a session with Spark's connector, with ``more`` settings, and with the output of the JVM in ``log``."""
     jars = ",".join(map(str, resolve_jars("spark-kafka", [connector()])))
-    return local_session("flowalg on Kafka", memory="2g", settings={"spark.jars": jars, **(more or {})})
+    return local_session(
+        "flowalg on Kafka", memory="2g", log=log, settings={"spark.jars": jars, **(more or {})}
+    )
 
 
 @frozen
@@ -60,21 +68,32 @@ class SparkTrial:
     name: str
 
     def run(self, spark: SparkSession, *, drain: bool) -> None:
-        """Reads what the topic has, and with ``drain`` ends the input."""
+        """Reads what the topic has, and with ``drain`` ends the input.
+
+        With ``drain`` the query before fails after one and after both transactions of a micro-batch, which Spark then
+        repeats.
+        """
+        for transactions in (1, 2) if drain else ():
+            try:
+                self._read(fail_after=transactions)
+            except StreamingQueryException as error:
+                if _PLANNED not in str(error):
+                    raise
         self._read()
         if drain:
             streaming.drain(spark, self.folder / "drain")
             self._read()
 
-    def _read(self) -> None:
+    def _read(self, *, fail_after: int | None = None) -> None:
         target = Kafka(self.servers, partitions=2)
         # Each table has a transaction of its own.
-        write = write_all(
-            [
-                upsert(TOTALS, target, table=self.name),
-                changelog(TOTALS, target, table=f"{self.name}-log"),
-            ]
-        )
+        parts: list[Write] = [
+            upsert(TOTALS, target, table=self.name),
+            changelog(TOTALS, target, table=f"{self.name}-log"),
+        ]
+        if fail_after is not None:
+            parts.insert(fail_after, _fail)
+        write = write_all(parts)
         topic = KafkaInput(self.servers, self.topic, per_batch=150)
         policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
         panes = streaming.compile(
@@ -114,19 +133,32 @@ class SparkCounts:
     bad: int = 0
     starts: int = 0
     kills: int = 0
+    outages: int = 0
     problems: list[str] = field(factory=list)
 
     def __str__(self) -> str:
         return (
             f"{self.messages:,} messages in {self.batches} micro-batches, {self.panes:,} panes, {self.rows:,} current "
-            f"values, {self.bad} bad records, {self.starts} starts, {self.kills} kills"
+            f"values, {self.bad} bad records, {self.starts} starts, {self.kills} kills, "
+            f"{self.outages} outages of the broker"
         )
 
 
 def compare_on_spark(
-    broker: Broker, folder: Path, *, messages: int, kills: int, seed: int, parts: int = 3
+    broker: Broker,
+    folder: Path,
+    *,
+    messages: int,
+    kills: int,
+    seed: int,
+    parts: int = 2,
+    outages: bool = True,
 ) -> SparkCounts:
-    """Runs the query over a topic that grows, kills it while it runs, and returns the differences to the reference."""
+    """Runs the query over a topic that grows, with faults, and returns the differences to the reference.
+
+    The query is killed while it runs. In its last run the broker is killed instead, and started again; without
+    ``outages`` it is always there.
+    """
     chance = random.Random(seed)
     topics, name = Topics(broker.servers), f"spark-scores-{seed}"
     topics.create(name, PARTITIONS)
@@ -142,8 +174,10 @@ def compare_on_spark(
         topics.send(name, some)
         sent += some
         wanted = kills * (part + 1) // parts
-        while _killed(trial, chance, counts, kill=counts.kills < wanted, drain=part == parts - 1):
-            counts.kills += 1
+        drain = part == parts - 1
+        away = broker if outages and drain else None
+        while _stopped(trial, chance, counts, away, kill=counts.kills < wanted, drain=drain):
+            pass
         if counts.problems:
             return counts
     counts.messages, counts.batches = len(sent), trial.begun() + 1
@@ -151,20 +185,36 @@ def compare_on_spark(
     return counts
 
 
-def _killed(
-    trial: SparkTrial, chance: random.Random, counts: SparkCounts, *, kill: bool, drain: bool
+def _stopped(
+    trial: SparkTrial,
+    chance: random.Random,
+    counts: SparkCounts,
+    broker: Broker | None,
+    *,
+    kill: bool,
+    drain: bool,
 ) -> bool:
-    """Runs the query to its end, or kills it soon after it has begun a micro-batch; returns whether it was killed."""
+    """Runs the query to its end with one fault, and returns whether it was killed.
+
+    The fault comes soon after the query has begun a micro-batch: it is killed, or the broker is.
+    """
     begun = trial.begun() + chance.randrange(1, 3)
     process = trial.start(drain=drain)
     counts.starts += 1
     try:
         while process.poll() is None:
-            if kill and trial.begun() >= begun:
+            if trial.begun() >= begun:
                 time.sleep(chance.uniform(0, 1))
-                kill_tree(process)
-                return True
+                if kill:
+                    counts.kills += 1
+                    return True
+                if broker is not None:
+                    broker.stop(kill=True)
+                    broker.start()
+                    counts.outages += 1
+                break
             time.sleep(0.02)
+        process.wait()
     finally:
         kill_tree(process)
     if process.returncode:
