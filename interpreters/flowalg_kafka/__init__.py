@@ -6,8 +6,9 @@ each micro-batch is one transaction of Kafka, which contains the number of the m
 Needs ``flowalg[kafka]``.
 """
 
+from flowalg_kafka.avro import AvroFormat
 from flowalg_kafka.client import TopicError
 from flowalg_kafka.input import Header, KafkaInput, KafkaMessage
 from flowalg_kafka.target import Kafka
 
-__all__ = ["Header", "Kafka", "KafkaInput", "KafkaMessage", "TopicError"]
+__all__ = ["AvroFormat", "Header", "Kafka", "KafkaInput", "KafkaMessage", "TopicError"]

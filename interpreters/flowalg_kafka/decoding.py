@@ -1,8 +1,8 @@
 """Decodes the messages of a topic to the records of a source, as Arrow tables.
 
-A text of JSON is parsed as in files of JSON lines: strictly, with the types of the record class. Many messages are
-parsed at once. Each is one record: a number that is added to each message, as a field whose name no producer knows,
-detects messages that have several objects, or a part of one.
+JSON is parsed as in files of JSON lines: strictly, with the types of the record class. Many messages are parsed at
+once. Each is one record: a number that is added to each message, as a field whose name no producer knows, detects
+messages that have several objects, or a part of one.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from flowalg.data.time import EPOCH
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_text
 from flowalg.runs.elements import at_any_time, read_or_reject
+from flowalg_kafka.avro import AvroError, AvroFormat, describe_unlike, read_record
 from flowalg_kafka.input import (
     COLUMNS,
     OFFSET,
@@ -85,6 +86,10 @@ def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
                 f"the header {part.name!r}" if isinstance(part, Header) else f"the {part} of a message"
             )
             problems.append(f"{name} must be {' or '.join(map(str, allowed))} for {described}; got {shape}")
+    if isinstance(topic.format, AvroFormat):
+        problems += describe_unlike(
+            topic.format, {name: shape for name, shape in fields.items() if name not in topic.fields}
+        )
     if problems:
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise SchemaMismatchError(
@@ -124,7 +129,7 @@ class _Decoder:
         self.fields = fields_in(source.shape)
         names = set(topic.fields)
         types = {name: arrow_type(shape) for name, shape in self.fields if name not in names}
-        # JSON has durations as whole microseconds.
+        # JSON and Avro have durations as whole microseconds.
         self.durations = [name for name, type_ in types.items() if pa.types.is_duration(type_)]
         self.schema = pa.schema({**types, **dict.fromkeys(self.durations, pa.int64())})
         self.numbered = self.schema.append(pa.field(_NUMBER, pa.int64()))
@@ -132,29 +137,42 @@ class _Decoder:
 
     def decode(self) -> pa.Table:
         """Returns the records of messages that are records."""
-        table, good = self._json() if self.topic.format == "json" else self._call()
+        match self.topic.format:
+            case "json":
+                table, good = self._divide(
+                    self._with_texts(), self._parse, lambda number: self._describe(self._value(number))
+                )
+            case AvroFormat() as avro:
+                table, good = self._avro(avro)
+            case function:
+                table, good = self._call(function)
         kept = self.messages if len(good) == self.messages.num_rows else self.messages.take(good)
-        for name, part in self.topic.fields.items():
-            table = table.append_column(name, self._part(part, kept, dict(self.fields)[name]))
+        shapes = dict(self.fields)
+        parts = {name: self._part(part, kept, shapes[name]) for name, part in self.topic.fields.items()}
         columns = {PARTITION: "partition", OFFSET: "offset", TIMESTAMP: "timestamp"}
-        for name, column in columns.items():
-            table = table.append_column(name, kept.column(column))
-        return table
+        places = {name: kept.column(column) for name, column in columns.items()}
+        read = dict(zip(table.column_names, table.columns, strict=True))
+        return pa.Table.from_pydict({**read, **parts, **places})
 
-    def _json(self) -> tuple[pa.Table, Numbers]:
-        numbers = self._with_texts()
+    def _divide(
+        self, numbers: Numbers, parse: Callable[[Numbers], pa.Table | None], describe: Callable[[int], str]
+    ) -> tuple[pa.Table, Numbers]:
+        """Returns the rows of messages and their numbers.
+
+        ``parse`` returns the rows of some messages, or ``None`` if it fails; ``describe`` says why it does for one.
+        """
         good: list[Numbers] = []
         parts: list[pa.Table] = []
         # Several ranges of messages, each divided until it parses or is one message.
         ranges = [numbers] if len(numbers) else []
         while ranges:
             some = ranges.pop()
-            table = self._parse(some)
+            table = parse(some)
             if table is not None:
                 parts.append(table)
                 good.append(some)
             elif len(some) == 1:
-                self._fail(int(some[0]), self._describe(self._value(int(some[0]))))
+                self._fail(int(some[0]), describe(int(some[0])))
             else:
                 ranges += [some[len(some) // 2 :], some[: len(some) // 2]]
         table = pa.concat_tables(parts) if parts else self.schema.empty_table()
@@ -214,9 +232,25 @@ class _Decoder:
             return "a number is too large for a float" if huge else "the value must be one JSON object"
         return re.sub(r"^row 1 (?=is |must |has )", "the value ", described).removeprefix("row 1: ")
 
-    def _call(self) -> tuple[pa.Table, Numbers]:
-        function = self.topic.format
-        assert callable(function), "it is not JSON"
+    def _avro(self, avro: AvroFormat) -> tuple[pa.Table, Numbers]:
+        values = self.values.to_pylist()
+        rows: dict[int, dict[str, object]] = {}
+        for number in self._with_texts().tolist():
+            try:
+                rows[number] = read_record(avro, values[number])
+            except AvroError as error:
+                self._fail(number, str(error))
+
+        def write(numbers: Numbers) -> pa.Table | None:
+            return _written([rows[number] for number in numbers.tolist()], self.schema)
+
+        def describe(number: int) -> str:
+            bad = next(field for field in self.schema if _written([rows[number]], pa.schema([field])) is None)
+            return f"{bad.name} must be of type {bad.type}; got {rows[number][bad.name]!r}"
+
+        return self._divide(np.array(list(rows), dtype=np.int64), write, describe)
+
+    def _call(self, function: Callable[[KafkaMessage], object]) -> tuple[pa.Table, Numbers]:
         good: list[int] = []
         records: list[object] = []
         for number, message in enumerate(self._messages()):
@@ -315,6 +349,14 @@ def _without_space(text: bytes | None) -> bytes | None:
         return None
     rest = text[begin.end() :]
     return (b'{"":null' if rest.startswith(b"}") else b"{") + rest
+
+
+def _written(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table | None:
+    """Returns rows as a table; ``None`` if a value does not have the type of its column."""
+    try:
+        return pa.Table.from_struct_array(cast("pa.StructArray", pa.array(rows, pa.struct(list(schema)))))
+    except (pa.ArrowException, OverflowError):
+        return None
 
 
 def _has_infinity(column: Parts) -> bool:

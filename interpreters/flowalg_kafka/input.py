@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError
+from flowalg_kafka.avro import AvroFormat
 from flowalg_kafka.client import Admin, connection_of, require_connection, require_topic
 
 
@@ -53,8 +54,9 @@ class KafkaInput:
     """A topic as the data of a stream.
 
     With ``format="json"`` the value of a message is a JSON object with the fields of the source's record class; further
-    fields are ignored. Otherwise ``format`` is a function of a ``KafkaMessage`` that returns the record. ``fields`` are
-    fields of the record that are parts of the message instead: ``{"at": "timestamp", "trace": Header("trace-id")}``.
+    fields are ignored. With an ``AvroFormat`` it is an Avro record. Otherwise ``format`` is a function of a
+    ``KafkaMessage`` that returns the record. ``fields`` are fields of the record that are parts of the message instead:
+    ``{"at": "timestamp", "trace": Header("trace-id")}``.
     A message that is not a record is a bad record, whose error names the topic, the partition and the offset.
 
     A query starts at the ``start`` of the topic: ``"earliest"``, ``"latest"`` or the first messages at a time. After
@@ -82,7 +84,9 @@ class KafkaInput:
 
     servers: str
     topic: str
-    format: Literal["json"] | Callable[[KafkaMessage], object] = field(default="json", kw_only=True)
+    format: Literal["json"] | AvroFormat | Callable[[KafkaMessage], object] = field(
+        default="json", kw_only=True
+    )
     fields: Mapping[str, MessageField] = field(factory=dict, kw_only=True)
     start: Literal["earliest", "latest"] | datetime = field(default="earliest", kw_only=True)
     per_batch: int = field(default=100_000, kw_only=True)
@@ -93,8 +97,8 @@ class KafkaInput:
 
     def __attrs_post_init__(self) -> None:
         require_topic("KafkaInput.topic", self.topic)
-        if self.format != "json" and not callable(self.format):
-            valid = "'json', or a function of a KafkaMessage that returns a record"
+        if self.format != "json" and not isinstance(self.format, AvroFormat) and not callable(self.format):
+            valid = "'json', an AvroFormat, or a function of a KafkaMessage that returns a record"
             raise ArgumentError("KafkaInput.format", self.format, valid)
         if not isinstance(self.fields, Mapping) or not all(
             isinstance(name, str) and (isinstance(part, Header) or part in PARTS)
@@ -102,7 +106,7 @@ class KafkaInput:
         ):
             valid = f"a mapping of names of fields to {', '.join(map(repr, PARTS))} or Header(name)"
             raise ArgumentError("KafkaInput.fields", self.fields, valid)
-        if self.fields and self.format != "json":
+        if self.fields and callable(self.format):
             why = "a function receives the whole message"
             raise ArgumentError("KafkaInput.fields", self.fields, "empty if format is a function", why=why)
         timed = isinstance(self.start, datetime) and self.start.utcoffset() is not None

@@ -25,7 +25,7 @@ MESSAGES: Final = pa.schema(_TYPES)
 
 def columns_of(topic: KafkaInput) -> tuple[str, ...]:
     """Returns the columns that the records of a topic need: always all except for the key and the headers."""
-    whole = topic.format != "json"
+    whole = callable(topic.format)
     unread = {
         "key": not whole and "key" not in topic.fields.values(),
         "headers": not whole and not any(isinstance(part, Header) for part in topic.fields.values()),

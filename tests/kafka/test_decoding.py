@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from attrs import field, fields, frozen
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flowalg import ArgumentError, ElementError, SchemaMismatchError, Source, UserFunctionError
@@ -216,20 +216,24 @@ def parts_of_objects(draw: st.DrawFn) -> list[bytes]:
     return [whole[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
 
 
+messages = st.one_of(readings.map(text_of), malformed, json_objects())
+
+
 @given(
     st.lists(
         st.one_of(
-            st.lists(st.one_of(readings.map(text_of), malformed, json_objects()), max_size=3),
+            st.lists(messages, max_size=3),
             parts_of_objects(),
         ),
         max_size=4,
     ).map(lambda parts: [text for part in parts for text in part])
 )
+@example([b'{"other":[', b'{"other":1}]}{"count":1}'])
 def test_a_message_is_decoded_alike_among_others(texts: list[bytes | None]) -> None:
     """The row or the bad record of a message is the same alone and among other messages."""
-    messages = [Received(text, number) for number, text in enumerate(texts)]
-    rows, bad = decode(*messages)
-    alone = [decode(message) for message in messages]
+    received = [Received(text, number) for number, text in enumerate(texts)]
+    rows, bad = decode(*received)
+    alone = [decode(message) for message in received]
     # Rows may have NaN.
     assert repr(rows) == repr([row for found, _ in alone for row in found])
     assert bad == [record for _, found in alone for record in found]

@@ -6,6 +6,7 @@ of the local engine. ``make kafka-check`` also kills the query.
 
 from __future__ import annotations
 
+import pickle
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +16,26 @@ from flowalg_development.components.broker import Broker
 from flowalg_development.components.jars import missing_jars
 from flowalg_development.kafka.traffic import SCORES, totals
 from flowalg_kafka import KafkaInput
+from flowalg_kafka.decoding import decode_messages
+from flowalg_kafka.messages import messages_table
+from hypothesis import given
+from hypothesis import strategies as st
 
-from flowalg import ArgumentError, BoundedOutOfOrderness, MissingExtraError, SchemaMismatchError
+from flowalg import ArgumentError, BoundedOutOfOrderness, MissingExtraError, SchemaMismatchError, Source
+from flowalg.pipeline.source import source_node
+from flowalg.runs.bad_records import BadRecord
+from tests.kafka import test_avro, test_decoding
+from tests.kafka.test_decoding import Received
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLICY = BoundedOutOfOrderness(timedelta(seconds=5))
 TOPIC = KafkaInput("localhost:1", "scores")
+SOURCES: dict[str, Source[test_decoding.Reading] | Source[test_avro.Order]] = {
+    "readings": test_decoding.SOURCE,
+    "orders": test_avro.SOURCE,
+}
 
 
 @pytest.mark.long
@@ -41,6 +54,32 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
     assert counts.bad
     assert counts.rows
     assert counts.batches > 2
+
+
+@given(
+    st.one_of(
+        st.tuples(st.just(test_decoding.TOPIC), st.lists(test_decoding.messages, max_size=4)),
+        st.tuples(st.just(test_avro.TOPIC), st.lists(test_avro.messages, max_size=4)),
+    ),
+    st.integers(1, 3),
+)
+def test_both_engines_decode_alike(found: tuple[KafkaInput, list[bytes | None]], size: int) -> None:
+    """The rows and bad records of messages are those of the local engine, in any batches, also of a copied input."""
+    from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, DecodeMessages
+
+    topic, values = found
+    source = source_node(SOURCES[topic.topic])
+    table = messages_table(topic, [Received(value, number) for number, value in enumerate(values)])
+    bad: list[BadRecord] = []
+    local = decode_messages(source, topic, table, lambda _, record: bad.append(record))
+    names = (*local.column_names, CORRUPT_RECORD, CORRUPT_ERROR)
+    decode = DecodeMessages(source, pickle.loads(pickle.dumps(topic)), names)
+    rows = [row for batch in decode(table.to_batches(max_chunksize=size)) for row in batch.to_pylist()]
+    errors = [(row[CORRUPT_RECORD], row[CORRUPT_ERROR]) for row in rows if row[CORRUPT_ERROR] is not None]
+    assert sorted(errors) == sorted((record.record, record.error) for record in bad)
+    good = [{name: row[name] for name in local.column_names} for row in rows if row[CORRUPT_ERROR] is None]
+    assert repr(good) == repr(local.to_pylist())
+    assert all(row["kafka_offset"] is not None for row in rows)
 
 
 def test_a_session_without_the_connector_is_an_error_that_helps(spark: SparkSession) -> None:

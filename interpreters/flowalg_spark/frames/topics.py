@@ -87,7 +87,7 @@ def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> 
     ]
     schema = T.StructType([T.StructField(name, kind) for name, kind in (*fields, *added)])
     messages = frame.select(*map(_message_column, columns_of(topic)))
-    return messages.mapInArrow(_Decode(source, topic, tuple(schema.names)), schema)
+    return messages.mapInArrow(DecodeMessages(source, topic, tuple(schema.names)), schema)
 
 
 def place_column(topic: KafkaInput) -> Column:
@@ -134,14 +134,15 @@ def _start(topic: KafkaInput) -> dict[str, str]:
 
 
 @frozen
-class _Decode:
-    """Decodes messages over Arrow batches, to rows with the given columns."""
+class DecodeMessages:
+    """Decodes messages over Arrow batches, to rows with the columns ``names``, as ``read_topic`` returns them."""
 
     source: SourceNode
     topic: KafkaInput
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of the messages in some batches."""
         schema = pa.schema([MESSAGES.field(name) for name in columns_of(self.topic)])
         for batch in batches:
             messages = pa.Table.from_batches([batch]).cast(schema)
@@ -167,4 +168,12 @@ def _corrupt_rows(messages: pa.Table, bad: Mapping[int, BadRecord], schema: pa.S
     return pa.Table.from_arrays(found, schema=schema)
 
 
-__all__ = ["CORRUPT_ERROR", "CORRUPT_RECORD", "connector", "connector_help", "place_column", "read_topic"]
+__all__ = [
+    "CORRUPT_ERROR",
+    "CORRUPT_RECORD",
+    "DecodeMessages",
+    "connector",
+    "connector_help",
+    "place_column",
+    "read_topic",
+]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Set
 from datetime import datetime, timedelta
 from typing import Literal, assert_type
 
-from flowalg_kafka import Header, Kafka, KafkaInput, KafkaMessage, TopicError
+from flowalg_kafka import AvroFormat, Header, Kafka, KafkaInput, KafkaMessage, TopicError
 from flowalg_kafka.input import MessageField
 from flowalg_kafka.target import KafkaTransaction
 from flowalg_polars.streaming import StreamInput
@@ -26,7 +26,9 @@ def inputs(topic: KafkaInput, message: KafkaMessage, header: Header, error: Topi
     assert_type(StreamInput(topic, BoundedOutOfOrderness(timedelta(0))), StreamInput)
     assert_type(topic.servers, str)
     assert_type(topic.topic, str)
-    assert_type(topic.format, Literal["json"] | Callable[[KafkaMessage], object])
+    assert_type(KafkaInput("localhost:9092", "scores", format=AvroFormat("{}")), KafkaInput)
+    assert_type(AvroFormat({1: "{}"}).schema, str | Mapping[int, str])
+    assert_type(topic.format, Literal["json"] | AvroFormat | Callable[[KafkaMessage], object])
     assert_type(topic.fields, Mapping[str, MessageField])
     assert_type(topic.start, Literal["earliest", "latest"] | datetime)
     assert_type(topic.per_batch, int)

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from flowalg_development.mutations.clocks import EXCHANGE_MUTANTS, HOLD_MUTANTS, WATERMARK_MUTANTS
 from flowalg_development.mutations.computations import COMPUTATION_MUTANTS
-from flowalg_development.mutations.dead_letters import DEAD_LETTER_MUTANTS
+from flowalg_development.mutations.dead_letters import DEAD_LETTER_MUTANTS, MESSAGE_MUTANTS
 from flowalg_development.mutations.local import LOCAL_MUTANTS, MONITORING_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
@@ -91,6 +91,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
             ("bad_records", "conformance", "local_conformance", "streams"),
             DEAD_LETTER_MUTANTS,
         ),
+        Area("messages", ("decoding", "avro"), MESSAGE_MUTANTS),
         Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
         Area("monitoring", ("query_progress", "observers"), MONITORING_MUTANTS),
         Area("replays", ("replay",), REPLAY_MUTANTS),

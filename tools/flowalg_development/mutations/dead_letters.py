@@ -57,4 +57,44 @@ DEAD_LETTER_MUTANTS: Final = (
     ),
 )
 
-__all__ = ["DEAD_LETTER_MUTANTS"]
+MESSAGE_MUTANTS: Final = (
+    Replacement(
+        "messages that are objects only together are records",
+        "_Decoder._parse",
+        "not np.array_equal(table.column(_NUMBER).to_numpy(), np.arange(len(numbers)))",
+        "table.num_rows != len(numbers)",
+    ),
+    Replacement(
+        "a number beyond the floats is infinity",
+        "_Decoder._parse",
+        "any((_has_infinity(column) for column in table.columns)) and _HUGE.search(text)",
+        "False",
+    ),
+    Replacement(
+        "the first messages of a range that does not parse are lost",
+        "_Decoder._divide",
+        "[some[len(some) // 2:], some[:len(some) // 2]]",
+        "[some[len(some) // 2:]]",
+    ),
+    Replacement(
+        "bytes after an Avro record are ignored",
+        "read_record",
+        "data.tell() != len(value)",
+        "False",
+    ),
+    Replacement("fastavro rounds decimals", "_prepare", "node['precision'] = _PRECISION", "pass"),
+    Replacement(
+        "a type that contains itself is read",
+        "_prepare",
+        "node not in enclosing and (node not in named or _prepare(named[node], named, {*enclosing, node}))",
+        "node in enclosing or node not in named or _prepare(named[node], named, {*enclosing, node})",
+    ),
+    Replacement(
+        "a record class without fields of the schema fits it",
+        "describe_unlike",
+        "name not in types and not isinstance(shape, OptionalOf)",
+        "False",
+    ),
+)
+
+__all__ = ["DEAD_LETTER_MUTANTS", "MESSAGE_MUTANTS"]

@@ -1,0 +1,242 @@
+"""Avro: messages whose value is one record of a schema, and which record classes can have its fields."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator, Mapping, Set
+from functools import cache
+from io import BytesIO
+from types import ModuleType
+from typing import Final, TypeAlias, assert_never, cast
+
+from attrs import frozen
+from flowalg_columns.layout import parts_of
+
+from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError
+from flowalg.data.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DECIMAL_SCALE,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+
+AvroType: TypeAlias = "str | list[AvroType] | dict[str, object]"
+"""A type of a schema: the name of a type, a union, or any other type."""
+
+_KINDS: Final[Mapping[Scalar, tuple[str, ...]]] = {
+    BOOLEAN: ("boolean",),
+    INTEGER: ("int", "long"),
+    FLOAT: ("double", "float", "int"),
+    TEXT: ("string", "enum"),
+    BINARY: ("bytes", "fixed"),
+    TIMESTAMP: ("timestamp-micros", "timestamp-millis"),
+    DAY: ("date",),
+    DURATION: ("long",),
+    DECIMAL: ("decimal",),
+}
+"""The types whose values are those of a scalar. A duration is a number of microseconds, as in JSON."""
+
+_LOGICAL: Final = {"timestamp-micros", "timestamp-millis", "date", "decimal"}
+_PRECISION: Final = 10_000
+_PREFIX: Final = 5
+"""The length of the prefix of Confluent's wire format: a zero byte, and an id of four bytes."""
+
+
+class AvroError(FlowalgError, ValueError):
+    """A value is not a record of a schema."""
+
+
+@frozen
+class AvroFormat:
+    """Messages whose value is one Avro record in the binary encoding.
+
+    ``schema`` is the schema with which they were written, as JSON text. If messages have Confluent's wire format, in
+    which a zero byte and the id of a schema precede the record, ``schema`` is a mapping of ids to schemas instead. They
+    are not requested from a registry.
+
+    Each field of the record class is a field of the schemas, which may have others, with a type of the same values: an
+    ``int`` is an ``int`` or ``long``, a ``datetime`` a ``timestamp-micros`` or ``timestamp-millis``, a ``timedelta`` a
+    ``long`` of microseconds, an ``Enum`` the name of its member. A field that may be ``None`` may also be missing.
+    Other classes raise ``SchemaMismatchError`` before the query starts. Needs fastavro, which ``flowalg[kafka]``
+    installs.
+
+    Raises ``ArgumentError`` for a schema that is invalid, recursive, or not that of a record, and
+    ``MissingExtraError``.
+
+    Example::
+
+        KafkaInput("localhost:9092", "scores", format=AvroFormat(Path("score.avsc").read_text()))
+    """
+
+    schema: str | Mapping[int, str]
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.schema, str) and not (
+            isinstance(self.schema, Mapping)
+            and self.schema
+            and all(type(each) is int and isinstance(text, str) for each, text in self.schema.items())
+        ):
+            valid = "a schema as JSON text, or a mapping of ids to such schemas"
+            raise ArgumentError("AvroFormat.schema", self.schema, valid)
+        for text in _texts(self.schema).values():
+            _parse(text)
+
+
+def read_record(format: AvroFormat, value: bytes | None) -> dict[str, object]:
+    """Returns the fields of the record in a value; raises ``AvroError`` if it is not one record."""
+    if value is None:
+        raise AvroError("the message has no value")
+    schema = format.schema
+    text, begin = (schema, 0) if isinstance(schema, str) else (_of_id(schema, value), _PREFIX)
+    data = BytesIO(value)
+    data.seek(begin)
+    try:
+        record = _driver().schemaless_reader(data, _parse(text), None)
+    except EOFError as error:
+        raise AvroError("the value ends within its Avro record") from error
+    except Exception as error:  # corrupt bytes raise various errors of Python
+        raise AvroError(f"the value is not a record of the Avro schema: {error}") from error
+    if data.tell() != len(value):
+        raise AvroError(f"the value has {len(value) - data.tell()} bytes after its Avro record")
+    return cast("dict[str, object]", record)
+
+
+def _texts(schema: str | Mapping[int, str]) -> Mapping[int | None, str]:
+    """Returns the schemas by their ids; that of messages without an id has the id ``None``."""
+    return {None: schema} if isinstance(schema, str) else dict(schema.items())
+
+
+def _of_id(schemas: Mapping[int, str], value: bytes) -> str:
+    if len(value) < _PREFIX or value[0]:
+        raise AvroError("the value must begin with a zero byte and the id of its schema in four bytes")
+    found = int.from_bytes(value[1:_PREFIX], "big")
+    if found not in schemas:
+        raise AvroError(f"the id of its schema must be one of {', '.join(map(str, schemas))}; got {found}")
+    return schemas[found]
+
+
+def _driver() -> ModuleType:
+    try:
+        return importlib.import_module("fastavro")
+    except ImportError as missing:
+        raise MissingExtraError("Avro needs the package fastavro: pip install 'flowalg[kafka]'") from missing
+
+
+@cache
+def _parse(text: str) -> dict[str, object]:
+    """Returns a schema of a record as fastavro takes it."""
+    valid = "a schema of an Avro record, as JSON text"
+    module = _driver()
+    try:
+        found = module.parse_schema(json.loads(text))
+    except Exception as error:  # an invalid schema raises various errors of Python
+        raise ArgumentError("AvroFormat.schema", text, valid, why=str(error)) from error
+    if not isinstance(found, dict) or found["type"] != "record":
+        raise ArgumentError("AvroFormat.schema", text, valid)
+    if not _prepare(found, _named(found), frozenset()):
+        why = "a record class is not recursive"
+        raise ArgumentError("AvroFormat.schema", text, "a schema without recursive types", why=why)
+    return cast("dict[str, object]", found)
+
+
+def _prepare(node: AvroType, named: Mapping[str, AvroType], enclosing: Set[str]) -> bool:
+    """Changes a parsed schema so that its values are exact, and returns whether no type contains itself.
+
+    A logical type that no class has, such as ``uuid``, is ignored, as the specification of Avro demands of those that
+    are unknown. fastavro would round a decimal to its precision.
+    """
+    match node:
+        case str():
+            return node not in enclosing and (
+                node not in named or _prepare(named[node], named, {*enclosing, node})
+            )
+        case list():
+            return all(_prepare(each, named, enclosing) for each in node)
+        case dict():
+            if node.get("logicalType") not in _LOGICAL:
+                node.pop("logicalType", None)
+            elif "precision" in node:
+                node["precision"] = _PRECISION
+            inside = {*enclosing, cast("str", node["name"])} if node["type"] == "record" else enclosing
+            return all(_prepare(each, named, inside) for each in _parts(node))
+    assert_never(node)
+
+
+def _parts(node: Mapping[str, object]) -> Iterator[AvroType]:
+    """Yields the types inside of a type."""
+    yield from (field["type"] for field in _fields(node))
+    yield from (cast("AvroType", node[name]) for name in ("items", "values") if name in node)
+
+
+def _fields(node: Mapping[str, object]) -> list[dict[str, AvroType]]:
+    return cast("list[dict[str, AvroType]]", node.get("fields", []))
+
+
+def _named(schema: Mapping[str, object]) -> Mapping[str, AvroType]:
+    return cast("Mapping[str, AvroType]", schema["__named_schemas"])
+
+
+def describe_unlike(format: AvroFormat, fields: Mapping[str, Shape]) -> Iterator[str]:
+    """Yields what is wrong with the fields of a record class for the schemas of a format."""
+    for number, text in _texts(format.schema).items():
+        schema = _parse(text)
+        where = "the Avro schema" if number is None else f"the Avro schema {number}"
+        types = {str(field["name"]): field["type"] for field in _fields(schema)}
+        for name, shape in fields.items():
+            if name not in types and not isinstance(shape, OptionalOf):
+                yield f"{name} must be a field of {where}; got {', '.join(types)}"
+            elif name in types and not _fits(types[name], shape, _named(schema)):
+                kinds = f": {' or '.join(_KINDS[shape])}" if isinstance(shape, Scalar) else ""
+                yield f"{name} must have a type of {where} for {shape}{kinds}; got {json.dumps(types[name])}"
+
+
+def _fits(found: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
+    """Whether the values of a type of a schema, except for nulls, are values of a shape."""
+    if isinstance(shape, OptionalOf):
+        return _fits(found, shape.of, named)
+    kind, node = _kind(found, named)
+    match shape:
+        case Scalar():
+            return kind in _KINDS[shape] and cast("int", node.get("scale", 0)) <= DECIMAL_SCALE
+        case EnumOf():
+            return kind in ("string", "enum")
+        case ListOf(of=inner) | SetOf(of=inner):
+            return kind == "array" and _fits(cast("AvroType", node["items"]), inner, named)
+        case RecordOf() | TupleOf():
+            types = {str(field["name"]): field["type"] for field in _fields(node)}
+            return kind == "record" and all(
+                _fits(types[name], part, named) if name in types else isinstance(part, OptionalOf)
+                for name, part in parts_of(shape)
+            )
+        case MapOf():
+            return False
+    assert_never(shape)
+
+
+def _kind(found: AvroType, named: Mapping[str, AvroType]) -> tuple[str, Mapping[str, object]]:
+    """Returns the name of a type, or of the only one besides null in a union, and the type."""
+    if isinstance(found, list):
+        some = [each for each in found if each != "null"]
+        return _kind(some[0], named) if len(some) == 1 else ("union", {})
+    if isinstance(found, str):
+        return _kind(named[found], named) if found in named else (found, {})
+    return str(found.get("logicalType", found["type"])), found
+
+
+__all__ = ["AvroError", "AvroFormat", "AvroType", "describe_unlike", "read_record"]
