@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup agree chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
-.PHONY: cluster-check kafka-check soak peers bench-reference bench-batch bench-local bench-stream bench-millwheel
+.PHONY: cluster-check kafka-check soak peers bench-reference bench-batch bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -55,6 +55,9 @@ bench-millwheel: $(STAMP) ## measure computations: throughput, latency, watermar
 
 bench-lakehouse: $(STAMP) ## compare upserts to Delta with a merge by hand, in an environment of its own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.lakehouse
+
+bench-kafka: $(STAMP) ## measure topics: Spark against its own operators, and messages per second (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.kafka
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/flowalg' figures --output docs/gallery

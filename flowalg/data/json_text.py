@@ -25,6 +25,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 """A parsed JSON document."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def render_json(value: object) -> str:
@@ -38,7 +39,7 @@ def render_json(value: object) -> str:
 
 def dump_json(document: Json) -> str:
     """Formats a JSON document as canonical text."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(document)
 
 
 def encode_scalar(value: object) -> Json:

@@ -20,11 +20,14 @@ def encode_cells(columns: Sequence[Column], cells: Row) -> bytes:
     Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN and the infinities
     are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
     """
-    members = (
-        f"{dump_json(column.name)}:{_encode(column.kind, cell)}"
-        for column, cell in zip(columns, cells, strict=True)
-    )
-    return f"{{{','.join(members)}}}".encode()
+    if any(column.kind is Kind.JSON for column in columns):
+        members = (
+            f"{dump_json(column.name)}:{_encode(column.kind, cell)}"
+            for column, cell in zip(columns, cells, strict=True)
+        )
+        return f"{{{','.join(members)}}}".encode()
+    document = {column.name: encode_scalar(cell) for column, cell in zip(columns, cells, strict=True)}
+    return dump_json(document).encode()
 
 
 def _encode(kind: Kind, cell: Cell) -> str:

@@ -1,0 +1,62 @@
+"""Times micro-batches from topics, on a broker of their own: ``make bench-kafka``.
+
+``python -m docs.benchmarks.kafka [--rows N ...] [--rounds N] [--only WORD]`` writes ``build/bench/kafka.json``, or
+another file with ``--output``, and keeps its results for other cases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from flowalg_development.components.broker import broker, scratch_folder
+from flowalg_development.kafka.on_spark import spark_session
+
+from docs.benchmarks.kafka import local, on_spark
+from docs.benchmarks.results import Results
+from docs.benchmarks.stream.comparing import BUILD
+
+ROWS: Final = (100_000, 500_000)
+BATCHES: Final = 10
+"""The micro-batches of a run of the local engine."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints a line for each case, and saves the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rows", type=int, nargs="*", default=ROWS, help="messages of a micro-batch (%(default)s)"
+    )
+    parser.add_argument("--rounds", type=int, default=4, help="rounds that count (%(default)s)")
+    parser.add_argument(
+        "--only", default="", help="only the cases with this word in their name: local or Spark"
+    )
+    parser.add_argument("--output", type=Path, default=BUILD / "bench" / "kafka.json", help="%(default)s")
+    options = parser.parse_args(arguments)
+    names = [f"{engine}, {rows:,} messages" for engine in ("local engine", "Spark") for rows in options.rows]
+    results = Results(options.output, "case", names)
+    with broker() as started, TemporaryDirectory(dir=scratch_folder()) as scratch:
+        if options.only in "local engine":
+            for rows in options.rows:
+                folder = Path(scratch) / f"local-{rows}"
+                found = local.measure(
+                    started.servers, folder, rows=rows, batches=BATCHES, rounds=options.rounds
+                )
+                results.save(found)
+                print(found, flush=True)
+        if options.only in "Spark":
+            spark = spark_session()
+            for rows in options.rows:
+                folder = Path(scratch) / f"spark-{rows}"
+                found = on_spark.measure(spark, started.servers, folder, rows=rows, rounds=options.rounds)
+                results.save(found)
+                print(found, flush=True)
+            spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
