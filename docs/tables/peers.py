@@ -32,8 +32,8 @@ managed services, or of speed, which [performance](performance.md) is about.
 - Late elements that are dropped are an output of Bytewax, each with its value. flowalg's reference has each of them
   too, but its engines combine those of a key and window in a micro-batch: their number, their reason, and in sinks
   their combined value.
-- Beam, Spark and Bytewax start workers in several processes themselves. flowalg's local engine is one process, and on several
-  machines it needs Spark, with Spark's micro-batches: some hundred milliseconds at the least.
+- Beam, Spark and Bytewax start workers in several processes themselves. flowalg's local engine is one process, and on
+  several machines it needs Spark, with Spark's micro-batches: some hundred milliseconds at the least.
 - Beam and Spark come with many more connectors, and Spark with SQL.
 - Beam has interfaces in Java and Go, and Spark in Scala, Java and R. flowalg is in Python only.
 
