@@ -6,10 +6,11 @@ from typing import Final
 
 from flowalg_development.peers.claims.beam import BEAM
 from flowalg_development.peers.claims.bytewax import BYTEWAX
+from flowalg_development.peers.claims.pathway import PATHWAY
 from flowalg_development.peers.claims.project import PROJECT
 from flowalg_development.peers.claims.spark import SPARK
 
-PEERS: Final = (PROJECT, BEAM, SPARK, BYTEWAX)
+PEERS: Final = (PROJECT, BEAM, SPARK, BYTEWAX, PATHWAY)
 """All peers; the first is flowalg itself."""
 
 __all__ = ["PEERS"]
