@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 import polars as pl
 from attrs import frozen
+from flowalg_columns.combiners import ranks_of
 from flowalg_columns.names import EVENT_TIME
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
@@ -18,9 +19,7 @@ from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, Shape, contains_float
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
-from flowalg.elementwise.functions import Call
-from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
+from flowalg.lifting.tree.expressions import Expr
 from flowalg_polars.columns import Columns, nest, polars_type
 from flowalg_polars.lowering.failures import evaluate_scalar
 
@@ -139,18 +138,20 @@ def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
     """Returns the aggregate for ``TopN``; ``None`` if Polars does not order the values by ``by`` as Python does."""
-    value = nest(argument)
-    if top.by is None:
-        if argument.shape not in ORDERED:
-            return None
-        checked = _without_nan(value, argument.shape, "TopN", label)
-        return NativeAggregate((checked.top_k(top.n).sort(descending=True),), None, _first)
-    expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
-    if first_opaque(expression) is not None or expression.shape not in ORDERED:
+    ranks = ranks_of(top, argument.shape)
+    if ranks is None:
         return None
-    rank = evaluate_scalar(expression, argument, polars_type(expression.shape))
-    checked = _without_nan(rank, expression.shape, "TopN", label)
+    value = nest(argument)
+    checked = [_rank(rank, argument, label) for rank in ranks]
+    if top.by is None:
+        return NativeAggregate((checked[0].top_k(top.n).sort(descending=True),), None, _first)
     return NativeAggregate((value.sort_by(checked, descending=True).head(top.n),), None, _first)
+
+
+def _rank(rank: Expr, argument: Columns, label: str) -> pl.Expr:
+    """Returns one of the columns by which ``TopN`` orders values, which must not be NaN."""
+    assert rank.shape is not None
+    return _without_nan(evaluate_scalar(rank, argument, polars_type(rank.shape)), rank.shape, "TopN", label)
 
 
 __all__ = ["ARRIVAL", "AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

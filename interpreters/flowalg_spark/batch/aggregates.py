@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Final
 
 from attrs import frozen
-from flowalg_columns.layout import Leaf
+from flowalg_columns.combiners import ranks_of
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -25,9 +25,7 @@ from flowalg.data.shapes import (
     Shape,
     contains_float,
 )
-from flowalg.elementwise.functions import Call
-from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
+from flowalg.lifting.tree.expressions import Expr
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions import compile_scalar
@@ -139,25 +137,24 @@ def _raise_for_nan(name: str, label: str) -> Column:
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
     """Returns the aggregate for ``TopN``; ``None`` if Spark does not order the values by ``by`` as Python does."""
-    rank = Leaf(argument.shape, nest(argument))
-    if top.by is not None:
-        expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
-        if first_opaque(expression) is not None or expression.shape is None:
-            return None
-        if expression.shape not in ORDERED:
-            return None
-        rank = Leaf(expression.shape, compile_scalar(expression, argument))
-    if rank.shape not in ORDERED or top.n > _MAX_TOP_N:
+    ranks = ranks_of(top, argument.shape)
+    if ranks is None or top.n > _MAX_TOP_N:
         return None
-    if top.by is None and rank.shape == FLOAT:
+    value = nest(argument)
+    if top.by is None and argument.shape == FLOAT:
         # Spark orders NaN as the greatest value, so it is the first of the result.
         return NativeAggregate(
-            (F.max_by(rank.column, rank.column, top.n),),
-            None,
-            lambda parts: _with_first_not_nan(parts[0], label),
+            (F.max_by(value, value, top.n),), None, lambda parts: _with_first_not_nan(parts[0], label)
         )
-    by = _without_nan(rank.column, rank.shape, "TopN", label)
-    return NativeAggregate((F.max_by(nest(argument), by, top.n),), None, _first)
+    checked = [_rank(rank, argument, label) for rank in ranks]
+    by = checked[0] if len(checked) == 1 else F.struct(*checked)
+    return NativeAggregate((F.max_by(value, by, top.n),), None, _first)
+
+
+def _rank(rank: Expr, argument: Columns, label: str) -> Column:
+    """Returns one of the columns by which ``TopN`` orders values, which must not be NaN."""
+    assert rank.shape is not None
+    return _without_nan(compile_scalar(rank, argument), rank.shape, "TopN", label)
 
 
 def _with_first_not_nan(values: Column, label: str) -> Column:

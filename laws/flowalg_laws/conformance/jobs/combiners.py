@@ -92,6 +92,11 @@ JOBS = (
     of_combiner("a list", ToList(), list),
     of_combiner("a set", ToSet(), frozenset),
     of_combiner("the greatest two", TopN(2), lambda values: sorted(values)[:-3:-1]),
+    of_combiner(
+        "the greatest two by a tuple",
+        TopN(2, by=lambda value: (value % 2, -value)),
+        lambda values: sorted(values, key=lambda value: (-(value % 2), value))[:2],
+    ),
     of_combiner("a variance", Variance(), variance),
     of_combiner("an approximate distinct count", ApproximateDistinct(), lambda values: len(set(values))),
     of_combiner("a product", reduce_combiner(product, zero=1, name="product"), multiply_all),
