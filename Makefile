@@ -59,6 +59,9 @@ bench-lakehouse: $(STAMP) ## compare upserts to Delta with a merge by hand, in a
 bench-kafka: $(STAMP) ## measure topics: Spark against its own operators, and messages per second (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.kafka
 
+nexmark: $(STAMP) ## compare the answers to the queries of Nexmark on all engines and in SQL (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.nexmark
+
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/flowalg' figures --output docs/gallery
 

@@ -7,26 +7,29 @@ that are not those of the model.
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
+from pyspark.sql import SparkSession
 
+from docs.benchmarks.nexmark import on_spark
+from docs.benchmarks.nexmark.agreement import FEW, LOCAL, LOCAL_RIVALS, compare
 from docs.benchmarks.nexmark.answers import agree
 from docs.benchmarks.nexmark.engines import (
     Tables,
     on_duckdb,
     on_local_batch,
     on_local_stream,
-    on_reference,
+    on_polars,
 )
 from docs.benchmarks.nexmark.generator import DELAY, Scale, generate, tables
+from docs.benchmarks.nexmark.page import PAGE, page_with
 from docs.benchmarks.nexmark.queries.all import QUERIES
 from docs.benchmarks.nexmark.query import Query
 
-DENSE = Scale(2_300, rate=80, files=3)
-"""Events of half a minute, so that windows have many."""
 SPARSE = Scale(500, rate=0.01, files=3)
 """Events of half a day, so that windows of ten seconds have one, and parts of the day differ."""
 
@@ -34,7 +37,7 @@ SPARSE = Scale(500, rate=0.01, files=3)
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """The tables of many events in a short time."""
-    return tables(tmp_path_factory.mktemp("nexmark"), DENSE)
+    return tables(tmp_path_factory.mktemp("nexmark"), FEW)
 
 
 @pytest.fixture(scope="module")
@@ -45,19 +48,35 @@ def sparse(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.label)
 def test_engines_agree_with_sql(query: Query, dense: Tables) -> None:
-    """The reference, the local engine over a batch and a stream, and DuckDB have equal rows, and some."""
+    """The reference, the local engine over a batch and a stream, and queries by hand have equal rows."""
     expected = on_duckdb(query, dense)
     assert expected.height > 0
-    for engine in (on_reference, on_local_batch, on_local_stream):
-        assert agree(engine(query, dense), expected), engine.__name__
+    found = compare(query, {**LOCAL, **LOCAL_RIVALS}, dense)
+    assert (found.rows, found.different) == (expected.height, ())
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.label)
 def test_engines_agree_where_events_are_sparse(query: Query, sparse: Tables) -> None:
     """The local engine and DuckDB have equal rows where most windows have one event, or none."""
     expected = on_duckdb(query, sparse)
-    assert agree(on_local_batch(query, sparse), expected)
-    assert agree(on_local_stream(query, sparse), expected)
+    for engine in (on_local_batch, on_local_stream, on_polars):
+        assert agree(engine(query, sparse), expected), engine.__name__
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.label)
+def test_spark_agrees_with_sql(query: Query, dense: Tables, spark: SparkSession) -> None:
+    """Spark batch has the rows of the SQL, in DuckDB and in Spark."""
+    engines = {
+        "Spark batch": [partial(on_spark.on_batch, spark)],
+        "SQL": [partial(on_spark.on_sql, spark)],
+    }
+    assert not compare(query, engines, dense).different
+
+
+@pytest.mark.parametrize("number", [4, 7, 12])
+def test_spark_streaming_agrees_with_sql(number: int, dense: Tables, spark: SparkSession) -> None:
+    """A join with retractions, a side input and windows of arrival: ``make nexmark`` compares all queries."""
+    assert not compare(QUERIES[number], {"stream": [partial(on_spark.on_stream, spark)]}, dense).different
 
 
 def test_answers_that_differ_do_not_agree(dense: Tables) -> None:
@@ -96,8 +115,8 @@ def test_events_are_those_of_the_model(tmp_path: Path) -> None:
 def test_files_are_in_the_order_of_arrival(dense: Tables) -> None:
     """The events of a file arrive before those of the next, and all files together have all events."""
     files = [pl.read_parquet(file) for file in sorted(dense["bid"].iterdir())]
-    assert len(files) == DENSE.files
-    assert pl.concat(files).equals(generate(DENSE)["bid"])
+    assert len(files) == FEW.files
+    assert pl.concat(files).equals(generate(FEW)["bid"])
     for file, following in pairwise(files):
         assert file["arrived"].max() <= following["arrived"].min()  # type: ignore[operator]
 
@@ -106,3 +125,10 @@ def test_too_few_events_are_an_error() -> None:
     """An epoch of the model has 50 events."""
     with pytest.raises(ValueError, match="events must be an int of 50 or more, got 10"):
         Scale(10)
+
+
+def test_the_page_has_the_queries() -> None:
+    """The table of the page is up to date: ``python -m docs.benchmarks.nexmark --page`` writes it."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert page_with(page) == page
+    assert page.count("](benchmarks/nexmark/queries/") == len(QUERIES)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import polars as pl
-from attrs import astuple, has
+from attrs import fields, has
 
 from flowalg import Change, PCollection, Run
 from flowalg.data.shapes import RecordOf
@@ -76,9 +76,13 @@ def _leaves(column: pl.Expr, kind: pl.DataType) -> Iterator[pl.Expr]:
 
 
 def _fields(value: object) -> Iterator[object]:
-    if has(type(value)):
-        for field in astuple(value, recurse=False):  # type: ignore[arg-type]  # has() does not narrow
-            yield from _fields(field)
+    """Yields the parts of a record or tuple, and those of its parts."""
+    kind = type(value)
+    if has(kind):
+        value = tuple(getattr(value, field.name) for field in fields(kind))
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _fields(item)
     else:
         yield value
 

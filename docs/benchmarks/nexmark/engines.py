@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-import duckdb
 import flowalg_reference as reference
 import polars as pl
 from flowalg_polars import batch, streaming
@@ -28,8 +28,12 @@ from docs.benchmarks.nexmark.model import (
     Entry,
     Person,
 )
+from docs.benchmarks.nexmark.polars_by_hand import in_polars
 from docs.benchmarks.nexmark.query import Query
 from flowalg import BoundedOutOfOrderness, MonotonicTimestamps, Source, Timeline, WatermarkPolicy, sources
+
+if TYPE_CHECKING:
+    import duckdb
 
 Tables = Mapping[str, Path]
 """The folder of Parquet files of each table."""
@@ -110,13 +114,25 @@ def on_local_stream(query: Query, tables: Tables) -> pl.DataFrame:
     return from_frame(pl.concat(frames))
 
 
+def on_polars(query: Query, tables: Tables) -> pl.DataFrame:
+    """Returns the answer of a query by hand in Polars."""
+    return from_frame(in_polars(query, tables).collect(engine="streaming"))
+
+
 def on_duckdb(query: Query, tables: Tables) -> pl.DataFrame:
     """Returns the answer of DuckDB to the SQL of a query."""
     return from_frame(from_sql(database(tables), query.sql))
 
 
+def has_duckdb() -> bool:
+    """Whether DuckDB is installed."""
+    return find_spec("duckdb") is not None
+
+
 def database(tables: Tables) -> duckdb.DuckDBPyConnection:
     """Returns a database with the tables as views."""
+    import duckdb
+
     connection = duckdb.connect(config={"threads": CORES})
     # The session's zone decides where days and windows begin.
     connection.execute("SET timezone = 'UTC'")
@@ -143,11 +159,13 @@ __all__ = [
     "Tables",
     "database",
     "from_sql",
+    "has_duckdb",
     "inputs_of",
     "local_batch",
     "on_duckdb",
     "on_local_batch",
     "on_local_stream",
+    "on_polars",
     "on_reference",
     "policy_of",
     "timelines",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from attrs import frozen
 
@@ -11,15 +11,8 @@ from docs.benchmarks.nexmark.queries.windows.ranks import DAILY, RANKS, Ranks, r
 from docs.benchmarks.nexmark.query import Query
 from flowalg import Aggregate, Max, Mean, Min, Sum, together
 
-
-@frozen
-class Prices:
-    """Statistics of prices."""
-
-    lowest: int
-    highest: int
-    mean: float
-    total: int
+Prices: TypeAlias = tuple[int, int, float, int]
+"""The least, the greatest, the mean and the sum."""
 
 
 @frozen
@@ -37,9 +30,7 @@ def price(bid: Bid) -> int:
     return bid.price
 
 
-PRICES: Final[Aggregate[Bid, Prices]] = together(
-    Min.of(price), Max.of(price), Mean.of(price), Sum.of(price), into=Prices
-)
+PRICES: Final[Aggregate[Bid, Prices]] = together(Min.of(price), Max.of(price), Mean.of(price), Sum.of(price))
 COLUMNS: Final = (
     f"{ranks_in_sql('bids', 'count(*)')}, min(price) AS lowest, max(price) AS highest, avg(price) AS mean,"
     " CAST(sum(price) AS BIGINT) AS total"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from attrs import frozen
@@ -9,6 +10,8 @@ from attrs import frozen
 from docs.benchmarks.nexmark.model import BIDS, Bid
 from docs.benchmarks.nexmark.query import Query, kept_current
 from flowalg import TopN
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen
@@ -19,9 +22,9 @@ class Row:
     rank: int
 
 
-def price_then_earlier(bid: Bid) -> tuple[int, float]:
+def price_then_earlier(bid: Bid) -> tuple[int, timedelta]:
     """Returns what orders bids: a higher price, and then an earlier time."""
-    return bid.price, -bid.date_time.timestamp()
+    return bid.price, EPOCH - bid.date_time
 
 
 def ranked(bids: list[Bid]) -> list[Row]:

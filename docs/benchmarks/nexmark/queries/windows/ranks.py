@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from attrs import frozen
 
@@ -15,14 +15,8 @@ K = TypeVar("K")
 LOW, HIGH = 10_000, 1_000_000
 
 
-@frozen
-class Ranks:
-    """How many there are, and how many with a low, a medium and a high price."""
-
-    total: int
-    low: int
-    medium: int
-    high: int
+Ranks: TypeAlias = tuple[int, int, int, int]
+"""How many there are, and how many with a low, a medium and a high price."""
 
 
 @frozen
@@ -49,9 +43,7 @@ def is_high(bid: Bid) -> int:
     return int(bid.price >= HIGH)
 
 
-RANKS: Final[Aggregate[Bid, Ranks]] = together(
-    Count(), Sum.of(is_low), Sum.of(is_medium), Sum.of(is_high), into=Ranks
-)
+RANKS: Final[Aggregate[Bid, Ranks]] = together(Count(), Sum.of(is_low), Sum.of(is_medium), Sum.of(is_high))
 """The number of bids by rank."""
 
 DAILY: Final = once_complete(BIDS, FixedWindows(timedelta(days=1)))
@@ -65,7 +57,6 @@ def distinct_ranks(bids: PCollection[KV[tuple[K, int], Bid]]) -> PCollection[KV[
         Sum.of(lambda ranks: ranks.low),
         Sum.of(lambda ranks: ranks.medium),
         Sum.of(lambda ranks: ranks.high),
-        into=Ranks,
     )
 
 

@@ -1,0 +1,111 @@
+"""The answers of a query on Spark: batch, streaming over files, and SQL by hand."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from flowalg_spark import StreamInput, batch, streaming
+from pyspark.sql import DataFrame, SparkSession
+
+from docs.benchmarks.nexmark.answers import CHANGE, columns_of, from_frame
+from docs.benchmarks.nexmark.engines import Tables, inputs_of, policy_of
+from docs.benchmarks.nexmark.query import Query
+
+
+def on_batch(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
+    """Returns the answer of Spark batch."""
+    return from_frame(_collect(compile_batch(spark, query, tables)))
+
+
+def compile_batch(spark: SparkSession, query: Query, tables: Tables) -> DataFrame:
+    """Returns a query compiled for Spark batch."""
+    inputs = {source: spark.read.parquet(str(tables[table])) for source, table in inputs_of(query).items()}
+    return batch.compile(query.pipeline, inputs).select(*columns_of(query.pipeline))
+
+
+def on_sql(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
+    """Returns the answer of Spark to the SQL of a query."""
+    create_views(spark, tables)
+    return from_frame(_collect(by_hand(spark, query)))
+
+
+def create_views(spark: SparkSession, tables: Tables) -> None:
+    """Creates the views that the SQL reads."""
+    for name, folder in tables.items():
+        spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+
+
+def by_hand(spark: SparkSession, query: Query) -> DataFrame:
+    """Returns the SQL of a query over the views."""
+    return spark.sql(query.spark_sql or query.sql)
+
+
+def rivals(spark: SparkSession, query: Query, tables: Tables) -> dict[str, Callable[[], None]]:
+    """Returns the functions that compute a query and discard its rows: compiled by flowalg, and from its SQL."""
+    return {
+        "spark": lambda: _execute(compile_batch(spark, query, tables)),
+        "spark_sql": lambda: _execute(by_hand(spark, query)),
+    }
+
+
+def _execute(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def on_stream(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
+    """Returns the answer of Spark streaming, with a micro-batch for each file, and one that ends the input."""
+    with tempfile.TemporaryDirectory(prefix="flowalg-") as scratch:
+        frame = compile_stream(spark, query, tables, Path(scratch) / "drain")
+        columns = [*columns_of(query.pipeline), *({CHANGE} & set(frame.columns))]
+        for end in (False, True):
+            if end:
+                streaming.drain(spark, Path(scratch) / "drain")
+            run_stream(frame.select(*columns), Path(scratch))
+        return from_frame(_collect(spark.read.parquet(f"{scratch}/rows")))
+
+
+def compile_stream(spark: SparkSession, query: Query, tables: Tables, drain: Path) -> DataFrame:
+    """Returns a query compiled for Spark streaming."""
+    inputs = {
+        source: StreamInput(read_stream(spark, tables[table]), policy_of(source))
+        for source, table in inputs_of(query).items()
+    }
+    return streaming.compile(query.pipeline, inputs, drain_signal_path=drain)
+
+
+def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
+    """Returns the files of a table as a stream, with one in each micro-batch."""
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def run_stream(frame: DataFrame, scratch: Path) -> None:
+    """Runs a query over the new files to its end, and appends its rows to ``rows``."""
+    writer = frame.writeStream.option("checkpointLocation", str(scratch / "checkpoint"))
+    writer.trigger(availableNow=True).start(str(scratch / "rows"), format="parquet").awaitTermination()
+
+
+def _collect(frame: DataFrame) -> pl.DataFrame:
+    # Names need not be unique in SQL.
+    found = pl.from_arrow(
+        frame.toDF(*(f"_{n}" if name != CHANGE else name for n, name in enumerate(frame.columns))).toArrow()
+    )
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+__all__ = [
+    "by_hand",
+    "compile_batch",
+    "compile_stream",
+    "create_views",
+    "on_batch",
+    "on_sql",
+    "on_stream",
+    "read_stream",
+    "rivals",
+    "run_stream",
+]
