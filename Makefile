@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup agree chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
-.PHONY: cluster-check kafka-check soak peers bench-reference bench-batch bench-local bench-stream bench-millwheel bench-kafka
+.PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -52,6 +52,9 @@ bench-stream: $(STAMP) ## compare micro-batches with Spark's own operators and a
 
 bench-millwheel: $(STAMP) ## measure computations: throughput, latency, watermark lag, the cache of the state (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.millwheel
+
+bench-depth: $(STAMP) ## measure the latency of windows through chains of groupings, also in Spark's operators and Flink (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.depth
 
 bench-lakehouse: $(STAMP) ## compare upserts to Delta with a merge by hand, in an environment of its own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.lakehouse

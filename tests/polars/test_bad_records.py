@@ -107,7 +107,7 @@ def test_the_bad_records_of_a_timeline_are_those_of_the_reference(engine: Interp
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"cents": %s}' % ("9" * 5_000), "row 2 has a number with too many digits"),
+        (f'{{"cents": {"9" * 5_000}}}', "row 2 has a number with too many digits"),
         (
             '{"cents": "?", "more": ' + "[" * 100_000 + "1" + "]" * 100_000 + "}",
             "row 2 has values that are nested",

@@ -6,8 +6,7 @@ Records arrive at a steady rate, whatever the engine does; one that waits for a 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,26 +14,19 @@ from typing import Final, TypeAlias
 
 import flowalg_sinks
 import numpy as np
-import numpy.typing as npt
-import polars as pl
-from attrs import define, field
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_sinks import SQLite
 
+from docs.benchmarks.arrivals import MICROS, RECORDS, Arrivals, Micros, now
 from docs.benchmarks.millwheel.data import Scale
-from docs.benchmarks.millwheel.pipelines import COLLECTED, DELAY, RECORDS, STAGES
+from docs.benchmarks.millwheel.pipelines import COLLECTED, DELAY, STAGES
 from docs.benchmarks.results import Result
-from docs.benchmarks.stream.data import SEED
 from flowalg import BoundedOutOfOrderness
 from flowalg.runs.metrics import StageMetrics
 
 LOCAL: Final = "local engine"
 POLICY: Final = BoundedOutOfOrderness(DELAY)
-MICROS: Final = 1_000_000
-DELAY_MICROS: Final = int(DELAY.total_seconds() * MICROS)
-WARM: Final = 0.3
-"""The part of a run that does not count."""
 MOST_POINTS: Final = 60
 """The most points of a lag over time that are kept."""
 
@@ -45,57 +37,8 @@ TABLE: Final = "in a table, before the checkpoint"
 PRODUCTIONS: Final = (WITHOUT, BEFORE, TABLE, AFTER)
 """When an output counts as delivered."""
 
-Micros: TypeAlias = npt.NDArray[np.int64]
 Lags: TypeAlias = list[tuple[float, dict[str, float]]]
 """The seconds since the beginning, and the lag of each stage in seconds, by its number and label."""
-
-
-def now() -> int:
-    """Returns the time in microseconds since the epoch."""
-    return time.time_ns() // 1_000
-
-
-@define
-class Arrivals:
-    """Records that arrive at a rate. ``asked`` has the times at which a query asked for more."""
-
-    rate: int
-    seconds: float
-    begin: int = field(factory=now)
-    asked: list[int] = field(factory=list)
-
-    @property
-    def total(self) -> int:
-        """The number of records."""
-        return int(self.rate * self.seconds)
-
-    @property
-    def warm(self) -> int:
-        """The time from which on records count."""
-        return self.begin + int(self.seconds * WARM * MICROS)
-
-    def due(self) -> int:
-        """Returns the number of records that have arrived."""
-        return min(self.total, (now() - self.begin) * self.rate // MICROS + 1)
-
-    def frame(self, first: int, after: int) -> pl.DataFrame:
-        """Returns the records with the numbers from ``first`` to ``after``."""
-        numbers = np.arange(first, after)
-        arrived = self.begin + numbers * MICROS // self.rate
-        delays = np.random.default_rng((SEED, first)).integers(0, DELAY_MICROS, len(numbers))
-        at = pl.Series(arrived - delays).cast(pl.Datetime("us", "UTC"))
-        return pl.DataFrame({"number": numbers, "at": at, "arrived": arrived})
-
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Yields the records that have arrived since the last call; waits for at least one."""
-        done = 0
-        while done < self.total:
-            self.asked.append(now())
-            time.sleep(max(self.begin + done * MICROS // self.rate - now(), 0) / MICROS)
-            due = self.due()
-            yield self.frame(done, due)
-            done = due
-        self.asked.append(now())
 
 
 def latency_result(engine: str, stages: int, production: str, latencies: Iterable[Micros]) -> Result:
@@ -134,7 +77,7 @@ def _run(
     scale: Scale, stages: int, names: dict[str, str], *, checkpoint: bool, table: bool = False
 ) -> list[Result]:
     """Runs a chain; ``names`` are those of the productions at the output, and at the commit of a checkpoint."""
-    arrivals, pipeline = Arrivals(scale.rate, scale.seconds), STAGES[stages]
+    arrivals, pipeline = Arrivals(scale.rate, scale.seconds, DELAY), STAGES[stages]
     outputs: list[tuple[int, int, Micros]] = []
     with TemporaryDirectory(prefix="flowalg-") as name:
         folder = Path(name)
@@ -186,7 +129,7 @@ def lag_result(engine: str, lags: Lags) -> Result:
 
 def local_lag(scale: Scale) -> list[Result]:
     """Returns the lag of the watermark at three stages, of which the second holds it for a second."""
-    arrivals = Arrivals(scale.rate, scale.seconds)
+    arrivals = Arrivals(scale.rate, scale.seconds, DELAY)
     lags: Lags = []
     stream = StreamInput(Frames(arrivals.frames()), POLICY)
     with closing(streaming.batches(COLLECTED, {RECORDS: stream}, metrics=True)) as batches:
@@ -203,7 +146,6 @@ __all__ = [
     "LOCAL",
     "PRODUCTIONS",
     "TABLE",
-    "Arrivals",
     "Lags",
     "lag_case",
     "lag_result",
@@ -212,5 +154,4 @@ __all__ = [
     "latency_result",
     "local_lag",
     "local_latency",
-    "now",
 ]

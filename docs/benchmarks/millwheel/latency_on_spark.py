@@ -6,39 +6,32 @@ A file of records arrives at each tenth of a second. A record counts from the ti
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Final, TypeAlias
 
-import polars as pl
 from flowalg_spark import StreamInput, schema_of, stage_metrics, streaming
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from docs.benchmarks.arrivals import MICROS, RECORDS, Arrivals, Micros, now
 from docs.benchmarks.millwheel.data import Scale
 from docs.benchmarks.millwheel.latency import (
     AFTER,
     BEFORE,
-    MICROS,
     POLICY,
-    Arrivals,
     Lags,
-    Micros,
     lag_result,
     lags_at,
     latency_result,
-    now,
 )
-from docs.benchmarks.millwheel.pipelines import COLLECTED, RECORDS, STAGES
+from docs.benchmarks.millwheel.pipelines import COLLECTED, DELAY, STAGES
 from docs.benchmarks.results import Result
 
 SPARK: Final = "Spark streaming"
-PERIOD: Final = MICROS // 10
 LONGER: Final = 2
 """How much longer than on the local engine records arrive."""
 
@@ -56,7 +49,7 @@ def spark_latency(spark: SparkSession, scale: Scale, scratch: Path) -> list[Resu
     for stages, pipeline in STAGES.items():
         folder = scratch / f"latency-{stages}"
         outputs: Outputs = {}
-        arrivals = Arrivals(scale.rate, LONGER * scale.seconds)
+        arrivals = Arrivals(scale.rate, LONGER * scale.seconds, DELAY)
         with _arriving(spark, arrivals, folder) as stream:
             frame = streaming.compile(pipeline, {RECORDS: stream})
             query = (
@@ -84,7 +77,7 @@ def spark_latency(spark: SparkSession, scale: Scale, scratch: Path) -> list[Resu
 def spark_lag(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
     """Returns the lag of the watermark at three stages, of which the second holds it for a second."""
     folder = scratch / "lag"
-    arrivals = Arrivals(scale.rate, LONGER * scale.seconds)
+    arrivals = Arrivals(scale.rate, LONGER * scale.seconds, DELAY)
     with _arriving(spark, arrivals, folder) as stream:
         frame = streaming.compile(COLLECTED, {RECORDS: stream}, metrics=True)
         place = str(folder / "checkpoint")
@@ -110,32 +103,14 @@ def _receive(into: Outputs, frame: DataFrame, batch: int) -> None:
 @contextmanager
 def _arriving(spark: SparkSession, arrivals: Arrivals, folder: Path) -> Iterator[StreamInput]:
     """Yields a folder as a stream, in which files of records arrive meanwhile."""
-    (folder / "in").mkdir(parents=True)
-    thread = Thread(target=_write_files, args=(arrivals, folder), daemon=True)
-    thread.start()
-    frame = spark.readStream.schema(schema_of(RECORDS)).parquet(str(folder / "in"))
-    yield StreamInput(frame, POLICY)
-    thread.join()
-
-
-def _write_files(arrivals: Arrivals, folder: Path) -> None:
-    """Moves files into the folder of a stream, one in each period."""
-    done = number = 0
-    while done < arrivals.total:
-        number += 1
-        time.sleep(max(arrivals.begin + number * PERIOD - now(), 0) / MICROS)
-        due = arrivals.due()
-        unfinished = folder / "unfinished"
-        frame = arrivals.frame(done, due)
-        frame.with_columns(pl.lit(now(), pl.Int64()).alias("arrived")).write_parquet(unfinished)
-        unfinished.rename(folder / "in" / f"{number:05}.parquet")
-        done = due
+    with arrivals.arriving(folder / "in"):
+        frame = spark.readStream.schema(schema_of(RECORDS)).parquet(str(folder / "in"))
+        yield StreamInput(frame, POLICY)
 
 
 def _await_end(query: StreamingQuery, arrivals: Arrivals) -> None:
     """Waits until the records have arrived and are processed; raises if the query fails."""
-    end = arrivals.begin + int(arrivals.seconds * MICROS) + 2 * PERIOD
-    time.sleep(max(end - now(), 0) / MICROS)
+    arrivals.await_end()
     query.processAllAvailable()
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from attrs import frozen
-
+from docs.benchmarks.arrivals import RECORDS
 from docs.benchmarks.stream.data import Reading
 from docs.benchmarks.stream.pipelines import READINGS, VALUES
-from flowalg import KV, Clocks, Computation, EventTimer, Observed, PCollection, Source, Timer, Transition
+from flowalg import KV, Clocks, Computation, EventTimer, Observed, PCollection, Timer, Transition
 
 DAY: Final = timedelta(days=1)
 SECOND: Final = timedelta(seconds=1)
@@ -36,24 +35,14 @@ UNIQUE: Final[PCollection[Reading]] = READINGS.deduplicate(by=lambda reading: re
 """The first of the readings with the same number, which is in the field of the sensor."""
 
 
-@frozen
-class Record:
-    """A record: its number, its event time, and when it arrived, in microseconds since the epoch."""
-
-    number: int
-    at: datetime
-    arrived: int
-
-
-RECORDS: Final = Source("records", Record, event_time=lambda record: record.at)
 KEYS: Final = 1_000
 DELAY: Final = SECOND / 2
 """The greatest delay between the event time of a record and its arrival."""
 
-Arrivals: TypeAlias = PCollection[KV[int, int]]
+Times: TypeAlias = PCollection[KV[int, int]]
 """The times at which records arrived, by a key."""
 
-ARRIVALS: Final[Arrivals] = RECORDS.key_by(lambda record: record.number % KEYS).map_values(
+ARRIVALS: Final[Times] = RECORDS.key_by(lambda record: record.number % KEYS).map_values(
     lambda record: record.arrived
 )
 
@@ -84,16 +73,16 @@ COLLECT: Final = Computation(initial=_NOTHING, on_element=_collect, on_timer=_em
 """Counts the elements of a second, and emits their number at the first one, at which it holds the watermark."""
 
 
-def _other_keys(elements: Arrivals) -> Arrivals:
+def _other_keys(elements: Times) -> Times:
     return elements.map(lambda pair: KV((7 * pair.key + pair.value) % KEYS, pair.value))
 
 
-ONE_STAGE: Final[Arrivals] = ARRIVALS.process(PASS_ON)
-THREE_STAGES: Final[Arrivals] = _other_keys(_other_keys(ONE_STAGE).process(PASS_ON)).process(PASS_ON)
-COLLECTED: Final[Arrivals] = _other_keys(_other_keys(ONE_STAGE).process(COLLECT)).process(PASS_ON)
+ONE_STAGE: Final[Times] = ARRIVALS.process(PASS_ON)
+THREE_STAGES: Final[Times] = _other_keys(_other_keys(ONE_STAGE).process(PASS_ON)).process(PASS_ON)
+COLLECTED: Final[Times] = _other_keys(_other_keys(ONE_STAGE).process(COLLECT)).process(PASS_ON)
 """Three stages, of which the second collects."""
 
-STAGES: Final[dict[int, Arrivals]] = {1: ONE_STAGE, 3: THREE_STAGES}
+STAGES: Final[dict[int, Times]] = {1: ONE_STAGE, 3: THREE_STAGES}
 """Chains of stages that pass records on to other keys, by their number."""
 
 __all__ = [
@@ -102,10 +91,8 @@ __all__ = [
     "COUNTED",
     "DAY",
     "DELAY",
-    "RECORDS",
     "STAGES",
     "TEN",
     "UNIQUE",
     "WITHIN",
-    "Record",
 ]

@@ -1,0 +1,141 @@
+"""Measures the latency of windows through chains of groupings: ``make bench-depth``.
+
+``python -m docs.benchmarks.depth [--only WORD] [--rounds N] [--seconds S] [--page]`` measures the time from the end of
+a window of a second to its panes, as Figures 3 to 5 of the watermarks paper do: by the number of groupings, by the
+partitions of the state, and by the records per second. The counts of every run are compared with those of the records
+before a time is printed. It writes ``build/bench/depth.json``, keeps its results for other cases, and draws
+``docs/pictures/depth.svg`` with ``--page``, which measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+os.environ.setdefault("POLARS_MAX_THREADS", "2")
+
+import numpy as np
+from flowalg_development.peers.claims.cells import Peer
+from flowalg_development.peers.environments import MissingPeer, python_of
+from flowalg_spark import local_session
+
+from docs.benchmarks.depth.chains import Delays, delays_of
+from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Load, Run, engines, fresh
+from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_flink
+from docs.benchmarks.depth.picture import PICTURE, draw, table
+from docs.benchmarks.results import Result, Results
+from docs.benchmarks.stream.comparing import BUILD
+
+ENGINES: Final = (LOCAL, CHECKPOINTED, SPARK, NATIVE, FLINK, FLINK_CHECKPOINTED)
+PEER: Final = Peer("flink", "Flink", ("apache-flink>=2.3,<2.4",), (3, 12), (), {}, java=True)
+SHARDS: Final = 2
+RATE: Final = 5_000
+MIDDLE: Final = 3
+"""The groupings at which the partitions and the rate change."""
+
+BY_DEPTH: Final = tuple((depth, SHARDS, RATE) for depth in (1, 2, 3, 4, 5))
+BY_SHARDS: Final = tuple((MIDDLE, shards, RATE) for shards in (1, 2, 4))
+BY_RATE: Final = tuple((MIDDLE, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
+LOADS: Final = tuple(dict.fromkeys((*BY_DEPTH, *BY_SHARDS, *BY_RATE)))
+LONGER: Final = 3
+"""How much longer than on the local engine records arrive on Spark, whose micro-batches are longer."""
+
+
+def case_of(engine: str, load: tuple[int, int, int]) -> str:
+    """Returns the name of a case."""
+    depth, shards, rate = load
+    return f"{engine}, depth {depth}, {shards} shards, {rate:,} records a second"
+
+
+def results_in(build: Path) -> Results:
+    """Returns the file of results."""
+    cases = [case_of(engine, load) for load in LOADS for engine in ENGINES]
+    return Results(build / "bench" / "depth.json", "case", cases)
+
+
+def measure(
+    runs: Mapping[str, Run], load: tuple[int, int, int], rounds: int, seconds: float, scratch: Path
+) -> list[Result]:
+    """Runs each engine in turns, and returns the distribution of the delays of each."""
+    depth, shards, rate = load
+    delays: dict[str, list[Delays]] = {name: [] for name in runs}
+    for number in range(rounds):
+        for name in list(runs) if number % 2 else reversed(list(runs)):
+            taking = seconds * (1 if name in (LOCAL, CHECKPOINTED) else LONGER)
+            ran = runs[name](Load(depth, shards, rate, taking), fresh(scratch))
+            delays[name].append(delays_of(name, ran, depth))
+    return [result_of(name, load, reduce(add, each)) for name, each in delays.items()]
+
+
+def result_of(engine: str, load: tuple[int, int, int], delays: Delays) -> Result:
+    """Returns the distribution of the delays of an engine."""
+    depth, shards, rate = load
+    p50, p95 = np.percentile(delays.milliseconds, (50, 95))
+    return {
+        "case": case_of(engine, load),
+        "engine": engine,
+        "depth": depth,
+        "shards": shards,
+        "rate": rate,
+        "panes": len(delays.milliseconds),
+        "p50_ms": round(float(p50), 1),
+        "p95_ms": round(float(p95), 1),
+        "batches": float(np.median(delays.batches)) if delays.batches else None,
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def flink() -> dict[str, Run]:
+    """Returns the runs of Flink; none, with a line that says how to install it, if it is missing."""
+    try:
+        python = python_of(PEER)
+    except MissingPeer as missing:
+        print(f"Flink is skipped: {missing}")
+        return {}
+    return {
+        FLINK: partial(run_on_flink, python, checkpoint=False),
+        FLINK_CHECKPOINTED: partial(run_on_flink, python, checkpoint=True),
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Measures, prints a line for each case, and saves the results."""
+    parser = argparse.ArgumentParser(prog="python -m docs.benchmarks.depth", description=__doc__)
+    parser.add_argument("--only", default="", help="only the engines with this word in their name")
+    parser.add_argument("--rounds", type=int, default=2, help="runs of each case (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=12, help="of a run on the local engine (%(default)s)"
+    )
+    parser.add_argument("--page", action="store_true", help="draw the results that there are")
+    options = parser.parse_args(arguments)
+    results = results_in(BUILD)
+    if options.page:
+        draw(results.load(), PICTURE)
+        print(*table(results.load()), sep="\n")
+        return
+    with TemporaryDirectory(prefix="flowalg-") as name:
+        spark = local_session("depth", log=Path(name) / "spark.log")
+        runs = {
+            engine: run for engine, run in {**engines(spark), **flink()}.items() if options.only in engine
+        }
+        try:
+            for load in LOADS:
+                for result in measure(runs, load, options.rounds, options.seconds, Path(name)):
+                    results.save(result)
+                    print(
+                        f"{result['case']}: p50 {result['p50_ms']} ms, p95 {result['p95_ms']} ms", flush=True
+                    )
+        finally:
+            spark.stop()
+    print(*table(results.load()), sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,78 @@
+"""Draws the latency of windows by the depth of a chain, by its partitions and by the rate, and the table of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from flowalg_tools.pictures.files import save
+from flowalg_tools.pictures.style import INK, PALE, PALETTE
+from matplotlib.figure import Figure
+
+from docs.benchmarks.results import Result
+
+PICTURE: Final = Path(__file__).parents[2] / "pictures" / "depth.svg"
+PANELS: Final = {"depth": "groupings", "shards": "partitions of the state", "rate": "records per second"}
+USUAL: Final = {"depth": 3, "shards": 2, "rate": 5_000}
+"""What stays the same in a panel that is not about it."""
+
+
+def draw(results: Sequence[Result], path: Path) -> None:
+    """Draws a panel for each quantity: the median of each engine, and its 95th percentile above it."""
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    for axes, (quantity, label) in zip(
+        figure.subplots(1, len(PANELS), sharey=True), PANELS.items(), strict=True
+    ):
+        for engine, colour in zip(engines_of(results), PALETTE, strict=False):
+            found = series(results, engine, quantity)
+            steps = [each[quantity] for each in found]
+            axes.plot(steps, [each["p50_ms"] for each in found], "o-", color=colour, label=engine)
+            axes.plot(steps, [each["p95_ms"] for each in found], ":", color=colour)
+        axes.set_xlabel(label)
+        axes.set_yscale("log")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color=PALE, linewidth=0.5)
+        axes.set_axisbelow(True)
+    first = figure.axes[0]
+    first.set_ylabel("milliseconds from the end of a window")
+    first.set_title("median, and 95th percentile (dotted)", loc="left", color=INK, fontsize=9)
+    handles, labels = first.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    save(figure, path)
+
+
+def engines_of(results: Sequence[Result]) -> list[str]:
+    """Returns the engines in the order of their results."""
+    return list(dict.fromkeys(str(result["engine"]) for result in results))
+
+
+def series(results: Sequence[Result], engine: str, quantity: str) -> list[dict[str, Any]]:
+    """Returns the results of an engine in which only one quantity differs from the usual."""
+    usual = {name: value for name, value in USUAL.items() if name != quantity}
+    found: list[dict[str, Any]] = [
+        result
+        for result in results
+        if result["engine"] == engine and all(result[name] == value for name, value in usual.items())
+    ]
+    return sorted(found, key=lambda result: float(result[quantity]))
+
+
+def table(results: Sequence[Result]) -> Iterator[str]:
+    """The results as a table: a row for each load, a column for each engine."""
+    engines = engines_of(results)
+    yield f"| groupings | partitions | records per second | {' | '.join(engines)} |"
+    yield f"| ---: | ---: | ---: |{' ---: |' * len(engines)}"
+    loads = dict.fromkeys((result["depth"], result["shards"], result["rate"]) for result in results)
+    by_load = {
+        (result["engine"], result["depth"], result["shards"], result["rate"]): result for result in results
+    }
+    for load in loads:
+        cells = []
+        for engine in engines:
+            result = by_load.get((engine, *load))
+            cells.append("" if result is None else f"{result['p50_ms']} / {result['p95_ms']}")
+        yield f"| {' | '.join(map(str, load))} | {' | '.join(cells)} |"
+
+
+__all__ = ["PICTURE", "draw", "table"]
