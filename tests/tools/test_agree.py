@@ -7,12 +7,12 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-import pytest
 from attrs import evolve, frozen
 from flowalg_development.agree.case import CORPUS, read_case
 from flowalg_development.agree.comparing import Compared, compare_generated, compare_kept, difference_of
-from flowalg_development.agree.lanes import local, spark
+from flowalg_development.agree.lanes import engines_on, local
 from flowalg_reference import Reference
+from pyspark.sql import SparkSession
 
 from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Timeline
 from flowalg.analysis.features import Feature
@@ -81,8 +81,6 @@ def test_the_local_engine_agrees_on_the_kept_cases() -> None:
         assert not compare_kept(engines, ROOT / CORPUS).differences
 
 
-@pytest.mark.spark
-def test_spark_agrees_on_the_kept_cases() -> None:
+def test_spark_agrees_on_the_kept_cases(spark: SparkSession) -> None:
     """What once differed does not differ again on Spark."""
-    for engines in spark():
-        assert not compare_kept(engines, ROOT / CORPUS).differences
+    assert not compare_kept(engines_on(spark), ROOT / CORPUS).differences

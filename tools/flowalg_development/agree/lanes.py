@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from flowalg_polars import PolarsBatch
 
 from flowalg_development.agree.comparing import Compared, Comparison, compare_generated, compare_kept
 from tests.support.local_queries import LocalQueries
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MOST_DIFFERENCES: Final = 3
 """The differences after which a process stops, since more would most likely have the same cause."""
@@ -28,19 +31,26 @@ def local() -> Iterator[list[Compared]]:
     ]
 
 
-def spark() -> Iterator[list[Compared]]:
-    """Yields the engines on Spark while a session runs."""
-    from flowalg_spark import SparkBatch, local_session
+def engines_on(session: SparkSession) -> list[Compared]:
+    """Returns the engines on a session of Spark."""
+    from flowalg_spark import SparkBatch
 
     from tests.support.spark_replay import ShardsInTurn
+
+    return [
+        Compared("Spark batch", SparkBatch(session), ordered=False),
+        Compared("Spark streaming", ShardsInTurn(session, 4), ordered=False),
+    ]
+
+
+def spark() -> Iterator[list[Compared]]:
+    """Yields the engines on Spark while a session of their own runs."""
+    from flowalg_spark import local_session
 
     with TemporaryDirectory() as folder:
         session = local_session("agree", log=Path(folder) / "spark.log")
         try:
-            yield [
-                Compared("Spark batch", SparkBatch(session), ordered=False),
-                Compared("Spark streaming", ShardsInTurn(session, 4), ordered=False),
-            ]
+            yield engines_on(session)
         finally:
             session.stop()
 
@@ -61,4 +71,4 @@ def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
     return result
 
 
-__all__ = ["LANES", "compare"]
+__all__ = ["LANES", "compare", "engines_on", "local"]
