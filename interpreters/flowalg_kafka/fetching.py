@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from attrs import define, field
 
-from flowalg_kafka.client import Connection, RawMessage, TopicError, driver
+from flowalg_kafka.client import Admin, Connection, RawMessage, TopicError, driver
 
 _GROUP: Final = "flowalg"
 """The consumer group, which the client library requires; nothing is committed to it."""
@@ -160,4 +160,12 @@ def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[in
         cast("Any", fetcher._consumer).close()
 
 
-__all__ = ["Fetcher", "fetch_once"]
+def fetch_all(connection: Connection, topic: str) -> list[RawMessage]:
+    """Returns the committed messages that a topic has."""
+    admin = Admin(connection)
+    partitions = admin.require(topic).partitions
+    first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
+    return fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions})
+
+
+__all__ = ["Fetcher", "fetch_all", "fetch_once"]

@@ -24,7 +24,7 @@ from flowalg_kafka.client import (
     require_connection,
     require_topic,
 )
-from flowalg_kafka.fetching import fetch_once
+from flowalg_kafka.fetching import fetch_all
 from flowalg_kafka.progress import Progress, WrittenTopic, read_progress, require_topic_unchanged
 
 _COMPACT: Final = {"cleanup.policy": "compact"}
@@ -88,15 +88,8 @@ class Kafka:
 
     def rows(self, table: Table) -> list[Row]:
         """Returns the current rows of a table, the last of each key, ordered by key."""
-        connection = connection_of(self)
-        admin = Admin(connection)
-        topic = admin.require(table.name)
-        first, end = (
-            admin.earliest(table.name, topic.partitions),
-            admin.latest(table.name, topic.partitions),
-        )
         current: dict[bytes, bytes] = {}
-        for message in fetch_once(connection, table.name, {each: (first[each], end[each]) for each in end}):
+        for message in fetch_all(connection_of(self), table.name):
             key, value = message.key(), message.value()
             assert key is not None, "a sink has written it"
             if value is None:

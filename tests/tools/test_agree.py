@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import evolve, frozen
 from flowalg_development.agree.case import CORPUS, read_case
 from flowalg_development.agree.comparing import Compared, compare_generated, compare_kept, difference_of
-from flowalg_development.agree.lanes import engines_on, local
+from flowalg_development.agree.engines import engines_on, local
 from flowalg_reference import Reference
 from pyspark.sql import SparkSession
 
@@ -21,7 +21,6 @@ from flowalg.runs.inputs import AnySource
 A = TypeVar("A")
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 REFERENCE = Compared("the reference", MICRO_BATCHES, ordered=True)
-ROOT = Path(__file__).parents[2]
 
 
 @frozen
@@ -78,9 +77,9 @@ def test_nothing_is_compared_after_the_time() -> None:
 def test_the_local_engine_agrees_on_the_kept_cases() -> None:
     """What once differed does not differ again."""
     for engines in local():
-        assert not compare_kept(engines, ROOT / CORPUS).differences
+        assert not compare_kept(engines, CORPUS).differences
 
 
 def test_spark_agrees_on_the_kept_cases(spark: SparkSession) -> None:
     """What once differed does not differ again on Spark."""
-    assert not compare_kept(engines_on(spark), ROOT / CORPUS).differences
+    assert not compare_kept(engines_on(spark), CORPUS).differences

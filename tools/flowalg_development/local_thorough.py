@@ -32,12 +32,11 @@ class LocalCase:
 
     def difference(self) -> str:
         """Returns how the panes, in order, and the drops differ from those of the reference."""
-        from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
+        from flowalg_laws.conformance.generated import run_failure
+        from flowalg_laws.conformance.judges import Engine
 
         engine = Engine(self.interpreter.capabilities, ordered=True, drops=True)
-        expected = expected_outcome(self.pipeline, self.replay, engine)
-        run = self.interpreter.run(self.pipeline, self.replay.timelines)
-        return "\n".join(failures_of(self.pipeline, self.replay, run, expected, engine))
+        return run_failure(self.interpreter, self.pipeline, self.replay, engine)
 
     def __str__(self) -> str:
         from flowalg_laws.conformance.generated import describe_run

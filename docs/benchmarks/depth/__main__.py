@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
@@ -27,7 +27,7 @@ from flowalg_development.peers.environments import MissingPeer, python_of
 from flowalg_spark import local_session
 
 from docs.benchmarks.depth.chains import Delays, delays_of
-from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Load, Run, engines, fresh
+from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Load, Run, engines
 from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_flink
 from docs.benchmarks.depth.picture import PICTURE, draw, table
 from docs.benchmarks.results import Result, Results
@@ -69,7 +69,7 @@ def measure(
     for number in range(rounds):
         for name in list(runs) if number % 2 else reversed(list(runs)):
             taking = seconds * (1 if name in (LOCAL, CHECKPOINTED) else LONGER)
-            ran = runs[name](Load(depth, shards, rate, taking), fresh(scratch))
+            ran = runs[name](Load(depth, shards, rate, taking), Path(mkdtemp(dir=scratch)))
             delays[name].append(delays_of(name, ran, depth))
     return [result_of(name, load, reduce(add, each)) for name, each in delays.items()]
 

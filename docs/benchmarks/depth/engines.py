@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import accumulate
@@ -121,11 +120,4 @@ def engines(spark: SparkSession) -> dict[str, Run]:
     }
 
 
-def fresh(folder: Path) -> Path:
-    """Returns a new folder in another."""
-    path = folder / uuid.uuid4().hex
-    path.mkdir(parents=True)
-    return path
-
-
-__all__ = ["CHECKPOINTED", "EARLIER", "LOCAL", "NATIVE", "SPARK", "Load", "Run", "engines", "fresh"]
+__all__ = ["CHECKPOINTED", "EARLIER", "LOCAL", "NATIVE", "SPARK", "Load", "Run", "engines"]

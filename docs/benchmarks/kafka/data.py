@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-from confluent_kafka import Producer
-from flowalg_development.kafka.traffic import Topics
+from flowalg_development.kafka.traffic import Sent, Topics
 
 from docs.benchmarks.stream.data import BEGIN, DISORDER, KEYS, MINUTE, SEED
 from flowalg.data.time import EPOCH
@@ -36,15 +35,8 @@ def texts(rows: int, number: int) -> list[bytes]:
 
 def send(servers: str, topic: str, messages: list[bytes]) -> None:
     """Sends messages to the partitions of a topic, in equal numbers, and waits until the broker has them."""
-    producer = Producer(
-        {"bootstrap.servers": servers, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000}
-    )
-    for number, message in enumerate(messages):
-        producer.produce(topic, message, partition=number % PARTITIONS)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    if producer.flush(120):
-        raise RuntimeError(f"messages were not sent to {topic}")
+    sent = [Sent(number % PARTITIONS, message, None) for number, message in enumerate(messages)]
+    Topics(servers).send(topic, sent)
 
 
 __all__ = ["PARTITIONS", "create", "send", "texts"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from flowalg_kafka import Kafka, KafkaInput
-from flowalg_kafka.client import Admin, connection_of
-from flowalg_kafka.fetching import fetch_once
+from flowalg_kafka.client import connection_of
+from flowalg_kafka.fetching import fetch_all
 from flowalg_spark import StreamInput, sinks, streaming
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,6 +21,7 @@ from docs.benchmarks.results import Result
 from docs.benchmarks.stream.comparing import BATCHES, median_seconds
 from docs.benchmarks.stream.data import DISORDER
 from docs.benchmarks.stream.pipelines import ON_TIME, READINGS
+from docs.benchmarks.stream.queries import spark_aggregation
 from docs.benchmarks.stream.running import Phases
 from flowalg import BoundedOutOfOrderness
 
@@ -51,14 +52,7 @@ def by_hand(spark: SparkSession, topic: KafkaInput, out: str) -> DataStreamWrite
     )
     schema = "sensor bigint, value bigint, at timestamp"
     readings = messages.select(F.from_json(F.col("value").cast("string"), schema).alias("reading"))
-    sums = (
-        readings.select("reading.*")
-        .withWatermark("at", "30 seconds")
-        .groupBy("sensor", F.window("at", "60 seconds"))
-        .agg(F.sum("value").alias("total"))
-    )
-    panes = sums.select(F.col("sensor").alias("key"), F.col("total").alias("value"), "window")
-    return _to_topic(panes, topic, out)
+    return _to_topic(spark_aggregation(readings.select("reading.*")), topic, out)
 
 
 RIVALS: Final[Mapping[str, Rival]] = {"flowalg": flowalg, "native": by_hand, "exactly once": exactly_once}
@@ -132,12 +126,7 @@ def check(servers: str, name: str) -> None:
 
 
 def _values(servers: str, topic: str) -> list[bytes | None]:
-    connection = connection_of(Kafka(servers))
-    admin = Admin(connection)
-    partitions = admin.require(topic).partitions
-    first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
-    found = fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions})
-    return [message.value() for message in found]
+    return [message.value() for message in fetch_all(connection_of(Kafka(servers)), topic)]
 
 
 def _out(name: str, rival: str) -> str:

@@ -65,14 +65,12 @@ def _leaves(column: pl.Expr, kind: pl.DataType) -> Iterator[pl.Expr]:
                 yield from _leaves(column.struct.field(field.name), field.dtype)
         case pl.Datetime():
             yield column.dt.epoch("us")
+        case _ if kind.is_float():
+            yield column.round(6)
+        case _ if kind.is_numeric():
+            yield column.cast(pl.Int64())
         case _:
-            yield (
-                column.round(6)
-                if kind.is_float()
-                else column.cast(pl.Int64())
-                if kind.is_numeric()
-                else column
-            )
+            yield column
 
 
 def _fields(value: object) -> Iterator[object]:

@@ -219,4 +219,4 @@ CASES: Final = (
     ),
 )
 
-__all__ = ["CASES", "Case", "Rival"]
+__all__ = ["CASES", "Case", "Rival", "spark_aggregation"]

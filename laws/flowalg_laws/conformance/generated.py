@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import Interpreter, PCollection, describe
@@ -18,6 +23,9 @@ from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.kit.replay import Feed, Replay
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies
+
+A = TypeVar("A")
+F = TypeVar("F")
 
 
 def replays(capabilities: Capabilities = ALL) -> SearchStrategy[Replay]:
@@ -44,6 +52,32 @@ def check_generated(interpreter: Interpreter, engine: Engine, examples: int) -> 
     The current hypothesis profile determines whether the examples are the same each time.
     """
 
+    def failure_of(case: tuple[PCollection[object], Replay]) -> str | None:
+        failure = run_failure(interpreter, *case, engine)
+        return f"{describe_run(*case)}\n{failure}" if failure else None
+
+    cases = st.tuples(pipelines(engine.capabilities), replays(engine.capabilities))
+    return smallest_failure(cases, failure_of, examples) or ""
+
+
+def run_failure(
+    interpreter: Interpreter, pipeline: PCollection[object], replay: Replay, engine: Engine
+) -> str:
+    """Returns how a run of an interpreter differs from the expected one as text, or an empty string."""
+    expected = expected_outcome(pipeline, replay, engine)
+    try:
+        run = interpreter.run(pipeline, replay.timelines)
+    except Exception as error:
+        return f"raised {type(error).__name__}: {error}"
+    return "\n".join(failures_of(pipeline, replay, run, expected, engine))
+
+
+def smallest_failure(
+    values: SearchStrategy[A], failure_of: Callable[[A], F | None], examples: int, *, seed: int | None = None
+) -> F | None:
+    """Returns the failure of the smallest value that fails, of ``examples`` generated values; ``None`` if all hold."""
+    smallest: F | None = None
+
     @settings(
         max_examples=examples,
         deadline=None,
@@ -52,23 +86,18 @@ def check_generated(interpreter: Interpreter, engine: Engine, examples: int) -> 
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
-    @given(pipelines(engine.capabilities), replays(engine.capabilities))
-    def holds(pipeline: PCollection[object], replay: Replay) -> None:
-        expected = expected_outcome(pipeline, replay, engine)
-        try:
-            run = interpreter.run(pipeline, replay.timelines)
-        except Exception as error:
-            failure = f"raised {type(error).__name__}: {error}"
-        else:
-            failure = "\n".join(failures_of(pipeline, replay, run, expected, engine))
-        if failure:
-            raise AssertionError(f"{describe_run(pipeline, replay)}\n{failure}")
+    @given(values)
+    def holds(value: A) -> None:
+        nonlocal smallest
+        failure = failure_of(value)
+        if failure is not None:
+            smallest = failure
+            raise AssertionError(failure)
 
-    try:
-        holds()
-    except AssertionError as error:
-        return str(error)
-    return ""
+    # The last value that fails is the smallest one. A failure that does not happen again is one too.
+    with suppress(AssertionError, Flaky):
+        (holds if seed is None else seeded(seed)(holds))()
+    return smallest
 
 
 def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
@@ -97,4 +126,4 @@ def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-__all__ = ["check_generated", "describe_run", "replays"]
+__all__ = ["check_generated", "describe_run", "replays", "run_failure", "smallest_failure"]

@@ -22,7 +22,7 @@ from typing import Final
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 from flowalg_development.agree.case import CORPUS
-from flowalg_development.agree.lanes import LANES, compare
+from flowalg_development.agree.engines import ENGINES, compare
 
 MINUTES: Final = 10.0
 
@@ -32,10 +32,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.agree", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--only", choices=LANES, help="the engines of one process only")
+    parser.add_argument("--only", choices=ENGINES, help="the engines of one process only")
     options = parser.parse_args(arguments)
     print(f"seed {options.seed}")
-    names = [options.only] if options.only else list(LANES)
+    names = [options.only] if options.only else list(ENGINES)
     # Spark's JVM must not be shared with a copy of this process.
     with ProcessPoolExecutor(len(names), get_context("spawn")) as pool:
         running = {

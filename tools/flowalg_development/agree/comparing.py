@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from attrs import field, frozen
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
-from hypothesis.errors import Flaky
+from flowalg_laws.conformance.generated import smallest_failure
 
 from flowalg import Interpreter
 from flowalg_development.agree.case import Case, cases, read_case
@@ -74,31 +71,19 @@ def compare_generated(engines: Sequence[Compared], deadline: float, seed: int) -
     The first case that differs is shrunk; the difference is that of the smallest case that was found.
     """
     compared = 0
-    smallest: Difference | None = None
+    differs = False
 
-    @seeded(seed)
-    @settings(
-        max_examples=CHUNK,
-        deadline=None,
-        database=None,
-        print_blob=False,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-    )
-    @given(cases())
-    def agree(case: Case) -> None:
-        nonlocal compared, smallest
-        if smallest is None:
+    def difference(case: Case) -> Difference | None:
+        nonlocal compared, differs
+        if not differs:
             if time.monotonic() > deadline:
-                return
+                return None
             compared += 1
-        difference = difference_of(case, engines)
-        if difference is not None:
-            smallest = difference
-            raise AssertionError(difference.text)
+        found = difference_of(case, engines)
+        differs = differs or found is not None
+        return found
 
-    with suppress(AssertionError, Flaky):
-        agree()
+    smallest = smallest_failure(cases(), difference, CHUNK, seed=seed)
     return Comparison(compared, () if smallest is None else (smallest,))
 
 

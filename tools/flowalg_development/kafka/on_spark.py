@@ -22,8 +22,8 @@ import flowalg_reference as reference
 import flowalg_sinks
 from attrs import define, field, frozen
 from flowalg_kafka import Kafka, KafkaInput
-from flowalg_kafka.client import Admin, connection_of
-from flowalg_kafka.fetching import fetch_once
+from flowalg_kafka.client import connection_of
+from flowalg_kafka.fetching import fetch_all
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.tables import Cell, Row, Table
 from flowalg_spark import StreamInput, local_session, streaming
@@ -260,11 +260,7 @@ def _bad_records(trial: SparkTrial) -> Counter[object]:
 
 def _message_count(trial: SparkTrial, topic: str) -> int:
     """Returns the number of committed messages of a topic."""
-    connection = connection_of(Kafka(trial.servers))
-    admin = Admin(connection)
-    partitions = admin.require(topic).partitions
-    first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
-    return len(fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions}))
+    return len(fetch_all(connection_of(Kafka(trial.servers)), topic))
 
 
 def named_row(table: Table, row: Row) -> dict[str, Cell]:

@@ -1,4 +1,4 @@
-"""Clocks of Beam on its DirectRunner: percentiles, idle sources, timers, recorded rows, and why there is no pane."""
+"""Time in Beam on its DirectRunner: percentiles, idle sources, timers, recorded rows, and why there is no pane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clocks of Bytewax: percentiles, idle sources, timers, recorded rows, and why there is no result."""
+"""Time in Bytewax: percentile watermarks, idle sources, timers, recorded rows, and why there is no result."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""Clocks of flowalg: percentile watermarks, idle sources, timers, a replay, and why there is no pane."""
+"""Time in flowalg: percentile watermarks, idle sources, timers, a replay, and why there is no pane."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import flowalg_polars
 import flowalg_reference as reference
 import polars as pl
 from attrs import asdict, frozen
-from feed import ARRIVALS, BASE, LATENESS, WINDOW, print_cells
+from feed import ARRIVALS, LATENESS, WINDOW, print_cells
 from flowalg_polars import PolarsStreaming
+from scores import SECOND, START
 
 from flowalg import (
     AtCount,
@@ -29,9 +30,6 @@ from flowalg import (
     Window,
     event_time,
 )
-
-SECOND = timedelta(seconds=1)
-START = datetime.fromtimestamp(BASE, UTC)
 
 
 @frozen

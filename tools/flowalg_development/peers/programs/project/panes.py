@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 
-from attrs import frozen
 from feed import (
-    BASE,
     COMPOSITE,
     CORRECTION,
     JOINED,
@@ -21,6 +18,7 @@ from feed import (
 )
 from flowalg_polars import PolarsStreaming
 from flowalg_reference import Reference
+from scores import SECOND, START, Score, points, scores
 
 from flowalg import (
     Accumulation,
@@ -30,27 +28,11 @@ from flowalg import (
     FixedWindows,
     PCollection,
     Run,
-    Source,
     Sum,
     Timeline,
 )
 from flowalg import Sessions as SessionWindows
 
-SECOND = timedelta(seconds=1)
-START = datetime.fromtimestamp(BASE, UTC)
-
-
-@frozen
-class Score:
-    """Points of a player."""
-
-    player: str
-    points: int
-    at: datetime
-
-
-scores = Source("scores", Score, event_time=lambda score: score.at)
-points = scores.key_by(lambda score: score.player).map_values(lambda score: score.points)
 corrected = AtWatermark().with_late_firings(AtCount(1))
 
 

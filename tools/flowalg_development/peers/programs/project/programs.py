@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 import flowalg_sinks
 import flowalg_spark.sinks
-from attrs import frozen
-from feed import BASE, BUNDLES, UNORDERED, WINDOW, at_least, print_cells, refusal, release, reported_mistakes
+from feed import BUNDLES, UNORDERED, WINDOW, at_least, print_cells, refusal, release, reported_mistakes
 from flowalg_laws import check_combiner
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from hypothesis import strategies as st
+from scores import SECOND, START, Score, points, scores
 
 import flowalg
-from flowalg import FixedWindows, Source, Sum, Timeline, combiner
+from flowalg import FixedWindows, Sum, Timeline, combiner
 
-SECOND = timedelta(seconds=1)
-START = datetime.fromtimestamp(BASE, UTC)
-
-
-@frozen
-class Score:
-    """Points of a player."""
-
-    player: str
-    points: int
-    at: datetime
-
-
-scores = Source("scores", Score, event_time=lambda score: score.at)
-totals = (
-    scores.key_by(lambda score: score.player)
-    .map_values(lambda score: score.points)
-    .window(FixedWindows(WINDOW * SECOND), allowed_lateness=WINDOW * SECOND)
-    .combine_per_key(Sum())
-)
+totals = points.window(FixedWindows(WINDOW * SECOND), allowed_lateness=WINDOW * SECOND).combine_per_key(Sum())
 
 
 def one_value() -> object:

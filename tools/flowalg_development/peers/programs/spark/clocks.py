@@ -1,4 +1,4 @@
-"""Clocks of Structured Streaming: percentiles, idle sources, timers, recorded rows, and why there is no result."""
+"""Time in Structured Streaming: percentiles, idle sources, timers, recorded rows, and why there is no result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of the comparison, each with the engines that it compares."""
+"""The engines that are compared: those of the local engine in one process, and those on Spark in another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_DIFFERENCES: Final = 3
 """The differences after which a process stops, since more would most likely have the same cause."""
 
-Lane: TypeAlias = Callable[[], Iterator[list[Compared]]]
+Opened: TypeAlias = Callable[[], Iterator[list[Compared]]]
+"""Yields the engines of a process, as long as they can run."""
 
 
 def local() -> Iterator[list[Compared]]:
@@ -55,13 +56,13 @@ def spark() -> Iterator[list[Compared]]:
             session.stop()
 
 
-LANES: Final[dict[str, Lane]] = {"the local engine": local, "Spark": spark}
+ENGINES: Final[dict[str, Opened]] = {"the local engine": local, "Spark": spark}
 
 
 def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
     """Compares the engines of one process, and prints the count from time to time."""
     deadline = time.monotonic() + 60 * minutes
-    with contextmanager(LANES[name])() as engines:
+    with contextmanager(ENGINES[name])() as engines:
         result = compare_kept(engines, corpus)
         print(f"{name}: {result.cases} cases of {corpus}", flush=True)
         while time.monotonic() < deadline and len(result.differences) < MOST_DIFFERENCES:
@@ -71,4 +72,4 @@ def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
     return result
 
 
-__all__ = ["LANES", "compare", "engines_on", "local"]
+__all__ = ["ENGINES", "compare", "engines_on", "local"]
