@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
 from flowalg_development.peers import __main__ as peers_command
+from flowalg_development.peers import environments
 from flowalg_development.peers.claims.cells import Peer, Verdict, no, yes
 from flowalg_development.peers.claims.features import FEATURES
 from flowalg_development.peers.claims.peers import PEERS
@@ -64,3 +66,35 @@ def test_an_unknown_peer_is_an_error(capsys: pytest.CaptureFixture[str]) -> None
     """The message has the names that are valid."""
     assert peers_command.main(["storm"]) == 1
     assert capsys.readouterr().out.startswith("peers: 'storm' is not one of project, ")
+
+
+def skipped(peer: Peer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the command with this peer only, whose environment would be in the folder."""
+    monkeypatch.setattr(environments, "FOLDER", folder)
+    monkeypatch.setattr(peers_command, "PEERS", (peer,))
+    assert peers_command.main() == 0
+
+
+def test_a_peer_without_its_python_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line of a peer whose Python this machine lacks has the versions that it needs."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    older = (3, sys.version_info[1] - 1)
+    skipped(Peer("storm", "Storm", ("storm==1",), older, (), {}), tmp_path, monkeypatch)
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == f"skipped: Storm: it needs Python 3.11 to 3.{older[1]}"
+    assert last == "peers: 0 cells, all as the table says"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_peer_that_cannot_be_installed_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line of a peer that pip does not install has the command and pip's reason; it is tried again next time."""
+    peer = Peer("storm", "Storm", ("storm is none",), sys.version_info[:2], (), {})
+    skipped(peer, tmp_path, monkeypatch)
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("skipped: Storm: pip install storm is none: ERROR: Invalid requirement")
+    assert not (tmp_path / "storm" / "ready").exists()

@@ -22,7 +22,7 @@ from typing import Final
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
 import numpy as np
-from flowalg_development.peers.claims.cells import Peer
+from flowalg_development.peers.claims.flink import FLINK as PEER
 from flowalg_development.peers.environments import MissingPeer, python_of
 from flowalg_spark import local_session
 
@@ -34,7 +34,6 @@ from docs.benchmarks.results import Result, Results
 from docs.benchmarks.stream.comparing import BUILD
 
 ENGINES: Final = (LOCAL, CHECKPOINTED, SPARK, NATIVE, FLINK, FLINK_CHECKPOINTED)
-PEER: Final = Peer("flink", "Flink", ("apache-flink>=2.3,<2.4",), (3, 12), (), {}, java=True)
 SHARDS: Final = 2
 RATE: Final = 5_000
 MIDDLE: Final = 3

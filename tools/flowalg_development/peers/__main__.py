@@ -11,10 +11,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
+from flowalg_development.components.broker import broker
 from flowalg_development.components.processes import kill_tree
 from flowalg_development.peers.claims.cells import Json, Peer
 from flowalg_development.peers.claims.features import FEATURES
@@ -69,22 +71,30 @@ def results(peer: Peer, python: Path) -> Iterator[tuple[str, Json]]:
     }
     paths = [PROGRAMS / "shared", *([] if peer.requirements else [ROOT / each for each in ROOMS])]
     variables["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-    for script in peer.scripts:
-        process = subprocess.Popen(
-            [str(python), str(PROGRAMS / peer.name / f"{script}.py")],
-            env=variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            text, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            kill_tree(process)
-            text = process.communicate()[0]
-        for line in text.decode().splitlines():
-            row = json.loads(line)
-            yield row["feature"], row["got"]
+    with broker() if peer.kafka else nullcontext() as started:
+        if started is not None:
+            variables["PEERS_KAFKA"] = started.servers
+        for script in peer.scripts:
+            yield from results_of(PROGRAMS / peer.name / f"{script}.py", python, variables)
+
+
+def results_of(script: Path, python: Path, variables: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
+    """Runs a script, and yields the features with what its programs got."""
+    process = subprocess.Popen(
+        [str(python), str(script)],
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        text, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        kill_tree(process)
+        text = process.communicate()[0]
+    for line in text.decode().splitlines():
+        row = json.loads(line)
+        yield row["feature"], row["got"]
 
 
 ROOMS: Final = (".", "laws", "interpreters", "tools")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from flowalg_development import java
+from flowalg_development.components.broker import missing as missing_broker
 from flowalg_development.components.jars import BUILD
 from flowalg_development.peers.claims.cells import Peer
 
@@ -18,6 +19,8 @@ FOLDER: Final = BUILD / "peers"
 OLDEST: Final = (3, 11)
 CHECKER: Final = "mypy>=2.4,<2.5"
 """The type checker of every environment."""
+QUIETLY: Final = ("-q", "--disable-pip-version-check")
+"""The last line of pip's errors is then the reason, and not that there is a newer pip."""
 
 
 class MissingPeer(Exception):
@@ -30,6 +33,9 @@ def python_of(peer: Peer) -> Path:
         return Path(sys.executable)
     if peer.java and java.find(ROOT / ".java", Path("/usr/lib/jvm")) is None:
         raise MissingPeer(f"it needs Java {java.NEEDED} or newer (apt-get install {java.APT_PACKAGES[0]})")
+    lacking = missing_broker() if peer.kafka else None
+    if lacking is not None:
+        raise MissingPeer(lacking)
     folder = FOLDER / peer.name
     python, stamp = folder / "bin" / "python", folder / "ready"
     wanted = "\n".join((*peer.requirements, CHECKER))
@@ -41,7 +47,7 @@ def python_of(peer: Peer) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     for command in (
         [str(newest), "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "-q", *peer.requirements, CHECKER],
+        [str(python), "-m", "pip", "install", *QUIETLY, *peer.requirements, CHECKER],
     ):
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
