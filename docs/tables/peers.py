@@ -29,15 +29,15 @@ managed services, or of speed, which [performance](performance.md) is about.
 ## Where peers are better
 
 - Beam, Flink and Spark are used in production by many, and for years. flowalg is not: its version is 0.1.
-- Late elements that are dropped are an output of Flink and Bytewax, each with its value. flowalg's reference has
-  each of them too, but its engines combine those of a key and window in a micro-batch: their number, their reason, and
-  in sinks their combined value.
+- Late elements that are dropped are an output of Flink and Bytewax, each with its value, and Quix Streams gives them to
+  a function. flowalg's reference has each of them too, but its engines combine those of a key and window in a
+  micro-batch: their number, their reason, and in sinks their combined value.
 - Flink has most of what flowalg has, for each record when it arrives, in clusters of any size, and with savepoints. Its
   triggers are classes with state, and can fire as one likes. Its features are in two interfaces: triggers, allowed
   lateness and the output of late elements in data streams, retractions in SQL, there in every operator.
 - Beam, Flink, Spark, Bytewax and Pathway start workers in several processes themselves. flowalg's local engine is one
   process, and on several machines it needs Spark, with Spark's micro-batches: some hundred milliseconds at the least.
-- Beam, Flink, Spark and Pathway come with many more connectors, and Flink, Spark and Pathway with SQL.
+- Beam, Flink, Spark, Pathway and Quix Streams come with many more connectors, and Flink, Spark and Pathway with SQL.
 - Pathway retracts in every operator, without windows and without asking for it. Of what can be corrected, flowalg has
   windows, joins and distinct elements.
 - Beam has interfaces in Java and Go, Flink in Java, and Spark in Scala, Java and R. flowalg is in Python only.
@@ -57,7 +57,8 @@ VERSIONS: Final = """\
 make peers
 ```
 
-It takes some minutes, and Java for Flink and Spark. A peer that cannot be installed is skipped, with the reason. The
+It takes some minutes, Java for Flink, Spark and the broker of Kafka that Quix Streams needs, and Maven for the broker,
+which it starts and stops. A peer that cannot be installed is skipped, with the reason. The
 last line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program
 got. `python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
 do better:
