@@ -16,10 +16,12 @@ from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
+from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.joins import Pairs
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -223,6 +225,9 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 
 def _step(analysis: StepAnalysis) -> _Entry:
     step, opaque = analysis.step, analysis.opaque
+    if isinstance(user_call(step.function).f, Pairs):
+        # The engines have operators for joins.
+        return _Entry(step.scope, f"> {step.name}", _type(analysis.after))
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"
     remark = ""
     if opaque is not None:

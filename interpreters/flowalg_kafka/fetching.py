@@ -16,6 +16,10 @@ from flowalg_kafka.client import Admin, Connection, RawMessage, TopicError, driv
 _GROUP: Final = "flowalg"
 """The consumer group, which the client library requires; nothing is committed to it."""
 
+_BACKOFF: Final = 10
+"""How long the client pauses when it has fetched enough ahead, in milliseconds; its default of a second is most of the
+time of a micro-batch."""
+
 _CHUNK: Final = 10_000
 _MOST_AHEAD: Final = 200_000
 """The number of fetched messages of a partition beyond what is wanted; the partition is paused then."""
@@ -64,6 +68,7 @@ class Fetcher:
                     group_id=_GROUP,
                     enable_auto_commit=False,
                     auto_offset_reset="error",
+                    fetch_queue_backoff_ms=_BACKOFF,
                     enable_partition_eof=True,
                     isolation_level="read_committed",
                 )

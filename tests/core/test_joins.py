@@ -203,4 +203,6 @@ def test_an_explanation_names_the_join() -> None:
     """``explain`` shows a join by the method that made it, with the type of its pairs."""
     text = explain(POINTS.full_join(OTHER_POINTS))
     assert "full_join: KV[str, list[tuple[int | None, int | None]]]" in text
+    assert "\n> full_join: KV[str, tuple[int | None, int | None]]\n" in text
+    assert "Pairs" not in text
     assert resolve_accumulation(POINTS.full_join(OTHER_POINTS).node) == POINTS.full_join(OTHER_POINTS).node

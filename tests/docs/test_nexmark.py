@@ -13,10 +13,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from flowalg_development.peers.environments import MissingPeer
 from pyspark.sql import SparkSession
 
-from docs.benchmarks.nexmark import on_spark
-from docs.benchmarks.nexmark.agreement import FEW, LOCAL, LOCAL_RIVALS, compare
+from docs.benchmarks.nexmark import on_flink, on_spark
+from docs.benchmarks.nexmark.agreement import BY_HAND, FEW, LOCAL, LOCAL_RIVALS, compare
 from docs.benchmarks.nexmark.answers import agree
 from docs.benchmarks.nexmark.engines import (
     Tables,
@@ -28,7 +29,9 @@ from docs.benchmarks.nexmark.engines import (
 from docs.benchmarks.nexmark.generator import DELAY, Scale, generate, tables
 from docs.benchmarks.nexmark.page import PAGE, page_with
 from docs.benchmarks.nexmark.queries.all import QUERIES
-from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.nexmark.query import Query, Rejected
+from docs.benchmarks.nexmark.structured_streaming import on_structured_streaming
+from docs.benchmarks.nexmark.timing import table
 
 SPARSE = Scale(500, rate=0.01, files=3)
 """Events of half a day, so that windows of ten seconds have one, and parts of the day differ."""
@@ -77,6 +80,69 @@ def test_spark_agrees_with_sql(query: Query, dense: Tables, spark: SparkSession)
 def test_spark_streaming_agrees_with_sql(number: int, dense: Tables, spark: SparkSession) -> None:
     """A join with retractions, a side input and windows of arrival: ``make nexmark`` compares all queries."""
     assert not compare(QUERIES[number], {"stream": [partial(on_spark.on_stream, spark)]}, dense).different
+
+
+@pytest.mark.parametrize("number", [5, 12, 15, 18])
+def test_structured_streaming_by_hand_agrees_with_sql(
+    number: int, dense: Tables, spark: SparkSession
+) -> None:
+    """Two groupings, windows of arrival, joins of groupings, and rows that replace others; all by ``make nexmark``."""
+    assert not compare(QUERIES[number], {BY_HAND: [partial(on_structured_streaming, spark)]}, dense).different
+
+
+def test_a_query_that_cannot_be_expressed_is_rejected(dense: Tables, spark: SparkSession) -> None:
+    """Spark's reason is reported, and is neither an answer nor a difference."""
+    found = compare(QUERIES[4], {BY_HAND: [partial(on_structured_streaming, spark)]}, dense)
+    assert (found.equal, found.different) == ((), ())
+    assert found.rejected == {BY_HAND: "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"}
+
+
+def test_an_answer_that_differs_is_found(dense: Tables) -> None:
+    """Of engines with an equal answer, another one and none, each is reported as what it is."""
+
+    def none(query: Query, tables: Tables) -> pl.DataFrame:
+        raise Rejected("NO")
+
+    engines = {
+        "equal": [on_duckdb],
+        "another": [on_duckdb, lambda query, tables: on_duckdb(query, tables)[1:]],
+        "none": [none],
+    }
+    found = compare(QUERIES[2], engines, dense)
+    assert (found.equal, found.different, found.rejected) == (("equal",), ("another",), {"none": "NO"})
+
+
+def test_a_missing_flink_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The benchmark goes on without it, and the line has the reason."""
+
+    def missing(peer: object) -> Path:
+        raise MissingPeer("pip install apache-flink: no network")
+
+    monkeypatch.setattr(on_flink, "python_of", missing)
+    monkeypatch.setattr(on_flink, "missing_jars", lambda name: None)
+    with on_flink.flink() as running:
+        assert running is None
+    assert capsys.readouterr().out == "Flink is skipped: pip install apache-flink: no network\n"
+
+
+def test_the_table_has_ratios_and_rejections() -> None:
+    """A ratio has its median, a query that Spark rejects by hand is a row, and one without times is none."""
+    both = {
+        "query": "a",
+        "local_s": 1.0,
+        "local_to_polars": 1.2,
+        "stream_s": 2.0,
+        "stream_to_stream_by_hand": 0.5,
+    }
+    rejected = {"query": "b", "local_s": 2.0, "local_to_polars": 1.4, "stream_s": 3.0}
+    lines = list(table([both, rejected, {"query": "c"}]))
+    assert [line.split(" | ")[:1] + line.split(" | ")[3:7] for line in lines[2:]] == [
+        ["| a", "2.0", "0.50", "1.0", "1.20"],
+        ["| b", "3.0", "rejected", "2.0", "1.40"],
+        ["| **median**", "", "0.50", "", "1.30"],
+    ]
 
 
 def test_answers_that_differ_do_not_agree(dense: Tables) -> None:

@@ -412,6 +412,38 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
     assert "the Parquet output of a run with --metrics" in error
 
 
+CHANGED = """
+import games
+
+LATER = games.SCORES.key_by(games.team_of).apply(games.in_two_minutes).filter(lambda pair: pair.value.points > 1)
+LATER = LATER.apply(games.standings)
+OTHER = games.SCORES.key_by(lambda score: score.points).apply(games.in_two_minutes >> games.standings)
+"""
+
+
+@pytest.mark.spark
+def test_a_plan_for_a_query_of_spark(folder: Path) -> None:
+    """From a checkpoint of Spark, ``flowalg plan`` accepts another function, and rejects keys of another type."""
+    (folder / "in").mkdir()
+    (folder / "scores.csv").rename(folder / "in" / "scores.csv")
+    (folder / "changed.py").write_text(CHANGED)
+    run_on_spark(folder, "streaming", "--output", "panes.jsonl", "--checkpoint", "state", *TIMES_AND_POLICY)
+    for pipeline, code, line in (
+        ("changed:LATER", 0, "The pipeline can continue"),
+        ("changed:OTHER", 1, "The pipeline cannot continue"),
+    ):
+        planned = subprocess.run(
+            [sys.executable, "-m", "flowalg_tools", "plan", pipeline, "state"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
+        )
+        assert (planned.returncode, planned.stderr) == (code, "")
+        assert line in planned.stdout
+
+
 @pytest.mark.spark
 @pytest.mark.thorough
 def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:

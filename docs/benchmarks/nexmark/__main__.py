@@ -16,9 +16,10 @@ from typing import Final
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
-from docs.benchmarks.nexmark.agreement import FEW, compare, open_engines
+from docs.benchmarks.nexmark.agreement import FEW, Found, compare, open_engines
 from docs.benchmarks.nexmark.engines import has_duckdb
 from docs.benchmarks.nexmark.generator import tables
+from docs.benchmarks.nexmark.on_flink import flink
 from docs.benchmarks.nexmark.page import PAGE, page_with
 from docs.benchmarks.nexmark.queries.all import QUERIES
 from docs.benchmarks.nexmark.timing import Effort, measure_all, table
@@ -47,22 +48,35 @@ def main(arguments: Sequence[str]) -> int:
     if not has_duckdb():
         print("DuckDB is skipped: it is not installed; pip install duckdb")
     queries, spark = [query for query in QUERIES if query.number in options.only], not options.no_spark
-    agreed = 0
-    few = tables(DATA, FEW)
-    with open_engines(spark=spark) as (engines, rivals):
-        for query in queries:
-            found = compare(query, {**engines, **rivals}, few)
-            agreed += not found.different
-            outcome = f"DIFFERENT on {', '.join(found.different)}" if found.different else "equal"
-            print(f"{query.label:32} {found.rows:>6} rows, {outcome}", flush=True)
-            _save({"query": query.label, "rows": found.rows, "equal": list(found.equal)})
-    if agreed == len(queries) and options.events is not None:
-        effort = Effort(options.events, options.rounds, options.seconds)
-        for result in measure_all(queries, DATA, effort, spark=spark):
-            _save(result)
-        print(*table(RESULTS.load()), sep="\n")
+    few, answers = tables(DATA, FEW), []
+    with flink() as running:
+        with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
+            for query in queries:
+                found = compare(query, {**engines, **rivals}, few)
+                answers.append(found)
+                print(f"{query.label:32} {found.rows:>6} rows, {_outcome(found)}", flush=True)
+                _save(
+                    {
+                        "query": query.label,
+                        "rows": found.rows,
+                        "equal": list(found.equal),
+                        "rejected": dict(found.rejected),
+                    }
+                )
+        agreed = sum(not found.different for found in answers)
+        if agreed == len(queries) and options.events is not None:
+            effort = Effort(options.events, options.rounds, options.seconds)
+            for result in measure_all(answers, DATA, effort, running, spark=spark):
+                _save(result)
+            print(*table(RESULTS.load()), sep="\n")
     print(f"nexmark: {agreed} of {len(queries)} agree on {len(engines)} engines")
     return int(agreed < len(queries))
+
+
+def _outcome(found: Found) -> str:
+    different = f"DIFFERENT on {', '.join(found.different)}" if found.different else "equal"
+    rejections = (f"; rejected by {name}: {error}" for name, error in found.rejected.items())
+    return different + "".join(rejections)
 
 
 def _save(result: Result) -> None:

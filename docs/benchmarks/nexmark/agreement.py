@@ -12,7 +12,6 @@ from attrs import frozen
 
 from docs.benchmarks.nexmark.answers import agree
 from docs.benchmarks.nexmark.engines import (
-    CORES,
     Tables,
     has_duckdb,
     on_duckdb,
@@ -22,7 +21,7 @@ from docs.benchmarks.nexmark.engines import (
     on_reference,
 )
 from docs.benchmarks.nexmark.generator import Scale
-from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.nexmark.query import Query, Rejected
 
 Engine = Callable[[Query, Tables], pl.DataFrame]
 FEW: Final = Scale(2_300, rate=80, files=3)
@@ -35,6 +34,7 @@ LOCAL: Final[Engines] = {
     "the reference": [on_reference],
     "the local engine": [on_local_batch, on_local_stream],
 }
+BY_HAND: Final = "Structured Streaming by hand"
 LOCAL_RIVALS: Final[Engines] = {"Polars by hand": [on_polars]}
 
 
@@ -42,40 +42,44 @@ LOCAL_RIVALS: Final[Engines] = {"Polars by hand": [on_polars]}
 class Found:
     """The answer to a query: its number of rows, and the engines and rivals by whether they give it.
 
-    It is that of the SQL in DuckDB, or without DuckDB that of the reference.
+    It is that of the SQL in DuckDB, or without DuckDB that of the reference. ``rejected`` has the errors of those that
+    cannot express the query.
     """
 
     query: Query
     rows: int
     equal: tuple[str, ...]
     different: tuple[str, ...]
+    rejected: Mapping[str, str]
 
 
 def compare(query: Query, engines: Engines, few: Tables) -> Found:
     """Compares the answers of engines and rivals to a query."""
     expected = (on_duckdb if has_duckdb() else on_reference)(query, few)
-    equal = {
-        name: all(agree(engine(query, few), expected) for engine in ways) for name, ways in engines.items()
-    }
-    return Found(
-        query,
-        expected.height,
-        tuple(name for name, agrees in equal.items() if agrees),
-        tuple(name for name, agrees in equal.items() if not agrees),
-    )
+    equal: list[str] = []
+    different: list[str] = []
+    rejected: dict[str, str] = {}
+    for name, ways in engines.items():
+        try:
+            same = all(agree(engine(query, few), expected) for engine in ways)
+        except Rejected as error:
+            rejected[name] = str(error)
+        else:
+            (equal if same else different).append(name)
+    return Found(query, expected.height, tuple(equal), tuple(different), rejected)
 
 
 @contextmanager
-def open_engines(*, spark: bool) -> Iterator[tuple[Engines, Engines]]:
+def open_engines(flink: Engine | None, *, spark: bool) -> Iterator[tuple[Engines, Engines]]:
     """Gives the engines and the rivals; without ``spark`` those that need no JVM."""
+    rivals = {**LOCAL_RIVALS, **({} if flink is None else {"Flink": [flink]})}
     if not spark:
-        yield LOCAL, LOCAL_RIVALS
+        yield LOCAL, rivals
         return
-    from flowalg_spark import local_session
-
     from docs.benchmarks.nexmark import on_spark
+    from docs.benchmarks.nexmark.structured_streaming import on_structured_streaming
 
-    session = local_session("flowalg nexmark", cores=CORES)
+    session = on_spark.session()
     try:
         yield (
             {
@@ -83,10 +87,14 @@ def open_engines(*, spark: bool) -> Iterator[tuple[Engines, Engines]]:
                 "Spark batch": [partial(on_spark.on_batch, session)],
                 "Spark streaming": [partial(on_spark.on_stream, session)],
             },
-            {**LOCAL_RIVALS, "SQL on Spark": [partial(on_spark.on_sql, session)]},
+            {
+                **rivals,
+                "SQL on Spark": [partial(on_spark.on_sql, session)],
+                BY_HAND: [partial(on_structured_streaming, session)],
+            },
         )
     finally:
         session.stop()
 
 
-__all__ = ["FEW", "LOCAL", "LOCAL_RIVALS", "Engines", "Found", "compare", "open_engines"]
+__all__ = ["BY_HAND", "FEW", "LOCAL", "LOCAL_RIVALS", "Engines", "Found", "compare", "open_engines"]

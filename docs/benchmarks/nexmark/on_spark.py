@@ -7,17 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-from flowalg_spark import StreamInput, batch, streaming
+from flowalg_spark import StreamInput, batch, local_session, streaming
 from pyspark.sql import DataFrame, SparkSession
 
 from docs.benchmarks.nexmark.answers import CHANGE, columns_of, from_frame
-from docs.benchmarks.nexmark.engines import Tables, inputs_of, policy_of
+from docs.benchmarks.nexmark.engines import CORES, Tables, inputs_of, policy_of
 from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.stream.comparing import BUILD
+
+
+def session() -> SparkSession:
+    """Starts a session; the output of its workers is in a file."""
+    return local_session("flowalg nexmark", cores=CORES, memory="8g", log=BUILD / "bench" / "nexmark.log")
 
 
 def on_batch(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
     """Returns the answer of Spark batch."""
-    return from_frame(_collect(compile_batch(spark, query, tables)))
+    return from_frame(collect(compile_batch(spark, query, tables)))
 
 
 def compile_batch(spark: SparkSession, query: Query, tables: Tables) -> DataFrame:
@@ -29,7 +35,7 @@ def compile_batch(spark: SparkSession, query: Query, tables: Tables) -> DataFram
 def on_sql(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
     """Returns the answer of Spark to the SQL of a query."""
     create_views(spark, tables)
-    return from_frame(_collect(by_hand(spark, query)))
+    return from_frame(collect(by_hand(spark, query)))
 
 
 def create_views(spark: SparkSession, tables: Tables) -> None:
@@ -64,11 +70,11 @@ def on_stream(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame
             if end:
                 streaming.drain(spark, Path(scratch) / "drain")
             run_stream(frame.select(*columns), Path(scratch))
-        return from_frame(_collect(spark.read.parquet(f"{scratch}/rows")))
+        return from_frame(collect(spark.read.parquet(f"{scratch}/rows")))
 
 
-def compile_stream(spark: SparkSession, query: Query, tables: Tables, drain: Path) -> DataFrame:
-    """Returns a query compiled for Spark streaming."""
+def compile_stream(spark: SparkSession, query: Query, tables: Tables, drain: Path | None = None) -> DataFrame:
+    """Returns a query compiled for Spark streaming, which ends its input at the signal of ``drain``."""
     inputs = {
         source: StreamInput(read_stream(spark, tables[table]), policy_of(source))
         for source, table in inputs_of(query).items()
@@ -88,7 +94,8 @@ def run_stream(frame: DataFrame, scratch: Path) -> None:
     writer.trigger(availableNow=True).start(str(scratch / "rows"), format="parquet").awaitTermination()
 
 
-def _collect(frame: DataFrame) -> pl.DataFrame:
+def collect(frame: DataFrame) -> pl.DataFrame:
+    """Returns the rows of a query."""
     # Names need not be unique in SQL.
     found = pl.from_arrow(
         frame.toDF(*(f"_{n}" if name != CHANGE else name for n, name in enumerate(frame.columns))).toArrow()
@@ -99,6 +106,7 @@ def _collect(frame: DataFrame) -> pl.DataFrame:
 
 __all__ = [
     "by_hand",
+    "collect",
     "compile_batch",
     "compile_stream",
     "create_views",
@@ -108,4 +116,5 @@ __all__ = [
     "read_stream",
     "rivals",
     "run_stream",
+    "session",
 ]

@@ -12,13 +12,28 @@ from flowalg import Accumulation, AtCount, GlobalWindows, PCollection, Repeat, W
 A = TypeVar("A")
 
 
+class Rejected(Exception):
+    """An engine cannot express a query; the message is the condition of its error."""
+
+
+@frozen
+class OnStreams:
+    """A query in the SQL of Spark over streams, if it differs from that over tables.
+
+    With a ``key``, which are columns of its rows, a row replaces the earlier one with the same key.
+    """
+
+    sql: str
+    key: tuple[str, ...] = ()
+
+
 @frozen
 class Query:
     """A query as a pipeline, and over the tables ``person``, ``auction``, ``bid`` and ``side_input`` as SQL.
 
     The columns of both are in the same order, and records in the pipeline's results stand for their fields. ``sql`` is
-    in the dialect of DuckDB, and so is ``spark_sql`` in that of Spark, where it differs. ``uses`` is what the pipeline
-    uses of the library.
+    in the dialect of DuckDB, and so are ``spark_sql``, ``on_streams`` and ``flink_sql`` in those of Spark and Flink,
+    where they differ. ``uses`` is what the pipeline uses of the library.
     """
 
     number: int
@@ -27,6 +42,8 @@ class Query:
     pipeline: PCollection[object]
     sql: str
     spark_sql: str | None = None
+    on_streams: OnStreams | None = None
+    flink_sql: str | None = None
 
     @property
     def label(self) -> str:
@@ -49,4 +66,4 @@ def kept_current(values: PCollection[A]) -> PCollection[A]:
     return values.window(GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING)
 
 
-__all__ = ["Query", "as_they_come", "kept_current", "once_complete"]
+__all__ = ["OnStreams", "Query", "Rejected", "as_they_come", "kept_current", "once_complete"]

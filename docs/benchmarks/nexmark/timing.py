@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from attrs import frozen
 
 from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
-from docs.benchmarks.nexmark.engines import CORES, Tables, database, from_sql, has_duckdb, local_batch
+from docs.benchmarks.nexmark.agreement import BY_HAND, Found
+from docs.benchmarks.nexmark.engines import Tables, database, from_sql, has_duckdb, local_batch
 from docs.benchmarks.nexmark.generator import Scale, tables
+from docs.benchmarks.nexmark.on_flink import Flink
 from docs.benchmarks.nexmark.polars_by_hand import in_polars
 from docs.benchmarks.nexmark.query import Query
 from docs.benchmarks.results import Result
@@ -32,16 +34,30 @@ class Effort:
     seconds: float
 
 
-PAIRS: Final = (("spark", "spark_sql"), ("local", "polars"), ("local", "duckdb"))
+PAIRS: Final = (
+    ("spark", "spark_sql"),
+    ("stream", "stream_by_hand"),
+    ("local", "polars"),
+    ("local", "duckdb"),
+    ("beside_flink", "flink"),
+)
 """The names of flowalg's versions, and of those that they are divided by."""
 
 
-def measure_all(queries: Sequence[Query], data: Path, effort: Effort, *, spark: bool) -> Iterator[Result]:
-    """Yields the medians and the ratios of each query."""
+def measure_all(
+    found: Sequence[Found], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
+) -> Iterator[Result]:
+    """Yields the medians and the ratios of each query whose answer was found."""
     where = tables(data, Scale(effort.events))
-    with _rivals(where, spark=spark) as makers:
-        for query in queries:
-            yield measure(query, [maker(query) for maker in makers], effort)
+    with _comparisons(where, spark=spark) as makers:
+        for each in found:
+            comparisons = [maker(each) for maker in makers]
+            result = measure(each.query, comparisons, effort)
+            if flink is not None:
+                # Flink takes so much longer that the others would run hundreds of times.
+                beside = flink_rivals(each.query, where, flink)
+                result |= measure(each.query, [beside], Effort(effort.events, effort.rounds, 0))
+            yield result
 
 
 def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Result:
@@ -64,19 +80,27 @@ def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Resu
 
 
 @contextmanager
-def _rivals(where: Tables, *, spark: bool) -> Iterator[Sequence[Callable[[Query], Rivals]]]:
-    locally = partial(local_rivals, where=where)
+def _comparisons(where: Tables, *, spark: bool) -> Iterator[Sequence[Callable[[Found], Rivals]]]:
+    def locally(found: Found) -> Rivals:
+        return local_rivals(found.query, where)
+
     if not spark:
         yield [locally]
         return
-    from flowalg_spark import local_session
+    from docs.benchmarks.nexmark import on_spark, structured_streaming
 
-    from docs.benchmarks.nexmark import on_spark
+    session = on_spark.session()
 
-    session = local_session("flowalg nexmark", cores=CORES, memory="8g")
+    def in_batches(found: Found) -> Rivals:
+        return on_spark.rivals(session, found.query, where)
+
+    def in_streams(found: Found) -> Rivals:
+        rejected = BY_HAND in found.rejected
+        return structured_streaming.rivals(session, found.query, where, rejected=rejected)
+
     try:
         on_spark.create_views(session, where)
-        yield [lambda query: on_spark.rivals(session, query, where), locally]
+        yield [in_batches, in_streams, locally]
     finally:
         session.stop()
 
@@ -93,26 +117,50 @@ def local_rivals(query: Query, where: Tables) -> Rivals:
     return rivals
 
 
+def flink_rivals(query: Query, where: Tables, flink: Flink) -> Rivals:
+    """Returns the functions that compute a query in this process and in Flink, which discards the rows."""
+    return {
+        "beside_flink": lambda: local_batch(query, where).collect(engine="streaming"),
+        "flink": lambda: flink.run(query, where),
+    }
+
+
 HEADINGS: Final = {
     "query": "query",
     "spark_s": "Spark batch",
-    "spark_sql_s": "Spark SQL",
-    "spark_to_spark_sql": "ratio",
+    "spark_to_spark_sql": "to Spark SQL",
+    "stream_s": "Spark streaming",
+    "stream_to_stream_by_hand": "to Structured Streaming",
     "local_s": "local",
-    "polars_s": "Polars",
-    "local_to_polars": "ratio",
-    "duckdb_s": "DuckDB",
-    "local_to_duckdb": "ratio",
+    "local_to_polars": "to Polars",
+    "local_to_duckdb": "to DuckDB",
+    "beside_flink_to_flink": "to Flink",
 }
+"""The columns of the table: seconds, and ratios to the times of the others."""
 
 
 def table(results: Sequence[Result]) -> Iterator[str]:
-    """Yields the lines of a table of results; those without times are left out."""
+    """Yields the lines of a table of results, and their medians; those without times are left out."""
+    timed = [result for result in results if "local_s" in result]
     yield f"| {' | '.join(HEADINGS.values())} |"
     yield f"| --- |{' ---: |' * (len(HEADINGS) - 1)}"
-    for result in results:
-        if "local_s" in result:
-            yield f"| {' | '.join(str(result.get(name, '')) for name in HEADINGS)} |"
+    for result in timed:
+        yield f"| {' | '.join(_cell(result, name) for name in HEADINGS)} |"
+    medians = (
+        f"{median(found):.2f}"
+        if "_to_" in name and (found := [float(str(each[name])) for each in timed if name in each])
+        else ""
+        for name in list(HEADINGS)[1:]
+    )
+    if timed:
+        yield f"| **median** | {' | '.join(medians)} |"
 
 
-__all__ = ["Effort", "local_rivals", "measure", "measure_all", "table"]
+def _cell(result: Result, name: str) -> str:
+    found = result.get(name)
+    if found is None:
+        return "rejected" if name == "stream_to_stream_by_hand" and "stream_s" in result else ""
+    return f"{found:.2f}" if "_to_" in name else str(found)
+
+
+__all__ = ["Effort", "flink_rivals", "local_rivals", "measure", "measure_all", "table"]

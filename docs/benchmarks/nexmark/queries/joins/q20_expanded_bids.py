@@ -28,6 +28,12 @@ QUERY: Final = Query(
     .inner_join(as_they_come(items))
     .map(lambda pair: Row(pair.value[0], pair.value[1])),
     "SELECT bid.*, auction.* FROM bid JOIN auction ON bid.auction = auction.id WHERE category = 10",
+    flink_sql="""
+        SELECT bid.auction, bidder, price, channel, url, bid.date_time, bid.extra, bid.arrived, id, item,
+            description, initial_bid, reserve, auction.date_time AS opened, expires, seller, category,
+            auction.extra AS auction_extra, auction.arrived AS auction_arrived
+        FROM bid JOIN auction ON bid.auction = auction.id WHERE category = 10
+    """,
 )
 
 __all__ = ["QUERY"]

@@ -36,6 +36,13 @@ QUERY: Final = Query(
         WHERE bid.date_time BETWEEN auction.date_time AND expires GROUP BY auction.id, category
     ) AS prices GROUP BY category
     """,
+    flink_sql="""
+        SELECT category, avg(final) AS mean FROM (
+            SELECT auction.id, category, CAST(max(price) AS DOUBLE) AS final
+            FROM auction JOIN bid ON auction.id = bid.auction
+            WHERE bid.date_time BETWEEN auction.date_time AND expires GROUP BY auction.id, category
+        ) AS prices GROUP BY category
+    """,
 )
 
 __all__ = ["QUERY"]

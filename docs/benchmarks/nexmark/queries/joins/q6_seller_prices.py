@@ -68,6 +68,15 @@ QUERY: Final = Query(
         WHERE bid.date_time BETWEEN auction.date_time AND expires GROUP BY auction.id, seller, expires
     ) AS prices
     """,
+    flink_sql="""
+        SELECT seller, expires AS closed,
+            avg(final) OVER (PARTITION BY seller ORDER BY expires ROWS BETWEEN 9 PRECEDING AND CURRENT ROW) AS mean
+        FROM (
+            SELECT auction.id, seller, expires, CAST(max(price) AS DOUBLE) AS final
+            FROM auction JOIN bid ON auction.id = bid.auction
+            WHERE bid.date_time BETWEEN auction.date_time AND expires GROUP BY auction.id, seller, expires
+        ) AS prices
+    """,
 )
 
 __all__ = ["QUERY"]

@@ -48,6 +48,15 @@ QUERY: Final = Query(
         SELECT DISTINCT seller AS id, window(date_time, '10 seconds') AS period FROM auction
     ) USING (id, period)
     """,
+    flink_sql="""
+        SELECT newcomers.id, name, newcomers.window_start FROM (
+            SELECT DISTINCT id, name, window_start
+            FROM TABLE(TUMBLE(TABLE person, DESCRIPTOR(date_time), INTERVAL '10' SECOND))
+        ) AS newcomers JOIN (
+            SELECT DISTINCT seller AS id, window_start
+            FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(date_time), INTERVAL '10' SECOND))
+        ) AS sellers ON newcomers.id = sellers.id AND newcomers.window_start = sellers.window_start
+    """,
 )
 
 __all__ = ["QUERY"]

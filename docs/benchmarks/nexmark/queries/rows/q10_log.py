@@ -56,6 +56,10 @@ QUERY: Final = Query(
     " strftime(date_time, '%Y-%m-%d') AS day, strftime(date_time, '%H:%M') AS minute FROM bid",
     "SELECT auction, bidder, price, date_time, extra,"
     " date_format(date_time, 'yyyy-MM-dd') AS day, date_format(date_time, 'HH:mm') AS minute FROM bid",
+    flink_sql="""
+        SELECT auction, bidder, price, date_time, extra,
+            date_format(date_time, 'yyyy-MM-dd'), date_format(date_time, 'HH:mm') FROM bid
+    """,
 )
 
 __all__ = ["QUERY", "minute_of"]

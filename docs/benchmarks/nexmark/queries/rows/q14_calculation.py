@@ -55,6 +55,14 @@ QUERY: Final = Query(
     FROM bid
     WHERE CAST(0.908 AS DOUBLE) * price > 1000000 AND CAST(0.908 AS DOUBLE) * price < 50000000
     """,
+    flink_sql="""
+        SELECT auction, bidder, CAST(0.908 AS DOUBLE) * price AS euros,
+            CASE WHEN EXTRACT(HOUR FROM date_time) BETWEEN 8 AND 18 THEN 'day'
+                 WHEN EXTRACT(HOUR FROM date_time) <= 6 OR EXTRACT(HOUR FROM date_time) >= 20 THEN 'night' ELSE 'other'
+            END AS part_of_day, date_time, extra, char_length(extra) - char_length(replace(extra, 'c', '')) AS letters
+        FROM bid
+        WHERE CAST(0.908 AS DOUBLE) * price > 1000000 AND CAST(0.908 AS DOUBLE) * price < 50000000
+    """,
 )
 
 __all__ = ["QUERY"]

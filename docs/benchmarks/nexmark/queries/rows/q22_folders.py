@@ -42,6 +42,11 @@ QUERY: Final = Query(
     " split_part(url, '/', 4), split_part(url, '/', 5), split_part(url, '/', 6) FROM bid",
     "SELECT auction, bidder, price, channel,"
     " split_part(url, '/', 4) AS first, split_part(url, '/', 5) AS second, split_part(url, '/', 6) AS third FROM bid",
+    flink_sql="""
+        SELECT auction, bidder, price, channel,
+            split_index(url, '/', 3), split_index(url, '/', 4), split_index(url, '/', 5)
+        FROM bid
+    """,
 )
 
 __all__ = ["QUERY"]

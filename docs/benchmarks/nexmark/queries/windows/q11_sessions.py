@@ -46,6 +46,19 @@ QUERY: Final = Query(
     SELECT bidder, count(*) AS bids, session_window.start, session_window.end
     FROM bid GROUP BY bidder, session_window(date_time, '10 seconds')
     """,
+    flink_sql="""
+        WITH marked AS (
+            SELECT bidder, moment AS date_time, coalesce(
+                moment > lag(moment) OVER (PARTITION BY bidder ORDER BY moment) + INTERVAL '10' SECOND, true
+            ) AS begins FROM (SELECT bidder, CAST(date_time AS TIMESTAMP(6)) AS moment FROM bid)
+        ), numbered AS (
+            SELECT bidder, date_time, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (
+                PARTITION BY bidder ORDER BY date_time ROWS UNBOUNDED PRECEDING
+            ) AS session FROM marked
+        )
+        SELECT bidder, count(*) AS bids, min(date_time) AS begun, max(date_time) + INTERVAL '10' SECOND AS ended
+        FROM numbered GROUP BY bidder, session
+    """,
 )
 
 __all__ = ["QUERY"]

@@ -30,6 +30,11 @@ QUERY: Final = Query(
     SELECT bidder, count(*) AS bids, window.start, window.end
     FROM bid GROUP BY bidder, window(arrived, '10 seconds')
     """,
+    flink_sql="""
+        SELECT bidder, count(*) AS bids, window_start, window_end
+        FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(arrived), INTERVAL '10' SECOND))
+        GROUP BY bidder, window_start, window_end
+    """,
 )
 
 __all__ = ["QUERY"]

@@ -6,8 +6,16 @@ from typing import Final
 
 from attrs import frozen
 
-from docs.benchmarks.nexmark.queries.windows.ranks import DAILY, RANKS, Ranks, distinct_ranks, ranks_in_sql
-from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.nexmark.queries.windows.ranks import (
+    DAILY,
+    RANK_COLUMNS,
+    RANKS,
+    Ranks,
+    distinct_on_streams,
+    distinct_ranks,
+    ranks_in_sql,
+)
+from docs.benchmarks.nexmark.query import OnStreams, Query
 
 
 @frozen
@@ -45,6 +53,12 @@ QUERY: Final = Query(
     .map(lambda pair: Row(pair.key, pair.value[0][0], pair.value[0][1], pair.value[1])),
     f"SELECT strftime(date_time, '%Y-%m-%d') AS day, {COLUMNS} FROM bid GROUP BY day",
     f"SELECT date_format(date_time, 'yyyy-MM-dd') AS day, {COLUMNS} FROM bid GROUP BY day",
+    on_streams=OnStreams(
+        f"SELECT date_format(period.start, 'yyyy-MM-dd'), {RANK_COLUMNS} FROM {distinct_on_streams()}"
+    ),
+    flink_sql=f"""
+        SELECT date_format(date_time, 'yyyy-MM-dd'), {COLUMNS} FROM bid GROUP BY date_format(date_time, 'yyyy-MM-dd')
+    """,
 )
 
 __all__ = ["COLUMNS", "QUERY"]

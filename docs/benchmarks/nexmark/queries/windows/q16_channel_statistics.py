@@ -9,8 +9,15 @@ from attrs import frozen
 from docs.benchmarks.nexmark.model import Bid
 from docs.benchmarks.nexmark.queries.rows.q10_log import minute_of
 from docs.benchmarks.nexmark.queries.windows.q15_bidding_statistics import COLUMNS
-from docs.benchmarks.nexmark.queries.windows.ranks import DAILY, RANKS, Ranks, distinct_ranks
-from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.nexmark.queries.windows.ranks import (
+    DAILY,
+    RANK_COLUMNS,
+    RANKS,
+    Ranks,
+    distinct_on_streams,
+    distinct_ranks,
+)
+from docs.benchmarks.nexmark.query import OnStreams, Query
 from flowalg import Max
 
 
@@ -58,6 +65,16 @@ QUERY: Final = Query(
     f"""
     SELECT channel, date_format(date_time, 'yyyy-MM-dd') AS day,
         max(date_format(date_time, 'HH:mm')) AS minute, {COLUMNS} FROM bid GROUP BY channel, day
+    """,
+    on_streams=OnStreams(
+        f"""
+        SELECT channel, date_format(period.start, 'yyyy-MM-dd'), minute, {RANK_COLUMNS}
+        FROM {distinct_on_streams("channel", more=", max(date_format(date_time, 'HH:mm')) AS minute")}
+        """
+    ),
+    flink_sql=f"""
+        SELECT channel, date_format(date_time, 'yyyy-MM-dd'), max(date_format(date_time, 'HH:mm')), {COLUMNS}
+        FROM bid GROUP BY channel, date_format(date_time, 'yyyy-MM-dd')
     """,
 )
 

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from docs.benchmarks.nexmark.model import Bid
 from docs.benchmarks.nexmark.queries.windows.ranks import DAILY, RANKS, Ranks, ranks_in_sql
-from docs.benchmarks.nexmark.query import Query
+from docs.benchmarks.nexmark.query import OnStreams, Query
 from flowalg import Aggregate, Max, Mean, Min, Sum, together
 
 Prices: TypeAlias = tuple[int, int, float, int]
@@ -45,6 +45,17 @@ QUERY: Final = Query(
     .map(lambda pair: Row(pair.key[0], pair.key[1], pair.value[0], pair.value[1])),
     f"SELECT auction, strftime(date_time, '%Y-%m-%d') AS day, {COLUMNS} FROM bid GROUP BY auction, day",
     f"SELECT auction, date_format(date_time, 'yyyy-MM-dd') AS day, {COLUMNS} FROM bid GROUP BY auction, day",
+    on_streams=OnStreams(
+        f"""
+            SELECT auction, date_format(window.start, 'yyyy-MM-dd') AS day, {COLUMNS}
+            FROM bid GROUP BY auction, window(date_time, '1 day')
+        """,
+    ),
+    flink_sql=f"""
+        SELECT auction, date_format(date_time, 'yyyy-MM-dd'),
+            {COLUMNS.replace("avg(price)", "avg(CAST(price AS DOUBLE))")}
+        FROM bid GROUP BY auction, date_format(date_time, 'yyyy-MM-dd')
+    """,
 )
 
 __all__ = ["QUERY"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from docs.benchmarks.nexmark.model import BIDS
-from docs.benchmarks.nexmark.query import Query, kept_current
+from docs.benchmarks.nexmark.query import OnStreams, Query, kept_current
 from flowalg import TopN
 
 QUERY: Final = Query(
@@ -24,6 +24,19 @@ QUERY: Final = Query(
     SELECT auction, bidder, price, channel, url, date_time, extra, arrived FROM (
         SELECT *, row_number() OVER (PARTITION BY bidder, auction ORDER BY date_time DESC) AS place FROM bid
     ) WHERE place = 1
+    """,
+    on_streams=OnStreams(
+        """
+            SELECT latest.* FROM (
+                SELECT max_by(struct(*), date_time) AS latest FROM bid GROUP BY bidder, auction
+            )
+        """,
+        key=("bidder", "auction"),
+    ),
+    flink_sql="""
+        SELECT auction, bidder, price, channel, url, date_time, extra, arrived FROM (
+            SELECT *, row_number() OVER (PARTITION BY bidder, auction ORDER BY date_time DESC) AS place FROM bid
+        ) WHERE place = 1
     """,
 )
 

@@ -8,7 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from docs.benchmarks.nexmark.model import BIDS, Bid
-from docs.benchmarks.nexmark.query import Query, kept_current
+from docs.benchmarks.nexmark.query import OnStreams, Query, kept_current
 from flowalg import TopN
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,6 +43,20 @@ QUERY: Final = Query(
     SELECT * FROM (
         SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC, date_time) AS rank FROM bid
     ) WHERE rank <= 10
+    """,
+    on_streams=OnStreams(
+        """
+            SELECT bid.*, place + 1 AS rank FROM (
+                SELECT posexplode(max_by(struct(*), struct(price, -unix_micros(date_time)), 10)) AS (place, bid)
+                FROM bid GROUP BY auction
+            )
+        """,
+        key=("auction",),
+    ),
+    flink_sql="""
+        SELECT * FROM (
+            SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC, date_time) AS place FROM bid
+        ) WHERE place <= 10
     """,
 )
 

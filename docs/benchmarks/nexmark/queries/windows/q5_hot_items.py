@@ -8,7 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from docs.benchmarks.nexmark.model import BIDS
-from docs.benchmarks.nexmark.query import Query, once_complete
+from docs.benchmarks.nexmark.query import OnStreams, Query, once_complete
 from flowalg import Count, Max, SlidingWindows
 
 
@@ -56,6 +56,28 @@ QUERY: Final = Query(
     SELECT start, auction, bids FROM counts JOIN (
         SELECT start, max(bids) AS most FROM counts GROUP BY start
     ) AS best USING (start) WHERE bids = most
+    """,
+    on_streams=OnStreams(
+        """
+            SELECT period.start, item.auction, item.bids FROM (
+                SELECT period, explode(filter(items, item -> item.bids = most)) AS item FROM (
+                    SELECT period, max(bids) AS most, collect_list(struct(auction, bids)) AS items FROM (
+                        SELECT window(date_time, '10 seconds', '2 seconds') AS period, auction, count(*) AS bids
+                        FROM bid GROUP BY auction, window(date_time, '10 seconds', '2 seconds')
+                    ) GROUP BY period
+                )
+            )
+        """,
+    ),
+    flink_sql="""
+        WITH counts AS (
+            SELECT window_start, auction, count(*) AS bids FROM TABLE(
+                HOP(TABLE bid, DESCRIPTOR(date_time), INTERVAL '2' SECOND, INTERVAL '10' SECOND)
+            ) GROUP BY window_start, window_end, auction
+        )
+        SELECT counts.window_start, auction, bids FROM counts JOIN (
+            SELECT window_start, max(bids) AS most FROM counts GROUP BY window_start
+        ) AS best ON counts.window_start = best.window_start WHERE bids = most
     """,
 )
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from docs.benchmarks.nexmark.model import BIDS
 from docs.benchmarks.nexmark.queries.rows.q0_pass_through import Row
-from docs.benchmarks.nexmark.query import Query, once_complete
+from docs.benchmarks.nexmark.query import OnStreams, Query, once_complete
 from flowalg import FixedWindows, Max
 
 TEN_SECONDS: Final = FixedWindows(timedelta(seconds=10))
@@ -35,6 +35,24 @@ QUERY: Final = Query(
         SELECT window(date_time, '10 seconds') AS period, max(price) AS price
         FROM bid GROUP BY window(date_time, '10 seconds')
     ) USING (period, price)
+    """,
+    on_streams=OnStreams(
+        """
+            SELECT bid.* FROM (
+                SELECT explode(filter(bids, bid -> bid.price = highest)) AS bid FROM (
+                    SELECT max(price) AS highest, collect_list(struct(auction, bidder, price, date_time, extra)) AS bids
+                    FROM bid GROUP BY window(date_time, '10 seconds')
+                )
+            )
+        """,
+    ),
+    flink_sql="""
+        WITH placed AS (
+            SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(date_time), INTERVAL '10' SECOND))
+        )
+        SELECT auction, bidder, price, date_time, extra FROM placed JOIN (
+            SELECT window_start, max(price) AS highest FROM placed GROUP BY window_start
+        ) AS best ON placed.window_start = best.window_start AND price = highest
     """,
 )
 

@@ -70,4 +70,34 @@ def ranks_in_sql(prefix: str, what: str) -> str:
     return ", ".join((f"{what} AS {prefix}", *filtered))
 
 
-__all__ = ["DAILY", "RANKS", "Ranks", "distinct_ranks", "ranks_in_sql"]
+def distinct_on_streams(*keys: str, more: str = "") -> str:
+    """Returns the ranks of bids, bidders and auctions by keys, in the SQL of Spark over streams.
+
+    Spark counts distinct values of a stream only by two groupings. ``more`` is an aggregate of the bids.
+    """
+    grouping = ", ".join((*keys, "window(date_time, '1 day')"))
+    shared = ", ".join((*keys, "period"))
+
+    def distinct(prefix: str, who: str) -> str:
+        conditions = (f"price < {LOW}", f"price >= {LOW} AND price < {HIGH}", f"price >= {HIGH}")
+        columns = ", ".join(f"max({condition}) AS rank_{n}" for n, condition in enumerate(conditions))
+        counts = ", ".join(f"count_if(rank_{n}) AS {prefix}_{n}" for n, _ in enumerate(conditions))
+        return f"""(
+            SELECT {shared}, count(*) AS {prefix}, {counts} FROM (
+                SELECT {grouping} AS period, {who}, {columns} FROM bid GROUP BY {grouping}, {who}
+            ) GROUP BY {shared}
+        )"""
+
+    bids = (
+        f"SELECT {grouping} AS period, {ranks_in_sql('bids', 'count(*)')}{more} FROM bid GROUP BY {grouping}"
+    )
+    return f"""({bids})
+        JOIN {distinct("bidders", "bidder")} USING ({shared}) JOIN {distinct("auctions", "auction")} USING ({shared})"""
+
+
+RANK_COLUMNS: Final = ", ".join(
+    f"{prefix}{suffix}" for prefix in ("bids", "bidders", "auctions") for suffix in ("", "_0", "_1", "_2")
+)
+"""The names of the columns of ranks."""
+
+__all__ = ["DAILY", "RANKS", "RANK_COLUMNS", "Ranks", "distinct_on_streams", "distinct_ranks", "ranks_in_sql"]
