@@ -122,10 +122,8 @@ def main(arguments: list[str]) -> None:
     """Measures, prints a line for each case, and saves the results."""
     parser = argparse.ArgumentParser(prog="python -m docs.benchmarks.depth", description=__doc__)
     parser.add_argument("--only", default="", help="only the engines with this word in their name")
-    parser.add_argument("--rounds", type=int, default=2, help="runs of each case (%(default)s)")
-    parser.add_argument(
-        "--seconds", type=float, default=12, help="of a run on the local engine (%(default)s)"
-    )
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each case (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=8, help="of a run on the local engine (%(default)s)")
     parser.add_argument("--missing", action="store_true", help="only the cases without a result")
     parser.add_argument("--page", action="store_true", help="draw the results that there are")
     options = parser.parse_args(arguments)
