@@ -40,7 +40,8 @@ SOURCES: dict[str, Source[test_decoding.Reading] | Source[test_avro.Order]] = {
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", ["json", "avro"])
+def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path, format: str) -> None:
     """Of a topic that grows, the current values, the panes and the bad records are those of the other interpreters."""
     lacking = missing_jars("spark-kafka")
     if lacking is not None:
@@ -48,7 +49,7 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
     from flowalg_development.kafka.on_spark import compare_on_spark
 
     counts = compare_on_spark(
-        kafka, tmp_path / "query", messages=400, kills=0, seed=7, parts=1, outages=False
+        kafka, tmp_path / "query", messages=400, kills=0, seed=7, format=format, parts=1, outages=False
     )
     assert counts.problems == []
     assert counts.bad

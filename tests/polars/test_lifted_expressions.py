@@ -208,6 +208,7 @@ CONSTANT_RECEIVERS: Final[tuple[EdgeFunction, ...]] = (
     lambda e: "a日ab".replace("a", e.t),
     lambda e: "a日ab".replace("a", e.t) in e.s,
     lambda e: "a日ab".find(e.t),
+    lambda e: "a日ab".count("a") + len(e.t),
     lambda e: "a日ab".startswith(e.t),
     lambda e: "a日ab".endswith(e.t),
     lambda e: e.t in "a日ab",

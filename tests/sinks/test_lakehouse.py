@@ -220,6 +220,34 @@ def test_a_batch_that_does_not_follow_the_last_one_is_rejected(
         changelog(PIPELINE, lakehouse, table="log", query="other")(frame, 2)
 
 
+@pytest.mark.parametrize("lakehouse", ["iceberg"], indirect=True)
+def test_expired_snapshots_are_an_error_only_if_they_had_the_last_batch(
+    spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame
+) -> None:
+    """A sink goes on after old snapshots have expired, and after a compaction, but not if both left no batch."""
+    sink = changelog(PIPELINE, lakehouse, table="log", query="manual")
+    name = lakehouse.identifier("log").replace("`", "").removeprefix("lake.")
+
+    def expire() -> None:
+        when = "older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1"
+        spark.sql(f"CALL lake.system.expire_snapshots(table => '{name}', {when})")
+
+    for number in range(3):
+        sink(frame, number)
+    expire()
+    sink(frame, 2)
+    assert table(spark, lakehouse, "log").count() == 3 * frame.count()
+    sink(frame, 3)
+    spark.sql(
+        f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+    )
+    sink(frame, 3)
+    expire()
+    with pytest.raises(SinkError, match="must have the number of its last batch; they have expired"):
+        sink(frame, 3)
+    assert table(spark, lakehouse, "log").count() == 4 * frame.count()
+
+
 def test_a_table_that_no_sink_has_created_is_rejected(
     spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame
 ) -> None:

@@ -105,6 +105,8 @@ def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> E
             return _has_affix(op, of, args[0], location)
         case "find", [_] if args[0].shape == TEXT:
             return Apply(Op.FIND, (of, args[0]), INTEGER, location)
+        case "count", [str() as inner] if inner:
+            return _count(of, inner, location)
         case "replace", [str() as old, _] if old and args[1].shape == TEXT:
             return Apply(Op.REPLACE, (of, *args), TEXT, location)
         case "removeprefix", [str() as prefix]:
@@ -131,6 +133,16 @@ _STRIPS: Final[Mapping[str, Op]] = {
     "lstrip": Op.STRIP_LEFT,
     "rstrip": Op.STRIP_RIGHT,
 }
+
+
+def _count(of: Expr, inner: str, location: str) -> Expr:
+    """Lifts ``of.count(inner)``, by the length of ``of`` without ``inner``."""
+    rest = Apply(Op.REPLACE, (of, string_constant(inner), string_constant("")), TEXT, location)
+    size, left = (Apply(Op.LENGTH, (text,), INTEGER, location) for text in (of, rest))
+    removed = Apply(Op.SUBTRACT, (size, left), INTEGER, location)
+    if len(inner) == 1:
+        return removed
+    return Apply(Op.FLOOR_DIVIDE, (removed, int_constant(len(inner))), INTEGER, location)
 
 
 def _has_affix(op: Op, of: Expr, affix: Expr, location: str) -> Expr | None:

@@ -50,7 +50,15 @@ def _next(kinds: dict[str, st.SearchStrategy[str]]) -> dict[str, st.SearchStrate
         "n": _of(
             *("({n} + {m})", "({n} - {m})", "({n} * {m})", "({n} // {m})", "({n} % {m})", "-{n}", "abs({n})"),
             *("min({n}, {m})", "max({n}, {m})", "len({s})", "({n} if {c} else {m})", "({n} or {m})"),
-            *("{t}.hour", "{t}.weekday()", "{d}.days", "({o} or {n})", "{s}.find({r})", "({n} and {m})"),
+            *(
+                "{t}.hour",
+                "{t}.weekday()",
+                "{d}.days",
+                "({o} or {n})",
+                "{s}.find({r})",
+                "({n} and {m})",
+                "{s}.count('a')",
+            ),
             *("(e.m % 9 if e.m is not None else {n})", "(0 if not e.m else e.m - {n})", "int({c})"),
             **{"n": n, "m": n, "s": s, "r": s, "c": c, "t": t, "d": d, "o": o},
         ),

@@ -13,8 +13,8 @@ FAMILIES: Final = (
     Family(
         "Text",
         "Counted in code points. Slices and indices have constant bounds; an index out of range fails. The string to "
-        "replace, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace is "
-        "defined by the running Python.",
+        "replace, count, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace "
+        "is defined by the running Python.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
@@ -28,6 +28,9 @@ FAMILIES: Final = (
             lambda e: "a" not in e.s,
             lambda e: e.s.find(e.t),
             lambda e: e.s.find("b"),
+            lambda e: e.s.count("a"),
+            lambda e: e.s.count("aa"),
+            lambda e: (e.s + e.s).count("ab"),
             lambda e: e.s.replace("a", e.t),
             lambda e: e.s.replace("ab", ""),
             lambda e: e.s.removeprefix("a"),

@@ -3,9 +3,9 @@
 It starts a broker, and stops it at the end. A query over a growing topic of several partitions, with late and malformed
 messages, is stopped and loses its broker, and must be what the reference computes (``comparison``). A query from Kafka
 to Kafka is killed, and must write the topics of one that is not (``kills``). Topics that are deleted, lose messages or
-have a second writer must give errors that name them (``failures``). A query on Spark is killed and loses its broker,
-and must write what the reference computes (``on_spark``), and its topics fail alike (``spark_failures``). The last line
-is ``kafka: all held`` with the counts, or ``kafka: N problems`` with exit code 1.
+have a second writer must give errors that name them (``failures``). Queries on Spark, over JSON and Avro, are killed
+and lose their broker, and must write what the reference computes (``on_spark``), and their topics fail alike
+(``spark_failures``). The last line is ``kafka: all held`` with the counts, or ``kafka: N problems`` with exit code 1.
 ``python -m flowalg_development.kafka.check [RUNS [KILLS [SPARK_KILLS]]]``.
 """
 
@@ -51,9 +51,14 @@ def main(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6_
         wrong = waits_for_broker(Case(started, folder, "waits"))
         print(f"wait: a broker that is away and comes back: {'as expected' if wrong is None else wrong}")
         problems += [] if wrong is None else [wrong]
-        on_spark = compare_on_spark(started, folder / "spark", messages=1_200, kills=spark_kills, seed=1)
-        print(f"Spark: {on_spark}", flush=True)
-        problems += on_spark.problems
+        on_spark = []
+        for format, count, faults in (("json", 1_200, spark_kills), ("avro", 600, spark_kills // 2)):
+            found = compare_on_spark(
+                started, folder / f"spark-{format}", messages=count, kills=faults, seed=1, format=format
+            )
+            print(f"Spark, {format}: {found}", flush=True)
+            problems += found.problems
+            on_spark.append(found)
         module = "flowalg_development.kafka.spark_failures"
         command = [sys.executable, "-m", module, started.servers, str(folder / "spark-failures")]
         if subprocess.run(command, check=False).returncode:
@@ -66,8 +71,9 @@ def main(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6_
     print(
         f"kafka: all held: {runs} runs with {total:,} messages in {batches:,} micro-batches, {restarts} restarts and "
         f"{outages} outages equal to the reference; {done} kills; {len(FAILURES)} failures named; on Spark "
-        f"{on_spark.messages:,} messages in {on_spark.batches} micro-batches with {on_spark.kills} kills and "
-        f"{on_spark.outages} outages equal to the reference; {len(SPARK_FAILURES)} failures named"
+        f"{sum(each.messages for each in on_spark):,} messages in JSON and Avro in "
+        f"{sum(each.batches for each in on_spark)} micro-batches with {sum(each.kills for each in on_spark)} kills and "
+        f"{sum(each.outages for each in on_spark)} outages equal to the reference; {len(SPARK_FAILURES)} failures named"
     )
     return 0
 

@@ -1,8 +1,9 @@
 """Kafka on Spark: a query from a topic to topics that is killed must write what the reference computes.
 
-``python -m flowalg_development.kafka.on_spark SERVERS TOPIC FOLDER NAME [drain]`` is the query, in a process of its
-own, since a session needs the jars of Spark's connector when it starts. It reads a topic to its end, from the
-checkpoint in ``FOLDER`` on, and writes the topics ``NAME`` and ``NAME-log``; with ``drain`` it then ends the input.
+``python -m flowalg_development.kafka.on_spark SERVERS TOPIC FOLDER NAME FORMAT [drain]`` is the query, in a process of
+its own, since a session needs the jars of Spark's connector when it starts. It reads a topic in ``json`` or ``avro`` to
+its end, from the checkpoint in ``FOLDER`` on, and writes the topics ``NAME`` and ``NAME-log``; with ``drain`` it then
+ends the input.
 """
 
 from __future__ import annotations
@@ -37,10 +38,22 @@ from flowalg_development.components.broker import Broker
 from flowalg_development.components.jars import resolve_jars
 from flowalg_development.components.processes import kill_tree
 from flowalg_development.components.spark_sinks import Write, write_all
+from flowalg_development.kafka.avro import AVRO
 from flowalg_development.kafka.comparison import unequal
-from flowalg_development.kafka.traffic import SCORES, SECOND, START, Sent, Topics, totals, traffic
+from flowalg_development.kafka.traffic import (
+    JSON,
+    SCORES,
+    SECOND,
+    START,
+    Format,
+    Sent,
+    Topics,
+    totals,
+    traffic,
+)
 
 PARTITIONS: Final = 2
+FORMATS: Final[Mapping[str, Format]] = {"json": JSON, "avro": AVRO}
 _PLANNED: Final = "a planned failure after a transaction"
 TOTALS: Final = totals(timedelta(days=1))
 """Nothing is dropped as late, so that the current values do not depend on the micro-batches."""
@@ -60,12 +73,18 @@ def spark_session(more: Mapping[str, str] | None = None, *, log: Path | None = N
 
 @frozen
 class SparkTrial:
-    """A run of the query: its topic, the folder of its checkpoint, and the name of its tables."""
+    """A run of the query: its topic, the folder of its checkpoint, the name of its tables, and the topic's format."""
 
     servers: str
     topic: str
     folder: Path
     name: str
+    format: str
+
+    def topic_input(self, per_batch: int = 150) -> KafkaInput:
+        """Returns the topic as an input."""
+        decoder = FORMATS[self.format].decoder
+        return KafkaInput(self.servers, self.topic, format=decoder, per_batch=per_batch)
 
     def run(self, spark: SparkSession, *, drain: bool) -> None:
         """Reads what the topic has, and with ``drain`` ends the input.
@@ -94,7 +113,7 @@ class SparkTrial:
         if fail_after is not None:
             parts.insert(fail_after, _fail)
         write = write_all(parts)
-        topic = KafkaInput(self.servers, self.topic, per_batch=150)
+        topic = self.topic_input()
         policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
         panes = streaming.compile(
             TOTALS,
@@ -110,7 +129,8 @@ class SparkTrial:
         """Starts the query in a process of its own."""
         self.folder.mkdir(parents=True, exist_ok=True)
         module = "flowalg_development.kafka.on_spark"
-        arguments = (self.servers, self.topic, str(self.folder), self.name, *(["drain"] if drain else []))
+        names = (self.servers, self.topic, str(self.folder), self.name, self.format)
+        arguments = (*names, *(["drain"] if drain else []))
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", module, *arguments], stdout=log, stderr=log, start_new_session=True
@@ -151,6 +171,7 @@ def compare_on_spark(
     messages: int,
     kills: int,
     seed: int,
+    format: str = "json",
     parts: int = 2,
     outages: bool = True,
 ) -> SparkCounts:
@@ -160,9 +181,9 @@ def compare_on_spark(
     ``outages`` it is always there.
     """
     chance = random.Random(seed)
-    topics, name = Topics(broker.servers), f"spark-scores-{seed}"
+    topics, name = Topics(broker.servers), f"spark-{format}-scores-{seed}"
     topics.create(name, PARTITIONS)
-    trial = SparkTrial(broker.servers, name, folder, f"spark-totals-{seed}")
+    trial = SparkTrial(broker.servers, name, folder, f"spark-{format}-totals-{seed}", format)
     counts = SparkCounts()
     sent: list[Sent] = []
     for part in range(parts):
@@ -170,7 +191,7 @@ def compare_on_spark(
         if part == 1:
             topics.grow(name, partitions)
         size = messages // parts
-        some = list(traffic(chance, size, partitions, first=part * size))
+        some = list(traffic(chance, size, partitions, first=part * size, format=FORMATS[format]))
         topics.send(name, some)
         sent += some
         wanted = kills * (part + 1) // parts
@@ -251,9 +272,7 @@ def _differences(trial: SparkTrial, sent: list[Sent], counts: SparkCounts) -> It
 
 def _bad_records(trial: SparkTrial) -> Counter[object]:
     """Returns the bad records of the topic on the local engine."""
-    stream = flowalg_polars.streaming.StreamInput(
-        KafkaInput(trial.servers, trial.topic), BoundedOutOfOrderness(5 * SECOND)
-    )
+    stream = flowalg_polars.streaming.StreamInput(trial.topic_input(), BoundedOutOfOrderness(5 * SECOND))
     batches = flowalg_polars.streaming.batches(SCORES, {SCORES: stream}, dead_letters=True)
     return Counter((bad.stage, bad.error, bad.record) for batch in batches for bad in batch.bad_records)
 
@@ -274,8 +293,8 @@ def _total(row: Mapping[str, Cell]) -> object:
 
 if __name__ == "__main__":
     session = spark_session()
-    SparkTrial(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]).run(
-        session, drain=sys.argv[5:] == ["drain"]
+    SparkTrial(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *sys.argv[4:6]).run(
+        session, drain=sys.argv[6:] == ["drain"]
     )
     session.stop()
 

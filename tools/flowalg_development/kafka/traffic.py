@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from attrs import frozen
+from flowalg_kafka import AvroFormat
 from flowalg_kafka.client import driver
 
 from flowalg import (
@@ -54,7 +55,30 @@ MALFORMED: Final[Sequence[bytes | None]] = (
     b'{"number": 1, "player": "\xff", "points": 1, "at": "2024-01-01T00:00:00Z"}',
     b'{"number": 99999999999999999999, "player": "ann", "points": 1, "at": "2024-01-01T00:00:00Z"}',
 )
-"""Values of messages that are no scores."""
+"""Values of messages that are no scores in JSON."""
+
+
+@frozen
+class Format:
+    """A format of messages: how a score is written, and values that are no scores."""
+
+    decoder: Literal["json"] | AvroFormat
+    encode: Callable[[Score], bytes]
+    malformed: Sequence[bytes | None]
+
+
+def _encode_json(score: Score) -> bytes:
+    document = {
+        "number": score.number,
+        "player": score.player,
+        "points": score.points,
+        "at": score.at.isoformat(),
+        "ignored": [],
+    }
+    return json.dumps(document).encode()
+
+
+JSON: Final = Format("json", _encode_json, MALFORMED)
 
 
 def totals(lateness: timedelta = 30 * SECOND) -> PCollection[KV[str, int]]:
@@ -77,24 +101,19 @@ class Sent:
     score: Score | None
 
 
-def traffic(chance: random.Random, count: int, partitions: int, *, first: int = 0) -> Iterator[Sent]:
+def traffic(
+    chance: random.Random, count: int, partitions: int, *, first: int = 0, format: Format = JSON
+) -> Iterator[Sent]:
     """Yields messages: event times advance, 3% of the scores are late by up to two minutes, and 2% are malformed."""
     for number in range(first, first + count):
         partition = chance.randrange(partitions)
         if chance.random() < 0.02:
-            yield Sent(partition, chance.choice(MALFORMED), None)
+            yield Sent(partition, chance.choice(format.malformed), None)
             continue
         late = 120 * SECOND if chance.random() < 0.03 else 4 * SECOND
         at = START + number * SECOND / 50 - chance.random() * late
         score = Score(number, f"p{chance.randrange(40)}", chance.randrange(-20, 100), at)
-        document = {
-            "number": number,
-            "player": score.player,
-            "points": score.points,
-            "at": at.isoformat(),
-            "ignored": [],
-        }
-        yield Sent(partition, json.dumps(document).encode(), score)
+        yield Sent(partition, format.encode(score), score)
 
 
 @frozen
@@ -144,4 +163,16 @@ class Topics:
             raise RuntimeError(f"{left} messages were not sent to {name}")
 
 
-__all__ = ["MALFORMED", "SCORES", "SECOND", "START", "Score", "Sent", "Topics", "totals", "traffic"]
+__all__ = [
+    "JSON",
+    "MALFORMED",
+    "SCORES",
+    "SECOND",
+    "START",
+    "Format",
+    "Score",
+    "Sent",
+    "Topics",
+    "totals",
+    "traffic",
+]

@@ -35,7 +35,7 @@ def part_of_day(hour: int) -> str:
 QUERY: Final = Query(
     14,
     "calculation",
-    "filter, map, a user function in Python",
+    "filter, map",
     BIDS.filter(lambda bid: 1_000_000 < EUROS * bid.price < 50_000_000).map(
         lambda bid: Row(
             bid.auction,
