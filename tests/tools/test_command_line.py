@@ -414,10 +414,19 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
 
 CHANGED = """
 import games
+from flowalg import AtCount, AtPeriod, AtWatermark, Count, FixedWindows, Sum
 
 LATER = games.SCORES.key_by(games.team_of).apply(games.in_two_minutes).filter(lambda pair: pair.value.points > 1)
 LATER = LATER.apply(games.standings)
-OTHER = games.SCORES.key_by(lambda score: score.points).apply(games.in_two_minutes >> games.standings)
+OTHER = (
+    games.SCORES.key_by(lambda score: score.points)
+    .window(
+        FixedWindows(2 * games.MINUTE),
+        trigger=AtWatermark().with_early_firings(AtPeriod(games.MINUTE)).with_late_firings(AtCount(1)),
+        allowed_lateness=5 * games.MINUTE,
+    )
+    .combine_per_key(Sum.of(games.points_of), Count(), into=games.Standing)
+)
 """
 
 
