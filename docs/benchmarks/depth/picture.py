@@ -19,18 +19,27 @@ USUAL: Final = {"depth": 3, "shards": 2, "rate": 5_000}
 
 
 def draw(results: Sequence[Result], path: Path) -> None:
-    """Draws a panel for each quantity: the median of each engine, and its 95th percentile above it."""
+    """Draws a panel for each quantity: the median of each engine, and its 95th percentile above it.
+
+    A quantity of which there is one value has no panel.
+    """
+    steps_of = {name: sorted({float(each[name]) for each in results_of(results, name)}) for name in PANELS}
+    shown = [name for name in PANELS if len(steps_of[name]) > 1]
     figure = Figure(figsize=(11, 4.2), layout="constrained")
-    for axes, (quantity, label) in zip(
-        figure.subplots(1, len(PANELS), sharey=True), PANELS.items(), strict=True
+    for axes, quantity in zip(
+        figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True
     ):
         for engine, colour in zip(engines_of(results), PALETTE, strict=False):
             found = series(results, engine, quantity)
             steps = [each[quantity] for each in found]
             axes.plot(steps, [each["p50_ms"] for each in found], "o-", color=colour, label=engine)
             axes.plot(steps, [each["p95_ms"] for each in found], ":", color=colour)
-        axes.set_xlabel(label)
+        axes.set_xlabel(PANELS[quantity])
         axes.set_yscale("log")
+        if quantity == "rate":
+            axes.set_xscale("log")
+        axes.set_xticks(steps_of[quantity], [f"{step:,.0f}" for step in steps_of[quantity]])
+        axes.set_xticks([], minor=True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color=PALE, linewidth=0.5)
         axes.set_axisbelow(True)
@@ -47,14 +56,15 @@ def engines_of(results: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(str(result["engine"]) for result in results))
 
 
+def results_of(results: Sequence[Result], quantity: str) -> list[dict[str, Any]]:
+    """Returns the results in which only one quantity differs from the usual."""
+    usual = {name: value for name, value in USUAL.items() if name != quantity}
+    return [result for result in results if all(result[name] == value for name, value in usual.items())]
+
+
 def series(results: Sequence[Result], engine: str, quantity: str) -> list[dict[str, Any]]:
     """Returns the results of an engine in which only one quantity differs from the usual."""
-    usual = {name: value for name, value in USUAL.items() if name != quantity}
-    found: list[dict[str, Any]] = [
-        result
-        for result in results
-        if result["engine"] == engine and all(result[name] == value for name, value in usual.items())
-    ]
+    found = [result for result in results_of(results, quantity) if result["engine"] == engine]
     return sorted(found, key=lambda result: float(result[quantity]))
 
 

@@ -1,8 +1,9 @@
 """Compares the answers to the queries of Nexmark on all engines, and then the times: ``make nexmark``.
 
-``python -m docs.benchmarks.nexmark [--only 5 7] [--no-spark] [--events N] [--page]`` writes
-``build/bench/nexmark.json``, and keeps the results of other queries. Times are only measured with ``--events``. An
-answer that differs ends the program before a time is printed.
+``python -m docs.benchmarks.nexmark [--only 5 7] [--no-spark] [--events N] [--stream-events M] [--compared] [--page]``
+writes ``build/bench/nexmark.json``, and keeps the results of other queries. Times are only measured with ``--events``,
+those of streams over ``M`` events. An answer that differs ends the program before a time is printed. With
+``--compared`` the answers are those of the last run.
 """
 
 from __future__ import annotations
@@ -10,23 +11,26 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
 from docs.benchmarks.nexmark.agreement import FEW, Found, compare, open_engines
 from docs.benchmarks.nexmark.engines import has_duckdb
 from docs.benchmarks.nexmark.generator import tables
-from docs.benchmarks.nexmark.on_flink import flink
+from docs.benchmarks.nexmark.on_flink import Flink, flink
 from docs.benchmarks.nexmark.page import PAGE, page_with
 from docs.benchmarks.nexmark.queries.all import QUERIES
+from docs.benchmarks.nexmark.query import Query
 from docs.benchmarks.nexmark.timing import Effort, measure_all, table
 from docs.benchmarks.results import Result, Results
 
 BUILD: Final = Path(__file__).parents[3] / "build"
 DATA: Final = BUILD / "bench" / "data"
+ANSWER: Final = ("rows", "equal", "different", "rejected")
+"""What is saved of the answers to a query."""
 RESULTS: Final = Results(BUILD / "bench" / "nexmark.json", "query", [query.label for query in QUERIES])
 
 
@@ -36,6 +40,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", type=int, nargs="+", default=range(len(QUERIES)), help="numbers of queries")
     parser.add_argument("--no-spark", action="store_true", help="only the engines that need no JVM")
     parser.add_argument("--events", type=int, help="also measure the times over so many events")
+    parser.add_argument(
+        "--stream-events",
+        type=int,
+        help="the events of Spark's streams, 0 for no streams (as many as --events)",
+    )
+    parser.add_argument(
+        "--compared", action="store_true", help="measure the queries that agreed in the last run"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each, at least (%(default)s)")
     parser.add_argument(
         "--seconds", type=float, default=5, help="timed seconds of each, at least (%(default)s)"
@@ -48,29 +60,41 @@ def main(arguments: Sequence[str]) -> int:
     if not has_duckdb():
         print("DuckDB is skipped: it is not installed; pip install duckdb")
     queries, spark = [query for query in QUERIES if query.number in options.only], not options.no_spark
-    few, answers = tables(DATA, FEW), []
     with flink() as running:
-        with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
-            for query in queries:
-                found = compare(query, {**engines, **rivals}, few)
-                answers.append(found)
-                print(f"{query.label:32} {found.rows:>6} rows, {_outcome(found)}", flush=True)
-                _save(
-                    {
-                        "query": query.label,
-                        "rows": found.rows,
-                        "equal": list(found.equal),
-                        "rejected": dict(found.rejected),
-                    }
-                )
+        if options.compared:
+            answers = [known for query in queries if (known := _known(query)) is not None]
+        else:
+            answers = list(_compare_all(queries, running, spark=spark))
         agreed = sum(not found.different for found in answers)
         if agreed == len(queries) and options.events is not None:
-            effort = Effort(options.events, options.rounds, options.seconds)
+            streamed = options.events if options.stream_events is None else options.stream_events
+            effort = Effort(options.events, streamed, options.rounds, options.seconds)
             for result in measure_all(answers, DATA, effort, running, spark=spark):
                 _save(result)
             print(*table(RESULTS.load()), sep="\n")
-    print(f"nexmark: {agreed} of {len(queries)} agree on {len(engines)} engines")
+    engines = min((found.engines for found in answers), default=0)
+    print(f"nexmark: {agreed} of {len(queries)} agree on {engines} engines")
     return int(agreed < len(queries))
+
+
+def _compare_all(queries: Sequence[Query], running: Flink | None, *, spark: bool) -> Iterator[Found]:
+    """Compares and saves the answers to queries, with a line for each."""
+    few = tables(DATA, FEW)
+    with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
+        for query in queries:
+            found = compare(query, {**engines, **rivals}, few)
+            print(f"{query.label:32} {found.rows:>6} rows, {_outcome(found)}", flush=True)
+            _save({"query": query.label, **{name: getattr(found, name) for name in ANSWER}})
+            yield found
+
+
+def _known(query: Query) -> Found | None:
+    """Returns the answers to a query in the last run, or ``None`` if it was not compared."""
+    for result in RESULTS.load():
+        if result["query"] == query.label and all(name in result for name in ANSWER):
+            answer: Any = result
+            return Found(query, *(answer[name] for name in ANSWER))
+    return None
 
 
 def _outcome(found: Found) -> str:

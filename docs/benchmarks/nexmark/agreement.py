@@ -34,6 +34,7 @@ LOCAL: Final[Engines] = {
     "the reference": [on_reference],
     "the local engine": [on_local_batch, on_local_stream],
 }
+ON_SPARK: Final = ("Spark batch", "Spark streaming")
 BY_HAND: Final = "Structured Streaming by hand"
 LOCAL_RIVALS: Final[Engines] = {"Polars by hand": [on_polars]}
 
@@ -51,6 +52,11 @@ class Found:
     equal: tuple[str, ...]
     different: tuple[str, ...]
     rejected: Mapping[str, str]
+
+    @property
+    def engines(self) -> int:
+        """The number of engines that were compared, without the rivals."""
+        return len({*LOCAL, *ON_SPARK} & {*self.equal, *self.different})
 
 
 def compare(query: Query, engines: Engines, few: Tables) -> Found:
@@ -84,8 +90,8 @@ def open_engines(flink: Engine | None, *, spark: bool) -> Iterator[tuple[Engines
         yield (
             {
                 **LOCAL,
-                "Spark batch": [partial(on_spark.on_batch, session)],
-                "Spark streaming": [partial(on_spark.on_stream, session)],
+                ON_SPARK[0]: [partial(on_spark.on_batch, session)],
+                ON_SPARK[1]: [partial(on_spark.on_stream, session)],
             },
             {
                 **rivals,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import polars as pl
 from flowalg_spark import StreamInput, batch, local_session, streaming
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from docs.benchmarks.nexmark.answers import CHANGE, columns_of, from_frame
 from docs.benchmarks.nexmark.engines import CORES, Tables, inputs_of, policy_of
@@ -23,12 +25,13 @@ def session() -> SparkSession:
 
 def on_batch(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
     """Returns the answer of Spark batch."""
-    return from_frame(collect(compile_batch(spark, query, tables)))
+    create_views(spark, tables)
+    return from_frame(collect(compile_batch(spark, query)))
 
 
-def compile_batch(spark: SparkSession, query: Query, tables: Tables) -> DataFrame:
-    """Returns a query compiled for Spark batch."""
-    inputs = {source: spark.read.parquet(str(tables[table])) for source, table in inputs_of(query).items()}
+def compile_batch(spark: SparkSession, query: Query) -> DataFrame:
+    """Returns a query compiled for Spark batch, over the views."""
+    inputs = {source: spark.table(table) for source, table in inputs_of(query).items()}
     return batch.compile(query.pipeline, inputs).select(*columns_of(query.pipeline))
 
 
@@ -39,7 +42,7 @@ def on_sql(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:
 
 
 def create_views(spark: SparkSession, tables: Tables) -> None:
-    """Creates the views that the SQL reads."""
+    """Creates the views that queries read."""
     for name, folder in tables.items():
         spark.read.parquet(str(folder)).createOrReplaceTempView(name)
 
@@ -49,10 +52,13 @@ def by_hand(spark: SparkSession, query: Query) -> DataFrame:
     return spark.sql(query.spark_sql or query.sql)
 
 
-def rivals(spark: SparkSession, query: Query, tables: Tables) -> dict[str, Callable[[], None]]:
-    """Returns the functions that compute a query and discard its rows: compiled by flowalg, and from its SQL."""
+def rivals(spark: SparkSession, query: Query) -> dict[str, Callable[[], None]]:
+    """Returns the functions that compute a query over the views: compiled by flowalg, and from its SQL.
+
+    They discard its rows.
+    """
     return {
-        "spark": lambda: _execute(compile_batch(spark, query, tables)),
+        "spark": lambda: _execute(compile_batch(spark, query)),
         "spark_sql": lambda: _execute(by_hand(spark, query)),
     }
 
@@ -84,8 +90,13 @@ def compile_stream(spark: SparkSession, query: Query, tables: Tables, drain: Pat
 
 def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
     """Returns the files of a table as a stream, with one in each micro-batch."""
-    schema = spark.read.parquet(str(folder)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    return spark.readStream.schema(_schema_of(folder)).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+@cache
+def _schema_of(folder: Path) -> StructType:
+    """Returns the schema of a table, which takes Spark a job to find."""
+    return SparkSession.active().read.parquet(str(folder)).schema
 
 
 def run_stream(frame: DataFrame, scratch: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
 from docs.benchmarks.nexmark.agreement import BY_HAND, Found
@@ -27,9 +27,10 @@ WARM: Final = 1.0
 
 @frozen
 class Effort:
-    """The events, and the least rounds and seconds of each rival."""
+    """The events of batches and of Spark's streams, 0 for none, and the least rounds and seconds of each rival."""
 
     events: int
+    stream_events: int
     rounds: int
     seconds: float
 
@@ -48,25 +49,23 @@ def measure_all(
     found: Sequence[Found], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
 ) -> Iterator[Result]:
     """Yields the medians and the ratios of each query whose answer was found."""
-    where = tables(data, Scale(effort.events))
-    with _comparisons(where, spark=spark) as makers:
+    batch, stream = (
+        tables(data, Scale(events)) if events else None for events in (effort.events, effort.stream_events)
+    )
+    sizes = {"events": effort.events, "stream_events": effort.stream_events}
+    with _comparisons(batch, stream, spark=spark) as makers:
         for each in found:
-            comparisons = [maker(each) for maker in makers]
-            result = measure(each.query, comparisons, effort)
-            if flink is not None:
-                # Flink takes so much longer that the others would run hundreds of times.
-                beside = flink_rivals(each.query, where, flink)
-                result |= measure(each.query, [beside], Effort(effort.events, effort.rounds, 0))
-            yield result
+            result = measure(each.query, [maker(each) for maker in makers], effort)
+            if flink is not None and batch is not None:
+                # Flink takes so much longer that more rounds would not change the result.
+                beside = flink_rivals(each.query, batch, flink)
+                result |= measure(each.query, [beside], evolve(effort, rounds=1, seconds=0))
+            yield result | {name: size for name, size in sizes.items() if size}
 
 
 def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Result:
     """Returns the medians and the ratios of a query. The rivals of one comparison run in turns."""
-    result: Result = {
-        "query": query.label,
-        "events": effort.events,
-        "load": round(os.getloadavg()[0], 1),
-    }
+    result: Result = {"query": query.label, "load": round(os.getloadavg()[0], 1)}
     for rivals in comparisons:
         runs = run_in_turns(rivals, effort.rounds, warm_up=WARM, least=effort.seconds)
         medians = {name: median_seconds(measured) for name, measured in runs.items()}
@@ -80,27 +79,30 @@ def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Resu
 
 
 @contextmanager
-def _comparisons(where: Tables, *, spark: bool) -> Iterator[Sequence[Callable[[Found], Rivals]]]:
-    def locally(found: Found) -> Rivals:
-        return local_rivals(found.query, where)
-
+def _comparisons(
+    batch: Tables | None, stream: Tables | None, *, spark: bool
+) -> Iterator[Sequence[Callable[[Found], Rivals]]]:
+    """Gives what makes the rivals of a query, over the tables of batches and of streams, if there are any."""
+    makers: list[Callable[[Found], Rivals]] = []
+    if batch is not None:
+        makers.append(lambda found: local_rivals(found.query, batch))
     if not spark:
-        yield [locally]
+        yield makers
         return
     from docs.benchmarks.nexmark import on_spark, structured_streaming
 
     session = on_spark.session()
-
-    def in_batches(found: Found) -> Rivals:
-        return on_spark.rivals(session, found.query, where)
-
-    def in_streams(found: Found) -> Rivals:
-        rejected = BY_HAND in found.rejected
-        return structured_streaming.rivals(session, found.query, where, rejected=rejected)
-
+    if stream is not None:
+        makers.append(
+            lambda found: structured_streaming.rivals(
+                session, found.query, stream, rejected=BY_HAND in found.rejected
+            )
+        )
     try:
-        on_spark.create_views(session, where)
-        yield [in_batches, in_streams, locally]
+        if batch is not None:
+            on_spark.create_views(session, batch)
+            makers.append(lambda found: on_spark.rivals(session, found.query))
+        yield makers
     finally:
         session.stop()
 
