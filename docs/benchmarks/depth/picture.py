@@ -21,10 +21,10 @@ USUAL: Final = {"depth": 3, "shards": 2, "rate": 5_000}
 def draw(results: Sequence[Result], path: Path) -> None:
     """Draws a panel for each quantity: the median of each engine, and its 95th percentile above it.
 
-    A quantity of which there is one value has no panel.
+    A quantity of which there is one value has no panel, except the depth.
     """
     steps_of = {name: sorted({float(each[name]) for each in results_of(results, name)}) for name in PANELS}
-    shown = [name for name in PANELS if len(steps_of[name]) > 1]
+    shown = [name for name in PANELS if len(steps_of[name]) > 1 or name == "depth"]
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     for axes, quantity in zip(
         figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True
