@@ -57,10 +57,10 @@ VERSIONS: Final = """\
 make peers
 ```
 
-It takes some minutes, Java for Flink, Spark and the broker of Kafka that Quix Streams needs, and Maven for the broker,
-which it starts and stops. A peer that cannot be installed is skipped, with the reason. The
-last line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program
-got. `python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
+It takes some minutes. Flink and Spark need Java. Quix Streams needs a broker of Kafka, which is started and stopped,
+and for which there must be Java and Maven. A peer that cannot be installed is skipped, with the reason. The last line
+is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program got.
+`python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
 do better:
 """
 

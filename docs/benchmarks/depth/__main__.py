@@ -44,6 +44,7 @@ BY_SHARDS: Final = tuple((MIDDLE, shards, RATE) for shards in (1, 2, 4))
 BY_RATE: Final = tuple((MIDDLE, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
 LOADS: Final = tuple(dict.fromkeys((*BY_DEPTH, *BY_SHARDS, *BY_RATE)))
 REPEATED: Final = 2
+"""How often a run of Flink with wrong counts is repeated."""
 LONGER: Final = 3
 """How much longer than on the local engine records arrive on Spark, whose micro-batches are longer."""
 

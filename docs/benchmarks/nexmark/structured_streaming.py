@@ -39,12 +39,12 @@ def on_structured_streaming(spark: SparkSession, query: Query, tables: Tables) -
 
         _run(rows.writeStream.foreachBatch(write), mode_of(query), folder)
         found = on_spark.collect(spark.read.parquet(f"{scratch}/rows"))
-        key = query.on_streams.key if query.on_streams else ()
-        places = [frame.columns.index(name) for name in key]
-        last = pl.col(f"_{len(frame.columns)}")
-        if key:
-            found = found.filter(last == last.max().over([f"_{place}" for place in places]))
-        return from_frame(found.drop(f"_{len(frame.columns)}"))
+        # The columns have numbers, and that of the micro-batch is the last one.
+        number = found.columns[-1]
+        if query.on_streams and query.on_streams.key:
+            key = [f"_{frame.columns.index(name)}" for name in query.on_streams.key]
+            found = found.filter(pl.col(number) == pl.col(number).max().over(key))
+        return from_frame(found.drop(number))
 
 
 def rivals(

@@ -81,10 +81,9 @@ class SparkTrial:
     name: str
     format: str
 
-    def topic_input(self, per_batch: int = 150) -> KafkaInput:
-        """Returns the topic as an input."""
-        decoder = FORMATS[self.format].decoder
-        return KafkaInput(self.servers, self.topic, format=decoder, per_batch=per_batch)
+    def topic_input(self) -> KafkaInput:
+        """Returns the topic as an input, with small micro-batches."""
+        return KafkaInput(self.servers, self.topic, format=FORMATS[self.format].decoder, per_batch=150)
 
     def run(self, spark: SparkSession, *, drain: bool) -> None:
         """Reads what the topic has, and with ``drain`` ends the input.

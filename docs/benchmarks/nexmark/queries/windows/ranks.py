@@ -13,7 +13,8 @@ from flowalg import KV, Aggregate, Count, FixedWindows, Max, PCollection, Sum, t
 
 K = TypeVar("K")
 LOW, HIGH = 10_000, 1_000_000
-
+CONDITIONS: Final = (f"price < {LOW}", f"price >= {LOW} AND price < {HIGH}", f"price >= {HIGH}")
+"""The ranks in SQL."""
 
 Ranks: TypeAlias = tuple[int, int, int, int]
 """How many there are, and how many with a low, a medium and a high price."""
@@ -62,10 +63,9 @@ def distinct_ranks(bids: PCollection[KV[tuple[K, int], Bid]]) -> PCollection[KV[
 
 def ranks_in_sql(prefix: str, what: str) -> str:
     """Returns the columns of ``Ranks`` in SQL, of an aggregate such as ``count(*)``."""
-    conditions = (f"price < {LOW}", f"price >= {LOW} AND price < {HIGH}", f"price >= {HIGH}")
     filtered = (
         f"{what} FILTER (WHERE {condition}) AS {prefix}_{number}"
-        for number, condition in enumerate(conditions)
+        for number, condition in enumerate(CONDITIONS)
     )
     return ", ".join((f"{what} AS {prefix}", *filtered))
 
@@ -79,9 +79,8 @@ def distinct_on_streams(*keys: str, more: str = "") -> str:
     shared = ", ".join((*keys, "period"))
 
     def distinct(prefix: str, who: str) -> str:
-        conditions = (f"price < {LOW}", f"price >= {LOW} AND price < {HIGH}", f"price >= {HIGH}")
-        columns = ", ".join(f"max({condition}) AS rank_{n}" for n, condition in enumerate(conditions))
-        counts = ", ".join(f"count_if(rank_{n}) AS {prefix}_{n}" for n, _ in enumerate(conditions))
+        columns = ", ".join(f"max({condition}) AS rank_{n}" for n, condition in enumerate(CONDITIONS))
+        counts = ", ".join(f"count_if(rank_{n}) AS {prefix}_{n}" for n, _ in enumerate(CONDITIONS))
         return f"""(
             SELECT {shared}, count(*) AS {prefix}, {counts} FROM (
                 SELECT {grouping} AS period, {who}, {columns} FROM bid GROUP BY {grouping}, {who}

@@ -1,4 +1,4 @@
-"""Time in Beam on its DirectRunner: percentiles, idle sources, timers, recorded rows, and why there is no pane."""
+"""Time in Beam's DirectRunner: percentile watermarks, idle sources, timers, replay, and why there is no pane yet."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -191,7 +190,4 @@ def status() -> object:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and Path(sys.argv[1]).is_dir():
-        query(sys.argv[1])
-    else:
-        print_cells(one_value, types, laws, restart, sql, connectors, processes, status)
+    print_cells(one_value, types, laws, restart, sql, connectors, processes, status, query=query)

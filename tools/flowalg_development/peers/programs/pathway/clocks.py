@@ -1,4 +1,4 @@
-"""Time in Pathway: percentile watermarks, idle sources, timers, recorded rows, and why there is no result."""
+"""Time in Pathway: percentile watermarks, idle sources, timers, replay, and why there is no result yet."""
 
 from __future__ import annotations
 

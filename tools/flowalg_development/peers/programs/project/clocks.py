@@ -1,4 +1,4 @@
-"""Time in flowalg: percentile watermarks, idle sources, timers, a replay, and why there is no pane."""
+"""Time in flowalg: percentile watermarks, idle sources, timers, replay, and why there is no pane yet."""
 
 from __future__ import annotations
 

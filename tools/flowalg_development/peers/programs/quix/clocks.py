@@ -1,4 +1,4 @@
-"""Time in Quix Streams: percentiles, idle sources, timers, recorded rows, and why there is no result."""
+"""Time in Quix Streams: percentile watermarks, idle sources, timers, replay, and why there is no result yet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def names(*words: str) -> list[str]:
 
 
 def percentile() -> object:
-    """Windows at a percentile."""
+    """The kind of error of a window with a percentile watermark."""
     found = refusal(lambda: StreamingDataFrame.tumbling_window(None, MINUTE, percentile=0.9))
     return found.partition(":")[0]
 
@@ -49,7 +49,7 @@ def replay() -> object:
 
 
 def explanations() -> object:
-    """The names that tell of a watermark or of what a window waits for."""
+    """The names of what could show a watermark, or why a window waits."""
     return names("watermark", "why", "explain", "pending")
 
 

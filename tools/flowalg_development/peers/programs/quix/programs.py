@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import os
-import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -172,7 +171,4 @@ def status() -> object:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and Path(sys.argv[1]).is_dir():
-        query(sys.argv[1])
-    else:
-        print_cells(one_value, types, laws, restart, sql, connectors, processes, status)
+    print_cells(one_value, types, laws, restart, sql, connectors, processes, status, query=query)

@@ -199,11 +199,15 @@ def reported_mistakes(program: str) -> list[str]:
     ]
 
 
-def print_cells(*programs: Callable[[], object]) -> None:
+def print_cells(*programs: Callable[[], object], query: Callable[[str], None] | None = None) -> None:
     """Runs the functions, one for each feature, and prints the name and the result of each as a line of JSON.
 
-    With arguments on the command line, only the functions of these names run.
+    With arguments on the command line, only the functions of these names run; with a folder, which ``restart`` gives,
+    ``query`` runs in it instead.
     """
+    if query is not None and len(sys.argv) > 1 and Path(sys.argv[1]).is_dir():
+        query(sys.argv[1])
+        return
     # Engines write to the standard output as well, from Java and from workers.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
