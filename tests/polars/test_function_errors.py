@@ -20,9 +20,10 @@ TIMELINE = Timeline[Score]().at(NOON, Score("a", 4, NOON), Score("a", -4, NOON))
 
 
 def up_to(pair: KV[str, int]) -> Iterator[KV[str, int]]:
-    """Yields something, and then raises."""
+    """Yields something, and raises then for one of the two elements: Polars may call it for both at once."""
     yield pair
-    raise LookupError(f"no more than {pair.value}")
+    if pair.value > 0:
+        raise LookupError(f"no more than {pair.value}")
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
