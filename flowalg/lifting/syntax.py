@@ -14,9 +14,9 @@ from typing import get_type_hints
 import attrs
 
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.shapes import BOOLEAN, DURATION, TEXT, EnumOf, OptionalOf, RecordOf, Shape, shape_of
+from flowalg.data.shapes import BOOLEAN, DURATION, TEXT, EnumOf, MapOf, OptionalOf, RecordOf, Shape, shape_of
 from flowalg.lifting import builtin_calls
-from flowalg.lifting.operations import records, strings, times
+from flowalg.lifting.operations import mappings, records, strings, times
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import is_number
@@ -186,6 +186,8 @@ def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope
             return scope.opaque(node, "a slice with bounds that are not constant", TEXT)
         case ast.Slice():
             return scope.opaque(node, f"a slice of {of.shape}", of.shape if of.shape == TEXT else None)
+        case _ if isinstance(of.shape, MapOf):
+            return mappings.get_value(of.shape, of, lift_expression(index, scope), location)
         case _:
             at = scope.resolve(index)
             if type(at) is not int:
@@ -353,6 +355,8 @@ def _lift_method(
             if not scope.tests_types:
                 records.require_attribute(of, name, location)
             return scope.opaque(function, f"the method {name} of {of.shape}")
+        case MapOf() as mapping if not named:
+            return mappings.lift_method(name, mapping, of, args, location)
         case _ if times.is_time(of):
             return times.lift_method(name, of, args, named, location)
         case _:

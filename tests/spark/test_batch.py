@@ -41,6 +41,7 @@ from flowalg import (
 )
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
+from tests.support.lookups import LIFTED, RIVALS
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.spark_replay import table_of
 
@@ -58,7 +59,6 @@ SOME = [
         ("a", 0, 1500),
     )
 ]
-OTHERS = Source("others", Score, event_time=lambda s: s.at)
 MORE = [Score(team, 10 * points, at) for team, points, at in ((s.team, s.points, s.at) for s in SOME[2:7])]
 
 
@@ -69,7 +69,7 @@ def frame_of(spark: SparkSession, scores: list[Score], partitions: int = 3) -> D
 
 def assert_agrees(spark: SparkSession, pipeline: PCollection[object]) -> tuple[Pane[object], ...]:
     """Returns the panes of a pipeline over its sources, after a comparison with those of the reference."""
-    known: dict[Source[object], list[Score]] = {SCORES: SOME, OTHERS: MORE}
+    known: dict[Source[object], list[Score]] = {SCORES: SOME, RIVALS: MORE}
     read = [node.name for node in sources_of(pipeline.node)]
     records = {source: scores for source, scores in known.items() if source.name in read}
     expected = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
@@ -108,11 +108,28 @@ def test_an_element_reads_the_side_at_its_event_time(
     spark: SparkSession, main: WindowFn, side: WindowFn
 ) -> None:
     """An element reads the window of the side at its event time, independent of the windows of the element."""
-    values = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).window(side)
+    values = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).window(side)
     most = values.combine_per_key(Max()).as_map()
     total = values.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton(default=-1)
     pairs = SCORES.with_side(most).with_side(total).map(read_sides).window(main)
     assert_agrees(spark, pairs.combine_per_key(ToSet()))
+
+
+@pytest.mark.parametrize("form", LIFTED)
+def test_a_lookup_is_a_join(spark: SparkSession, form: str) -> None:
+    """Each form of a lookup in a mapping has the values of the reference, and no function runs in Python."""
+    pipeline = LIFTED[form].distinct()
+    assert assert_agrees(spark, pipeline)
+    frames = {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)}
+    assert "in Python" not in "\n".join(map(str, batch.compile(pipeline, frames).lifting))
+
+
+def test_a_key_that_is_missing_raises_an_error(spark: SparkSession) -> None:
+    """An index that the mapping lacks fails the query, with the function and ``KeyError``."""
+    most = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
+    read = SCORES.map_with(most, lambda s, known: known[s.team + "?"]).distinct()
+    with pytest.raises(Exception, match=r"map_with\(<lambda> at .*KeyError"):
+        batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 
 
 def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:
@@ -122,7 +139,7 @@ def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:
 
 def test_a_mapping_passes_through_a_grouping(spark: SparkSession) -> None:
     """An element that contains a mapping is grouped, and the mapping is equal afterwards."""
-    most = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
+    most = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
     with_map = SCORES.map(lambda s: s.points).with_side(most).key_by(lambda pair: pair[0] % 2, result=int)
     assert_agrees(spark, with_map.group_by_key().map_values(sums_of_maps))
 
@@ -130,25 +147,27 @@ def test_a_mapping_passes_through_a_grouping(spark: SparkSession) -> None:
 def test_a_side_is_broadcast_to_every_partition(spark: SparkSession) -> None:
     """Every partition receives the side: with many partitions, empty partitions, and an empty side."""
     many = [Score("a", number, NOON) for number in range(40)]
-    most = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
+    most = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
     found = SCORES.filter_with(most, lambda s, known: s.team in known).map(lambda s: s.points)
     sums = found.combine_globally(Sum())
     for partitions in (1, 7, 60):
-        frames = {SCORES: frame_of(spark, many, partitions), OTHERS: frame_of(spark, MORE)}
+        frames = {SCORES: frame_of(spark, many, partitions), RIVALS: frame_of(spark, MORE)}
         assert [pane.element for pane in batch.run(sums, frames).panes] == [sum(range(40))]
-    assert batch.run(sums, {SCORES: frame_of(spark, many), OTHERS: frame_of(spark, [])}).panes == ()
+    assert batch.run(sums, {SCORES: frame_of(spark, many), RIVALS: frame_of(spark, [])}).panes == ()
 
 
 def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> None:
     """A map with two values for one key raises an error with the key and the window."""
-    twice = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
+    twice = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
     counts = SCORES.map_with(
         twice, lambda s, known: KV(s.team, len(known)), result=KV[str, int]
     ).combine_per_key(Sum())
-    with pytest.raises(
-        Exception, match=r"as_map\(\) has .* under 'a' \(str\) in .*; each key must have one value"
-    ):
-        batch.run(counts, {SCORES: frame_of(spark, SOME), OTHERS: frame_of(spark, MORE)})
+    found = SCORES.map_with(twice, lambda s, known: known.get(s.team + "?", 0)).distinct()
+    for read in (counts, found):
+        with pytest.raises(
+            Exception, match=r"as_map\(\) has .* under .*a.* in .*; each key must have one value"
+        ):
+            batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 
 
 class Colour(Enum):
@@ -254,13 +273,13 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     """Each output equals that of a separate run; each source that any of the pipelines reads must be bound."""
     per_minute = POINTS.window(FixedWindows(MINUTE)).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
-    others = OTHERS.key_by(lambda s: s.team).combine_per_key(Count())
-    inputs = {SCORES: frame_of(spark, SOME), OTHERS: frame_of(spark, MORE)}
+    others = RIVALS.key_by(lambda s: s.team).combine_per_key(Count())
+    inputs = {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)}
     outputs = {"sums": per_minute, "most": most, "others": others, "points": POINTS}
     found = batch.run_all(outputs, inputs, time=NOON)
     assert found[per_minute].panes == batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON).panes
     assert found[most].panes == batch.run(most, {SCORES: inputs[SCORES]}, time=NOON).panes
-    assert found["others"].panes == batch.run(others, {OTHERS: inputs[OTHERS]}, time=NOON).panes
+    assert found["others"].panes == batch.run(others, {RIVALS: inputs[RIVALS]}, time=NOON).panes
     assert found["points"].elements == batch.run(POINTS, {SCORES: inputs[SCORES]}, time=NOON).elements
     assert [len(found[name].panes) for name in found] == [7, 7, 3, 0]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):

@@ -235,9 +235,15 @@ def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
     tops = (
         VISITS.filter_with(most, lambda v, known: known[v.team] == v.points).map(lambda v: v.team).distinct()
     )
-    for pipeline, join, shuffles in ((shares, "BroadcastHashJoin", 3), (tops, "BroadcastNestedLoopJoin", 3)):
+    totals = VISITS.map_with(most, lambda v, known: KV(v.team, sum(known.values())), result=KV[str, int])
+    for pipeline, joins, nested, shuffles in (
+        (shares, 1, 0, 3),
+        (tops, 1, 1, 3),
+        (totals.combine_per_key(Max()), 0, 1, 3),
+    ):
         found = operators(compiled_plan(pipeline, visits))
-        assert (found[join], found["BroadcastExchange"], found["Exchange"]) == (1, 1, shuffles)
+        assert (found["BroadcastHashJoin"], found["BroadcastNestedLoopJoin"]) == (joins, nested)
+        assert (found["BroadcastExchange"], found["Exchange"]) == (joins + nested, shuffles)
 
 
 def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> None:

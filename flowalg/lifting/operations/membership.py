@@ -7,8 +7,20 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from flowalg.data.shapes import BOOLEAN, DECIMAL, DURATION, FLOAT, TEXT, ListOf, OptionalOf, Scalar, TupleOf
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DECIMAL,
+    DURATION,
+    FLOAT,
+    TEXT,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    Scalar,
+    TupleOf,
+)
 from flowalg.lifting.operations.comparisons import compare, has_plain_equality, is_none, unwrap_optional
+from flowalg.lifting.operations.mappings import has_key
 from flowalg.lifting.operations.strings import contains
 from flowalg.lifting.tree.expressions import (
     FALSE,
@@ -40,6 +52,8 @@ def is_member(of: Expr, container: Expr, location: str) -> Expr:
         case _:
             pass
     match container.shape:
+        case MapOf() as mapping:
+            return has_key(mapping, container, of, location)
         case _ if has_wide(of):
             return Opaque(BOOLEAN, "`in` with an integer that may exceed 64 bits", location)
         case ListOf(of=Scalar() as inner) if inner == of.shape and inner not in (FLOAT, DURATION, DECIMAL):

@@ -6,7 +6,7 @@ It has exactly the meaning of the Python function. Integers are unbounded inside
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.shapes import BOOLEAN, RecordOf, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, MapOf, RecordOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
 Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
@@ -145,30 +145,40 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def first_opaque(expr: Expr) -> Opaque | None:
-    """Returns the first part that only Python can compute, or ``None``."""
-    return next((node for node in walk(expr) if isinstance(node, Opaque)), None)
+    """Returns the first part that only Python can compute, or ``None``. A mapping is one: it has no columns."""
+    for node in walk(expr):
+        if isinstance(node, Opaque):
+            return node
+        if isinstance(node, Part) and isinstance(node.shape, MapOf):
+            return Opaque(node.shape, "a mapping, which has no columns", "")
+    return None
+
+
+def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Returns an expression after a change of each node, innermost first."""
+    match expr:
+        case Param() | Constant() | Opaque():
+            return change(expr)
+        case Part(of=of) | As(of=of):
+            return change(evolve(expr, of=rewrite(of, change)))
+        case Apply(args=args):
+            return change(evolve(expr, args=tuple(rewrite(arg, change) for arg in args)))
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            changed = [rewrite(part, change) for part in (condition, then, otherwise)]
+            return change(Choice(changed[0], changed[1], changed[2], expr.shape))
+        case Build(parts=parts):
+            return change(evolve(expr, parts=tuple(rewrite(part, change) for part in parts)))
+    assert_never(expr)
 
 
 def qualify_locations(transform: str, expr: Expr) -> Expr:
     """Prefixes each location in the expression with the transform: ``map(<lambda> at file:line)``."""
-    match expr:
-        case Param() | Constant() | Opaque():
-            return expr
-        case Part(of=of) | As(of=of):
-            return evolve(expr, of=qualify_locations(transform, of))
-        case Apply(args=args, location=location):
-            inside = tuple(qualify_locations(transform, arg) for arg in args)
-            return evolve(expr, args=inside, location=f"{transform}({location})")
-        case Choice(condition=condition, then=then, otherwise=otherwise):
-            return evolve(
-                expr,
-                condition=qualify_locations(transform, condition),
-                then=qualify_locations(transform, then),
-                otherwise=qualify_locations(transform, otherwise),
-            )
-        case Build(parts=parts):
-            return evolve(expr, parts=tuple(qualify_locations(transform, part) for part in parts))
-    assert_never(expr)
+    return rewrite(
+        expr,
+        lambda node: (
+            evolve(node, location=f"{transform}({node.location})") if isinstance(node, Apply) else node
+        ),
+    )
 
 
 __all__ = [
@@ -190,5 +200,6 @@ __all__ = [
     "first_opaque",
     "negation",
     "qualify_locations",
+    "rewrite",
     "walk",
 ]

@@ -22,6 +22,7 @@ _PARTIAL: Final = (
     Op.ROUND_HALF_EVEN,
     Op.CHARACTER,
     Op.ITEM,
+    Op.REQUIRE,
 )
 
 

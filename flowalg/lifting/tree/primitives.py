@@ -93,6 +93,12 @@ class Op(Enum):
     LIST = auto()
     HAS_ITEM = auto()
 
+    # Mappings, which are side inputs.
+    LOOKUP = auto()
+    """Whether the mapping has a key, and its value, which is arbitrary if it has not. A join computes it."""
+    REQUIRE = auto()
+    """The second argument. Fails where the first one, whether a mapping has a key, is false."""
+
     # Times as integers: microseconds since the epoch, days since the epoch, microseconds of a duration; and back.
     MICROS = auto()
     INSTANT = auto()

@@ -20,11 +20,13 @@ from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.lookups import lookups_of
 from flowalg.pipeline.nodes import WithSide, shape_read
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import ENGINE, Flow
+from flowalg_polars.batch.lookups import lower_lookups
 from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
 from flowalg_polars.lowering.programs import compile_steps
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
@@ -41,10 +43,17 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     shape = shape_with_side(main.shape, side.shape, node.view)
     view, windows = node.view, node.side.windowing.strategy.windows
     single = view.view if isinstance(view, LatestComplete) else view
-    if isinstance(single, AsMap) or not _in_columns(windows) or not _has_literal(single.default):
+    if not _in_columns(windows):
         return _in_python(node, main, side, shape, steps)
     start = window_bounds(windows)[0]
     at = start if node.side.windowing.fresh else pl.col(START)
+    if isinstance(view, AsMap):
+        lookups = lookups_of(steps_on_mapping(analyse(steps, shape)), shape)
+        if lookups is not None:
+            after = lower_lookups(lookups, main, side, start, at)
+            return after.after(compile_steps(steps[len(lookups.steps) :], after.shape, after.meta))
+    if isinstance(single, AsMap) or not _has_literal(single.default):
+        return _in_python(node, main, side, shape, steps)
     values = side.frame.select(at.alias(_SIDE), nest(side.element).alias(_VALUE))
     by_window = values.group_by(_SIDE).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
     if isinstance(view, LatestComplete):

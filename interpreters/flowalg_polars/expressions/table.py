@@ -13,7 +13,7 @@ import polars as pl
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.expressions import floats, texts, times
-from flowalg_polars.expressions.failures import Failures
+from flowalg_polars.expressions.failures import Failures, fail_where
 from flowalg_polars.expressions.integers import ARITHMETIC
 
 Builder = Callable[..., pl.Expr]
@@ -84,6 +84,11 @@ TOTAL: Final[Mapping[Op, Builder]] = {
 }
 """The operations that never fail."""
 
+
+def _require(node: Apply, found: pl.Expr, value: pl.Expr) -> tuple[pl.Expr, Failures]:
+    return value, fail_where(~found, node.location, "KeyError: the mapping has no such key")
+
+
 PARTIAL: Final[Mapping[Op, PartialBuilder]] = {
     Op.DIVIDE: floats.divide_integers,
     Op.FLOAT_DIVIDE: floats.divide,
@@ -96,6 +101,7 @@ PARTIAL: Final[Mapping[Op, PartialBuilder]] = {
     Op.ROUND_HALF_EVEN: floats.to_integer,
     Op.CHARACTER: texts.character_at,
     Op.ITEM: texts.item_at,
+    Op.REQUIRE: _require,
 }
 """The operations that may fail."""
 
@@ -105,6 +111,8 @@ RANGED: Final = (Op.INSTANT, Op.DAY, Op.DURATION)
 STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
 """The operations whose integer arguments must fit 64 bits."""
 
-assert {*TOTAL, *PARTIAL, *RANGED, *ARITHMETIC} == set(Op), "every operation is compiled"
+assert {*TOTAL, *PARTIAL, *RANGED, *ARITHMETIC} == set(Op) - {Op.LOOKUP}, (
+    "every operation but a join is compiled"
+)
 
 __all__ = ["PARTIAL", "RANGED", "STORING", "TOTAL", "Builder", "PartialBuilder"]

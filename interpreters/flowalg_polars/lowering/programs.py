@@ -76,8 +76,13 @@ def compile_steps(steps: Sequence[Step], before: Shape, meta: tuple[str, ...]) -
     element; otherwise it starts a pass over all columns, which ends at the first known type. Raises
     ``UnsupportedError`` if the type after the last step is unknown.
     """
+    return compile_analyses(analyse(tuple(steps), before), before, meta)
+
+
+def compile_analyses(steps: Sequence[StepAnalysis], before: Shape, meta: tuple[str, ...]) -> Program:
+    """Compiles a chain of element-wise steps that are analysed."""
     program = Program(before, meta)
-    analyses = list(analyse(tuple(steps), before))
+    analyses = list(steps)
     can_fail = any(each.opaque is not None or can_raise_in_engine(each.expression) for each in analyses)
     passes: list[PythonPass] = []
     while analyses:
@@ -173,4 +178,4 @@ def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:
     return evolve(noted.then(python.apply, after, fallible=False), fallible=False)
 
 
-__all__ = ["ENGINE", "Operation", "Program", "compile_steps", "result_shape"]
+__all__ = ["ENGINE", "Operation", "Program", "compile_analyses", "compile_steps", "result_shape"]

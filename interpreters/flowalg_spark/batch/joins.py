@@ -13,11 +13,14 @@ from pyspark.sql import functions as F
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import analyse
+from flowalg.lifting.lookups import lookups_of
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey, WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
+from flowalg_spark.batch.lookups import lower_lookups
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
 from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_start, key_layout
@@ -28,7 +31,7 @@ from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.pairs import require_pairs
-from flowalg_spark.lowering.side_inputs import shape_with_side
+from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 
 _RIGHT: Final = "__right "
 _LEFT_MATCHED: Final = "__left matched"
@@ -209,9 +212,17 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     single = view.view if isinstance(view, LatestComplete) else view
     effective = node.side.windowing
     start = _side_window_start(effective.strategy.windows)
-    if isinstance(single, AsMap) or start is None or not _has_literal(single.default):
-        return lower_side_input_in_python(node, main, side, shape_with_side(main, side, view), steps)
+    shape = shape_with_side(main, side, view)
+    if start is None:
+        return lower_side_input_in_python(node, main, side, shape, steps)
     side_start = col(START) if not effective.fresh else start
+    if isinstance(view, AsMap):
+        lookups = lookups_of(steps_on_mapping(analyse(steps, shape)), shape)
+        if lookups is not None:
+            after = lower_lookups(lookups, main, side, start, side_start)
+            return apply_steps(after, steps[len(lookups.steps) :])
+    if isinstance(single, AsMap) or not _has_literal(single.default):
+        return lower_side_input_in_python(node, main, side, shape, steps)
     element = side.element
     values = side.frame.select(side_start.alias(f"{_SIDE} start"), nest(element).alias(_SIDE))
     side_values = values.groupBy(col(f"{_SIDE} start")).agg(
@@ -221,7 +232,6 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
         side_values = _newest_before(main.frame.select(start.alias(f"{_SIDE} start")), side_values)
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     found = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
-    shape = shape_with_side(main, side, view)
     read = shape.items[1]
     several = F.raise_error(
         F.concat(

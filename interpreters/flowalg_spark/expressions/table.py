@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.expressions import floats, texts, times
+from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import ARITHMETIC
 
 Builder = Callable[..., Column]
@@ -31,6 +32,10 @@ def _ignore_node(make: Callable[..., Column]) -> Builder:
 
 def _one_of(_: Apply, of: Column, *items: Column) -> Column:
     return of.isin(*items)
+
+
+def _require(node: Apply, found: Column, value: Column) -> Column:
+    return fail_where(~found, node, "KeyError: the mapping has no such key", value)
 
 
 TABLE: Final[Mapping[Op, Builder]] = {
@@ -84,6 +89,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.ITEM: texts.item_at,
     Op.LIST: _ignore_node(F.array),
     Op.HAS_ITEM: _ignore_node(F.array_contains),
+    Op.REQUIRE: _require,
     Op.MICROS: _ignore_node(F.unix_micros),
     Op.INSTANT: times.timestamp_from_micros,
     Op.DAYS: _ignore_node(lambda a: F.unix_date(a).cast("bigint")),
@@ -99,6 +105,6 @@ TABLE: Final[Mapping[Op, Builder]] = {
 STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
 """The operations whose integer arguments must be 64-bit columns."""
 
-assert TABLE.keys() | set(ARITHMETIC) == set(Op), "every operation has a column"
+assert TABLE.keys() | set(ARITHMETIC) == set(Op) - {Op.LOOKUP}, "every operation but a join has a column"
 
 __all__ = ["STORING", "TABLE", "Builder"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from attrs import evolve
 from flowalg_columns.layout import Leaf, layout_of
@@ -19,7 +19,7 @@ from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.columns import col, flatten_columns, unnest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
@@ -36,7 +36,12 @@ def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
     """
     if flow.guarded and any(isinstance(step, FlatMap | WithTimestamps) for step in steps):
         flow = keep_observed_times(flow)
-    analyses = list(analyse(steps, flow.shape))
+    return apply_analyses(flow, analyse(steps, flow.shape))
+
+
+def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
+    """Returns the flow after a chain of element-wise steps that are analysed."""
+    analyses = list(steps)
     while analyses:
         if not runs_in_python(flow, analyses[0]):
             flow = _apply_lifted(flow, analyses.pop(0))
@@ -99,12 +104,15 @@ def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
     items = compile_expression(analysis.expression, flow.element)
     assert isinstance(items, Leaf)
     assert isinstance(items.shape, ListOf)
-    if flow.guarded or not isinstance(layout_of(items.shape.of), Leaf):
+    if flow.guarded:
         return run_in_python(flow, [analysis])
-    name = layout_of(items.shape.of)
-    assert isinstance(name, Leaf)
-    exploded = flow.frame.select(F.explode(items.column).alias(name.column), *map(col, flow.meta))
-    return evolve(flow, frame=exploded, shape=items.shape.of)
+    item = items.shape.of
+    exploded = flow.frame.select(F.explode(items.column).alias(_ITEM), *map(col, flow.meta))
+    columns = flatten_columns(unnest(col(_ITEM), item), item)
+    return evolve(flow, frame=exploded.select(*columns, *map(col, flow.meta)), shape=item)
+
+
+_ITEM: Final = "__item"
 
 
 def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
@@ -138,4 +146,12 @@ def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> Lifti
     return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None)
 
 
-__all__ = ["apply_steps", "lifting_note", "note_lifted", "result_shape", "run_in_python", "runs_in_python"]
+__all__ = [
+    "apply_analyses",
+    "apply_steps",
+    "lifting_note",
+    "note_lifted",
+    "result_shape",
+    "run_in_python",
+    "runs_in_python",
+]

@@ -1,0 +1,67 @@
+"""Lookups in a mapping, which is the value of a side input: by index, with ``get``, and with ``in``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import evolve
+
+from flowalg.data.shapes import BOOLEAN, DAY, DURATION, INTEGER, TEXT, TIMESTAMP, MapOf, TupleOf
+from flowalg.lifting.operations.conditionals import choose, common_shape
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, Part, first_opaque
+from flowalg.lifting.tree.failures import can_raise_in_engine
+from flowalg.lifting.tree.primitives import Op
+
+_KEYS: Final = (BOOLEAN, INTEGER, TEXT, DAY, TIMESTAMP, DURATION)
+"""The keys that a join compares as Python does."""
+
+
+def get_value(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
+    """Lifts ``of[key]``."""
+    found = _look_up(mapping, of, key, location)
+    if isinstance(found, Opaque):
+        return Opaque(mapping.value, found.reason, found.location)
+    return Apply(Op.REQUIRE, (_is_found(found), _value(mapping, found)), mapping.value, location)
+
+
+def has_key(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
+    """Lifts ``key in of``."""
+    found = _look_up(mapping, of, key, location)
+    return Opaque(BOOLEAN, found.reason, found.location) if isinstance(found, Opaque) else _is_found(found)
+
+
+def lift_method(name: str, mapping: MapOf, of: Expr, args: Sequence[Expr], location: str) -> Expr:
+    """Lifts ``of.get(key)`` and ``of.get(key, default)``."""
+    if name != "get" or len(args) not in (1, 2):
+        return Opaque(None, f"the method {name} of {mapping}", location)
+    default = args[1] if len(args) == 2 else Constant(None, None)
+    found = _look_up(mapping, of, args[0], location)
+    if isinstance(found, Opaque):
+        result = common_shape(evolve(found, shape=mapping.value), default)
+        return evolve(found, shape=result)
+    if can_raise_in_engine(default):
+        return Opaque(None, "a default that may fail, which `get` evaluates always", location)
+    return choose(_is_found(found), _value(mapping, found), default, location)
+
+
+def _look_up(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
+    opaque = first_opaque(key)
+    if opaque is not None:
+        return Opaque(None, opaque.reason, opaque.location)
+    if key.shape != mapping.key or key.shape not in _KEYS:
+        return Opaque(None, f"a key of type {key.shape} in {mapping}", location)
+    if can_raise_in_engine(key):
+        return Opaque(None, "a key that may fail", location)
+    return Apply(Op.LOOKUP, (of, key), TupleOf((BOOLEAN, mapping.value)), location)
+
+
+def _is_found(found: Expr) -> Expr:
+    return Part(found, 0, "[0]", BOOLEAN)
+
+
+def _value(mapping: MapOf, found: Expr) -> Expr:
+    return Part(found, 1, "[1]", mapping.value)
+
+
+__all__ = ["get_value", "has_key", "lift_method"]

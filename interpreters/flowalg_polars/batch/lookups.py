@@ -1,0 +1,70 @@
+"""Lookups in the mapping of a side input: a join on the window and the key, for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+from flowalg_columns.layout import Branch, Leaf, key_and_value
+
+from flowalg.data.errors import ElementError
+from flowalg.data.shapes import BOOLEAN, TupleOf
+from flowalg.lifting.lookups import Lookups
+from flowalg_polars.batch.flow import Flow
+from flowalg_polars.columns import Columns, flatten_columns, nest, unnest
+from flowalg_polars.expressions import compile_scalar
+from flowalg_polars.lowering.programs import compile_analyses
+
+_SIDE: Final = "__side"
+_KEY: Final = "__side_key"
+_VALUE: Final = "__side_value"
+_COUNT: Final = "__side_count"
+_MOST: Final = "__side_most"
+_FOUND: Final = "__side_found"
+
+
+def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start: pl.Expr) -> Flow:
+    """Returns the elements after steps that look keys up; ``read`` is the start of the window that they read.
+
+    ``start`` is that of the side's own windows. A key with several values in a window that is read fails.
+    """
+    key, value = key_and_value(side.element)
+    pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
+    values = pairs.group_by(_SIDE, _KEY).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
+    most = values.group_by(_SIDE).agg(
+        pl.col(_COUNT).max(), pl.col(_KEY).sort_by(_COUNT).last().cast(pl.String()).alias(_MOST)
+    )
+    frame = main.frame.with_columns(read.alias(_SIDE)).join(most, on=_SIDE, how="left")
+    found: list[Columns] = []
+    for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
+        assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
+        names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
+        keyed = frame.with_columns(compile_scalar(looked_up, main.element)[0].alias(names[_KEY]))
+        right = values.select(_SIDE, _KEY, _VALUE, pl.lit(True).alias(_FOUND)).rename(names)
+        frame = keyed.join(right, on=[_SIDE, names[_KEY]], how="left")
+        is_found = pl.map_batches(
+            [pl.col(names[_FOUND]).fill_null(False), pl.col(_COUNT), pl.col(_MOST)],
+            _require_one_value,
+            return_dtype=pl.Boolean(),
+            is_elementwise=True,
+        )
+        parts = (Leaf(BOOLEAN, is_found), unnest(pl.col(names[_VALUE]), shape.items[1]))
+        found.append(Branch(shape, parts))
+    columns = Branch(lookups.shape, (main.element, *found))
+    joined = frame.select(*flatten_columns(columns, lookups.shape), *main.meta)
+    flow = Flow(joined, lookups.shape, main.meta, (*main.notes, *side.notes))
+    return flow.after(compile_analyses(lookups.steps, lookups.shape, main.meta))
+
+
+def _require_one_value(columns: Sequence[pl.Series]) -> pl.Series:
+    found, counts, keys = columns
+    several = (counts > 1).arg_max()
+    if several is not None and counts[several] > 1:
+        raise ElementError(
+            f"as_map() has {counts[several]} values under {keys[several]} in a window; each key must have one value"
+        )
+    return found
+
+
+__all__ = ["lower_lookups"]
