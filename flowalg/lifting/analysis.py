@@ -23,7 +23,17 @@ from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithK
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
 from flowalg.lifting.operations.records import make_list
-from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, first_opaque, qualify_locations
+from flowalg.lifting.tree.expressions import (
+    Build,
+    Each,
+    Expr,
+    Opaque,
+    Param,
+    Part,
+    children,
+    first_opaque,
+    qualify_locations,
+)
 
 
 @frozen
@@ -41,7 +51,10 @@ class StepAnalysis:
     @property
     def opaque(self) -> Opaque | None:
         """Why the step runs in Python, or ``None`` if it is lifted."""
-        return first_opaque(self.expression)
+        parts: tuple[Expr, ...] = (self.expression,)
+        if isinstance(self.step, FlatMap) and isinstance(self.expression, Each):
+            parts = children(self.expression)
+        return next((found for part in parts if (found := first_opaque(part)) is not None), None)
 
 
 def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:

@@ -62,7 +62,7 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
         for analysis, ended in zip(steps, ends, strict=True)
     )
     nested = any(isinstance(node, Apply) and node.op is Op.LOOKUP for key in keys for node in walk(key))
-    opaque = any(first_opaque(expr) for expr in (*keys, *(analysis.expression for analysis in after)))
+    opaque = any(map(first_opaque, keys)) or any(analysis.opaque for analysis in after)
     return None if not found or nested or opaque else Lookups(keys, shape, after)
 
 

@@ -12,14 +12,28 @@ from types import FunctionType
 from typing import get_type_hints
 
 import attrs
+from attrs import evolve
 
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.shapes import BOOLEAN, DURATION, TEXT, EnumOf, MapOf, OptionalOf, RecordOf, Shape, shape_of
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DURATION,
+    INTEGER,
+    TEXT,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Shape,
+    TupleOf,
+    shape_of,
+)
 from flowalg.lifting import builtin_calls
 from flowalg.lifting.operations import mappings, records, strings, times
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
-from flowalg.lifting.operations.conversions import is_number
+from flowalg.lifting.operations.conversions import int_constant, is_number
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
 from flowalg.lifting.python.captured_values import MISSING, to_constant
@@ -31,7 +45,9 @@ from flowalg.lifting.tree.expressions import (
     TRUE,
     Apply,
     Constant,
+    Each,
     Expr,
+    Item,
     Opaque,
     conjunction,
     disjunction,
@@ -76,6 +92,8 @@ def _lift_node(node: ast.expr, scope: Scope) -> Expr:
         case ast.Tuple(elts=elts) | ast.List(elts=elts) if not _has_starred(elts):
             parts = tuple(lift_expression(item, scope) for item in elts)
             return (records.make_tuple if isinstance(node, ast.Tuple) else records.make_list)(parts, location)
+        case ast.ListComp(generators=[ast.comprehension(is_async=0)]):
+            return _lift_comprehension(node, scope)
         case ast.Call():
             return _lift_call(node, scope)
         case ast.JoinedStr(values=values):
@@ -117,6 +135,67 @@ def _lift_logical(op: ast.boolop, values: Sequence[ast.expr], scope: Scope) -> E
         inside = scope.assuming(tested, not is_and)
         kept = unwrap_optional(left, location) if left in inside.present else left
     return choose(tested, right, kept, location) if is_and else choose(tested, kept, right, location)
+
+
+def _lift_comprehension(node: ast.ListComp, scope: Scope) -> Expr:
+    """Lifts a list comprehension over a list, or over ``enumerate`` of one."""
+    [generator] = node.generators
+    location = scope.location(node)
+    source, first = _enumerated(generator.iter, scope)
+    of = lift_expression(source, scope)
+    if not isinstance(of.shape, ListOf):
+        return scope.opaque(node, f"a comprehension over {of.shape}")
+    item: Expr = Item(of.shape.of)
+    if first is not None:
+        position = Apply(Op.POSITION, (item,), INTEGER, location)
+        number = lift_arithmetic(ast.Add(), position, int_constant(first), location) if first else position
+        item = records.make_tuple((number, item), location)
+    names = _bind_target(generator.target, item, location)
+    if names is None:
+        return scope.opaque(node, f"the variables {ast.unparse(generator.target)} of {item.shape}")
+    inside = evolve(scope, names={**scope.names, **names})
+    kept: Expr = TRUE
+    for test in generator.ifs:
+        tested = lift_condition(test, inside)
+        kept = tested if kept == TRUE else conjunction(kept, tested)
+        inside = inside.assuming(tested, True)
+    result = lift_expression(node.elt, inside)
+    if result.shape is None:
+        reason = result.reason if isinstance(result, Opaque) else "a comprehension of None"
+        return scope.opaque(node, reason)
+    return Each(of, kept, result, ListOf(result.shape), location)
+
+
+def _enumerated(source: ast.expr, scope: Scope) -> tuple[ast.expr, int | None]:
+    """Returns what ``enumerate`` counts and its first number; ``None`` for another expression."""
+    match source:
+        case ast.Call(func=function, args=[inner, *start], keywords=named) if (
+            scope.resolve(function) is enumerate
+        ):
+            numbers = [*start, *(keyword.value for keyword in named if keyword.arg == "start")]
+            found = [scope.resolve(number) for number in numbers] or [0]
+            if len(found) == 1 and len(start) + len(named) == len(numbers) and type(found[0]) is int:
+                return inner, found[0]
+    return source, None
+
+
+def _bind_target(target: ast.expr, value: Expr, location: str) -> dict[str, Expr] | None:
+    """Binds a variable, or a tuple of variables, to a value; returns ``None`` if the value has other parts."""
+    match target:
+        case ast.Name(id=name):
+            return {name: value}
+        case ast.Tuple(elts=parts) if isinstance(value.shape, TupleOf) and len(parts) == len(
+            value.shape.items
+        ):
+            bound = [
+                _bind_target(part, records.get_item(value, index, location), location)
+                for index, part in enumerate(parts)
+            ]
+            return (
+                {name: part for each in bound if each for name, part in each.items()} if all(bound) else None
+            )
+        case _:
+            return None
 
 
 def _lift_captured(node: ast.expr, scope: Scope) -> Expr:

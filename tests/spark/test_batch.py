@@ -33,6 +33,7 @@ from flowalg import (
     SlidingWindows,
     Source,
     Sum,
+    ToList,
     ToSet,
     UnboundSourceError,
     UnsupportedError,
@@ -41,6 +42,8 @@ from flowalg import (
 )
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
+from tests.support import comprehensions
+from tests.support.comprehensions import LINES, Line, line
 from tests.support.lookups import LIFTED, RIVALS
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.spark_replay import table_of
@@ -130,6 +133,22 @@ def test_a_key_that_is_missing_raises_an_error(spark: SparkSession) -> None:
     read = SCORES.map_with(most, lambda s, known: known[s.team + "?"]).distinct()
     with pytest.raises(Exception, match=r"map_with\(<lambda> at .*KeyError"):
         batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
+
+
+COMPREHENSIONS = {**comprehensions.LIFTED, **comprehensions.IN_PYTHON}
+
+
+@pytest.mark.parametrize("form", list(COMPREHENSIONS))
+def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, form: str) -> None:
+    """Each form of a comprehension in a ``flat_map`` has the items of the reference."""
+    lines = [line("a, bb a", [3, -1, 4]), line("", []), line("bb. c", [5]), line("é", [1, 1])]
+    whole = COMPREHENSIONS[form].combine_globally(ToList())
+    [expected] = flowalg_reference.run_batch(whole, {LINES: lines}, time=NOON).panes
+    frames = {LINES: spark.createDataFrame(table_of(Line, lines)).drop("end_of_input")}
+    [pane] = batch.run(whole, frames, time=NOON).panes
+    assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
+    ran = "\n".join(map(str, batch.compile(whole, frames).lifting))
+    assert ("in Python" in ran) == (form in comprehensions.IN_PYTHON)
 
 
 def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:

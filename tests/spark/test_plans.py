@@ -238,7 +238,7 @@ def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
     totals = VISITS.map_with(most, lambda v, known: KV(v.team, sum(known.values())), result=KV[str, int])
     for pipeline, joins, nested, shuffles in (
         (shares, 1, 0, 3),
-        (tops, 1, 1, 3),
+        (tops, 1, 1, 4),
         (totals.combine_per_key(Max()), 0, 1, 3),
     ):
         found = operators(compiled_plan(pipeline, visits))

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.shapes import BOOLEAN, MapOf, RecordOf, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, ListOf, MapOf, RecordOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
 Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
@@ -86,6 +86,27 @@ class Build:
 
 
 @frozen
+class Item:
+    """The item that a comprehension has come to."""
+
+    shape: Shape
+
+
+@frozen(cache_hash=True)
+class Each:
+    """``[result for item in of if kept]``, where ``kept`` and ``result`` contain ``Item``.
+
+    It has columns only as the result of a ``flat_map``, which has a row for each item.
+    """
+
+    of: Expr
+    kept: Expr
+    result: Expr
+    shape: ListOf
+    location: str = field(eq=False)
+
+
+@frozen
 class Opaque:
     """A part that only Python can compute: the reason, the location, and the shape of its result if it is known."""
 
@@ -94,7 +115,7 @@ class Opaque:
     location: str
 
 
-Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Opaque
+Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Item | Each | Opaque
 
 TRUE: Final = Constant(True, BOOLEAN)
 FALSE: Final = Constant(False, BOOLEAN)
@@ -124,7 +145,7 @@ def negation(of: Expr, location: str) -> Expr:
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Returns the direct children of an expression, in order of evaluation."""
     match expr:
-        case Param() | Constant() | Opaque():
+        case Param() | Constant() | Item() | Opaque():
             return ()
         case Part(of=of) | As(of=of):
             return (of,)
@@ -134,6 +155,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Build(parts=parts):
             return parts
+        case Each(of=of, kept=kept, result=result):
+            return (of, kept, result)
     assert_never(expr)
 
 
@@ -145,19 +168,24 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def first_opaque(expr: Expr) -> Opaque | None:
-    """Returns the first part that only Python can compute, or ``None``. A mapping is one: it has no columns."""
+    """Returns the first part that only Python can compute, or ``None``.
+
+    A mapping is one, since it has no columns, and so is a comprehension.
+    """
     for node in walk(expr):
         if isinstance(node, Opaque):
             return node
         if isinstance(node, Part) and isinstance(node.shape, MapOf):
             return Opaque(node.shape, "a mapping, which has no columns", "")
+        if isinstance(node, Each):
+            return Opaque(node.shape, "a comprehension that is not the result of a flat_map", node.location)
     return None
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Returns an expression after a change of each node, innermost first."""
     match expr:
-        case Param() | Constant() | Opaque():
+        case Param() | Constant() | Item() | Opaque():
             return change(expr)
         case Part(of=of) | As(of=of):
             return change(evolve(expr, of=rewrite(of, change)))
@@ -168,6 +196,9 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return change(Choice(changed[0], changed[1], changed[2], expr.shape))
         case Build(parts=parts):
             return change(evolve(expr, parts=tuple(rewrite(part, change) for part in parts)))
+        case Each(of=of, kept=kept, result=result):
+            changed = [rewrite(part, change) for part in (of, kept, result)]
+            return change(Each(changed[0], changed[1], changed[2], expr.shape, expr.location))
     assert_never(expr)
 
 
@@ -189,7 +220,9 @@ __all__ = [
     "Build",
     "Choice",
     "Constant",
+    "Each",
     "Expr",
+    "Item",
     "Opaque",
     "Param",
     "Part",

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from flowalg.data.shapes import DURATION, INTEGER
-from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Expr, Opaque, children, walk
+from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Each, Expr, Opaque, children, walk
 from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
 
@@ -66,7 +66,8 @@ def always_evaluated(expr: Expr) -> frozenset[Expr]:
     if isinstance(expr, Choice):
         sides = always_evaluated(expr.then) & always_evaluated(expr.otherwise)
         return always_evaluated(expr.condition) | sides | {expr}
-    return frozenset({expr}).union(*map(always_evaluated, children(expr)))
+    parts = (expr.of,) if isinstance(expr, Each) else children(expr)
+    return frozenset({expr}).union(*map(always_evaluated, parts))
 
 
 __all__ = ["always_evaluated", "can_fail", "can_fail_itself", "can_raise_in_engine", "has_wide", "is_wide"]

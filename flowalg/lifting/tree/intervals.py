@@ -93,6 +93,7 @@ _OF_OPERATION: Final[Mapping[Op, Interval]] = {
     Op.LENGTH: Interval(0, 2**31 - 1),
     Op.SIZE: Interval(0, 2**31 - 1),
     Op.FIND: Interval(-1, 2**31 - 1),
+    Op.POSITION: Interval(0, 2**31 - 1),
     Op.YEAR: Interval(1, 9999),
     Op.MONTH: Interval(1, 12),
     Op.DAY_OF_MONTH: Interval(1, 31),

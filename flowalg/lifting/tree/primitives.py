@@ -92,6 +92,8 @@ class Op(Enum):
     ITEM = auto()
     LIST = auto()
     HAS_ITEM = auto()
+    POSITION = auto()
+    """The position of the item that a comprehension has come to, counted from 0; as a column, that number itself."""
 
     # Mappings, which are side inputs.
     LOOKUP = auto()

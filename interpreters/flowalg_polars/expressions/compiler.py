@@ -24,7 +24,9 @@ from flowalg.lifting.tree.expressions import (
     Build,
     Choice,
     Constant,
+    Each,
     Expr,
+    Item,
     Opaque,
     Param,
     Part,
@@ -136,8 +138,8 @@ class _Compiler:
                 assert shape is not None, "a None without a type is not lifted"
                 failures = () if interval(expr).within(STORED) else fail_where(pl.lit(True), "", OVERFLOW)
                 return unnest(_constant(expr), shape), failures
-            case Opaque(reason=reason, location=location):
-                raise AssertionError(f"not lifted: {reason} at {location}")
+            case Item() | Each() | Opaque():
+                raise AssertionError(f"not lifted: {expr}")
         assert_never(expr)
 
     def single(self, expr: Expr) -> tuple[pl.Expr, Failures]:

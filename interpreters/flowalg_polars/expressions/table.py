@@ -75,6 +75,7 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.SIZE: texts.size,
     Op.LIST: texts.make_list,
     Op.HAS_ITEM: texts.has_item,
+    Op.POSITION: _ignore_node(lambda a: a),
     Op.MICROS: times.to_long,
     Op.DAYS: times.to_long,
     Op.DURATION_MICROS: times.to_long,

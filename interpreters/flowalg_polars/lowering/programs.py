@@ -8,18 +8,21 @@ from typing import TypeAlias, assert_never
 
 import polars as pl
 from attrs import evolve, field, frozen
-from flowalg_columns.layout import Leaf, layout_of
+from flowalg_columns.layout import Branch, Leaf, layout_of
 from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote, note_of
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import TIMESTAMP, ListOf, Shape
+from flowalg.data.shapes import INTEGER, TIMESTAMP, ListOf, Shape
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.comprehensions import Unnested, unnest
+from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.columns import columns_of, flatten_columns, polars_type
+from flowalg_polars.columns import unnest as unnest_columns
 from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
 from flowalg_polars.lowering.python_steps import PythonPass, apply_as_column, keep_where
 
@@ -119,14 +122,11 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
     noted = evolve(program, notes=(*program.notes, note_of(analysis, ENGINE)))
     match analysis.step:
         case Map():
-            after = result_shape([analysis], before)
-            columns = [*flatten_columns(evaluate(expression, element), after), *map(pl.col, meta)]
-            return noted.then(lambda frame: frame.select(columns), after, fallible=fallible)
+            return _map(noted, expression)
         case Filter():
-            kept = evaluate_scalar(expression, element, pl.Boolean())
-            if fallible:
-                return noted.with_barrier.then(lambda frame: keep_where(frame, kept), before, fallible=True)
-            return noted.with_barrier.then(lambda frame: frame.filter(kept), before, fallible=False)
+            return _filter(noted, expression)
+        case FlatMap() if isinstance(expression, Each):
+            return _unnest(noted, expression)
         case FlatMap():
             items = evaluate(expression, element)
             assert isinstance(items, Leaf)
@@ -143,6 +143,56 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
     assert_never(analysis.step)
 
 
+def _map(program: Program, expression: Expr) -> Program:
+    """Returns the program with each element replaced by the result of an expression."""
+    after = expression.shape
+    assert after is not None, "the result of a lifted function has a type"
+    columns = flatten_columns(evaluate(expression, columns_of(layout_of(program.shape))), after)
+    selected = [*columns, *map(pl.col, program.meta)]
+    return program.then(lambda frame: frame.select(selected), after, fallible=can_raise_in_engine(expression))
+
+
+def _filter(program: Program, predicate: Expr) -> Program:
+    """Returns the program without the elements for which an expression is false."""
+    kept = evaluate_scalar(predicate, columns_of(layout_of(program.shape)), pl.Boolean())
+    if can_raise_in_engine(predicate):
+        return program.with_barrier.then(lambda frame: keep_where(frame, kept), program.shape, fallible=True)
+    return program.with_barrier.then(lambda frame: frame.filter(kept), program.shape, fallible=False)
+
+
+def _unnest(program: Program, each: Each) -> Program:
+    """Returns the program with a row for each item of a list, that is kept and mapped beside its element."""
+    unnested = unnest(each, program.shape)
+    items = evaluate(each.of, columns_of(layout_of(program.shape)))
+    assert isinstance(items, Leaf)
+    explode = _ExplodeBeside(items.column, program.shape, unnested, program.meta)
+    rows = program.with_barrier.then(explode, unnested.shape, fallible=can_raise_in_engine(each.of))
+    return _map(rows if unnested.kept == TRUE else _filter(rows, unnested.kept), unnested.result)
+
+
+@frozen
+class _ExplodeBeside:
+    """A row for each item of a list: its element, the item, and its position."""
+
+    items: pl.Expr
+    element: Shape
+    unnested: Unnested
+    meta: tuple[str, ...]
+
+    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        shape, element = self.unnested.shape, columns_of(layout_of(self.element))
+        listed = frame.with_columns(self.items.alias(_ITEM))
+        position = pl.lit(0, dtype=pl.Int64())
+        if self.unnested.reads_positions:
+            listed = listed.with_columns(
+                pl.int_ranges(pl.col(_ITEM).list.len(), dtype=pl.Int64()).alias(_POSITION)
+            )
+            position = pl.col(_POSITION)
+        rows = listed.explode(*([_ITEM, _POSITION] if self.unnested.reads_positions else [_ITEM]))
+        parts = (element, unnest_columns(pl.col(_ITEM), shape.items[1]), Leaf(INTEGER, position))
+        return rows.select(*flatten_columns(Branch(shape, parts), shape), *self.meta)
+
+
 @frozen
 class _Explode:
     """A row for each item of a list."""
@@ -153,10 +203,11 @@ class _Explode:
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = frame.select(self.items.alias(_ITEM), *self.meta).explode(_ITEM)
-        return rows.select(*flatten_columns(unnest(pl.col(_ITEM), self.item), self.item), *self.meta)
+        return rows.select(*flatten_columns(unnest_columns(pl.col(_ITEM), self.item), self.item), *self.meta)
 
 
 _ITEM = "__item"
+_POSITION = "__position"
 
 
 def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:

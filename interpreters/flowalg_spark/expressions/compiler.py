@@ -25,7 +25,9 @@ from flowalg.lifting.tree.expressions import (
     Build,
     Choice,
     Constant,
+    Each,
     Expr,
+    Item,
     Opaque,
     Param,
     Part,
@@ -86,8 +88,8 @@ class _Compiler:
             case Constant(shape=shape):
                 assert shape is not None, "a None without a type is not lifted"
                 return unnest(_constant(expr), shape)
-            case Opaque(reason=reason, location=location):
-                raise AssertionError(f"not lifted: {reason} at {location}")
+            case Item() | Each() | Opaque():
+                raise AssertionError(f"not lifted: {expr}")
         assert_never(expr)
 
     def single(self, expr: Expr) -> Column:

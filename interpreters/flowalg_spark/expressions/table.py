@@ -89,6 +89,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.ITEM: texts.item_at,
     Op.LIST: _ignore_node(F.array),
     Op.HAS_ITEM: _ignore_node(F.array_contains),
+    Op.POSITION: _ignore_node(lambda a: a),
     Op.REQUIRE: _require,
     Op.MICROS: _ignore_node(F.unix_micros),
     Op.INSTANT: times.timestamp_from_micros,

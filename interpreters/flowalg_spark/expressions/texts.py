@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from flowalg.data.shapes import TEXT
+from flowalg.data.shapes import TEXT, OptionalOf
 from flowalg.lifting.tree.expressions import Apply, Constant
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import fail_where
+from flowalg_spark.expressions.errors import fail, fail_where
 
 
 def _constant(node: Apply, index: int) -> str:
@@ -86,9 +86,13 @@ def _escape(character: str) -> str:
 def item_at(node: Apply, items: Column, _: Column) -> Column:
     """Compiles the item at a constant index."""
     index = _index(node, 1)
-    too_short = F.size(items) < (index + 1 if index >= 0 else -index)
     position = F.lit(index) if index >= 0 else F.size(items) + index
-    return fail_where(too_short, node, "IndexError: list index out of range", F.get(items, position))
+    item, message = F.get(items, position), "IndexError: list index out of range"
+    if not isinstance(node.shape, OptionalOf):
+        # The list is read once, and a split that several items are read of is computed once.
+        return F.coalesce(item, fail(node.location, message))
+    too_short = F.size(items) < (index + 1 if index >= 0 else -index)
+    return fail_where(too_short, node, message, item)
 
 
 def size(node: Apply, of: Column) -> Column:

@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from attrs import evolve
-from flowalg_columns.layout import Leaf, layout_of
+from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
 from flowalg_columns.names import EVENT_TIME, KEEP
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import ListOf, Shape
+from flowalg.data.shapes import INTEGER, ListOf, Shape
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.comprehensions import unnest
+from flowalg.lifting.tree.expressions import TRUE, Each
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.columns import col, flatten_columns, unnest
+from flowalg_spark.encoding.columns import col, flatten_columns
+from flowalg_spark.encoding.columns import unnest as unnest_column
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
@@ -101,18 +104,36 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
 
 def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
     """Returns the flow after a lifted ``flat_map``: one row for each item of a list."""
+    if flow.guarded:
+        return run_in_python(flow, [analysis])
+    if isinstance(analysis.expression, Each):
+        return _unnest(flow, analysis.expression)
     items = compile_expression(analysis.expression, flow.element)
     assert isinstance(items, Leaf)
     assert isinstance(items.shape, ListOf)
-    if flow.guarded:
-        return run_in_python(flow, [analysis])
     item = items.shape.of
     exploded = flow.frame.select(F.explode(items.column).alias(_ITEM), *map(col, flow.meta))
-    columns = flatten_columns(unnest(col(_ITEM), item), item)
+    columns = flatten_columns(unnest_column(col(_ITEM), item), item)
     return evolve(flow, frame=exploded.select(*columns, *map(col, flow.meta)), shape=item)
 
 
+def _unnest(flow: Flow, each: Each) -> Flow:
+    """Returns the flow with a row for each item of a list, that is kept and mapped beside its element."""
+    unnested = unnest(each, flow.shape)
+    items = compile_scalar(each.of, flow.element)
+    names = leaf_columns(flow.element)
+    rows = flow.frame.select(*names, F.posexplode(items).alias(_POSITION, _ITEM), *map(col, flow.meta))
+    position = Leaf(INTEGER, col(_POSITION).cast("bigint"))
+    parts = (flow.element, unnest_column(col(_ITEM), unnested.shape.items[1]), position)
+    beside = evolve(flow, frame=rows, shape=unnested.shape)
+    beside = beside.select(Branch(unnested.shape, parts), unnested.shape)
+    kept = beside if unnested.kept == TRUE else beside.filter(unnested.kept)
+    assert unnested.result.shape is not None, "the result of a lifted function has a type"
+    return kept.map(unnested.result, unnested.result.shape)
+
+
 _ITEM: Final = "__item"
+_POSITION: Final = "__position"
 
 
 def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:

@@ -1,0 +1,49 @@
+"""A ``flat_map`` by a comprehension: a row for each item of a list, then a filter and a map of these rows."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from flowalg.data.shapes import INTEGER, ListOf, Shape, TupleOf
+from flowalg.lifting.tree.expressions import Apply, Each, Expr, Item, Param, Part, rewrite, walk
+from flowalg.lifting.tree.primitives import Op
+
+
+@frozen
+class Unnested:
+    """What a comprehension computes for a row of ``shape``: an element, an item of its list, and the item's position.
+
+    The positions are arbitrary unless the comprehension ``reads_positions``.
+    """
+
+    shape: TupleOf
+    kept: Expr
+    result: Expr
+    reads_positions: bool
+
+
+def unnest(each: Each, before: Shape) -> Unnested:
+    """Returns a comprehension of elements of the shape ``before`` as expressions of rows of an item each."""
+    assert isinstance(each.of.shape, ListOf), "a comprehension goes through a list"
+    shape = TupleOf((before, each.of.shape.of, INTEGER))
+    element, item, position = (
+        Part(Param(shape), index, f"[{index}]", part) for index, part in enumerate(shape.items)
+    )
+
+    def of_row(node: Expr) -> Expr:
+        match node:
+            case Param():
+                return element
+            case Item():
+                return item
+            case Apply(op=Op.POSITION):
+                return Apply(Op.POSITION, (position,), INTEGER, node.location)
+            case _:
+                return node
+
+    nodes = (*walk(each.kept), *walk(each.result))
+    reads_positions = any(isinstance(node, Apply) and node.op is Op.POSITION for node in nodes)
+    return Unnested(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
+
+
+__all__ = ["Unnested", "unnest"]
