@@ -31,8 +31,9 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
     """
     key, value = key_and_value(side.element)
     pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
-    values = pairs.group_by(_SIDE, _KEY).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
-    most = values.group_by(_SIDE).agg(
+    # A key with several values would repeat its elements, but the run fails on each element that reads its window.
+    counts = pairs.group_by(_SIDE, _KEY).agg(pl.len().alias(_COUNT))
+    most = counts.group_by(_SIDE).agg(
         pl.col(_COUNT).max(), pl.col(_KEY).sort_by(_COUNT).last().cast(pl.String()).alias(_MOST)
     )
     frame = main.frame.with_columns(read.alias(_SIDE)).join(most, on=_SIDE, how="left")
@@ -41,7 +42,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
         names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
         keyed = frame.with_columns(compile_scalar(looked_up, main.element)[0].alias(names[_KEY]))
-        right = values.select(_SIDE, _KEY, _VALUE, pl.lit(True).alias(_FOUND)).rename(names)
+        right = pairs.select(_SIDE, _KEY, _VALUE, pl.lit(True).alias(_FOUND)).rename(names)
         frame = keyed.join(right, on=[_SIDE, names[_KEY]], how="left")
         is_found = pl.map_batches(
             [pl.col(names[_FOUND]).fill_null(False), pl.col(_COUNT), pl.col(_MOST)],

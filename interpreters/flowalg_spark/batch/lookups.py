@@ -32,8 +32,9 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     """
     key, value = key_and_value(side.element)
     pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
-    values = pairs.groupBy(_SIDE, _KEY).agg(F.first(_VALUE).alias(_VALUE), F.count(F.lit(1)).alias(_COUNT))
-    most = values.groupBy(_SIDE).agg(
+    # A key with several values would repeat its elements, but the run fails on each element that reads its window.
+    counts = pairs.groupBy(_SIDE, _KEY).agg(F.count(F.lit(1)).alias(_COUNT))
+    most = counts.groupBy(_SIDE).agg(
         F.max(_COUNT).alias(_COUNT), F.max_by(_KEY, _COUNT).cast("string").alias(_MOST)
     )
     frame = main.frame.withColumn(_READ, read)
@@ -51,7 +52,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
         own_key, own_value, is_there = (f"{name} {number}" for name in (_KEY, _VALUE, _FOUND))
-        right = values.select(
+        right = pairs.select(
             _SIDE, col(_KEY).alias(own_key), col(_VALUE).alias(own_value), F.lit(True).alias(is_there)
         )
         on = (col(_READ) == col(_SIDE)) & (compile_scalar(looked_up, main.element) == col(own_key))
