@@ -44,7 +44,35 @@ are not lifted, with the reason and the source location.
 - The syntax is read from the source file. The file is compiled again, and the result must contain the code of the
   function. This relies on no property of a version's bytecode. CPython 3.11, 3.12 and 3.13 are supported; under any
   other version, and for code without a file, every function runs in Python.
+- If a `map` builds a record or a tuple, and needs Python only for parts of it that are calls, such as
+  `Row(e.x, channel_of(e.s))`, Python computes these calls from the columns of their arguments, and the rest is columns.
 - In the expressions below, `e` is an element. `flowalg/lifting/tree/primitives.py` lists the primitive operations.
+"""
+
+_STEPS: Final = """\
+## In one kind of step
+
+The result of a `flat_map` may be a list comprehension over one list, with or without `enumerate`. It is a row for each
+item of the list, which is then filtered and mapped. `tests/core/test_comprehensions.py` compares these with the
+reference, on batches and on streams of the local engine:
+
+```text
+[word.strip(",.") for word in e.s.split()]
+[(e.s, number + 1) for number in e.xs if number > e.x]
+[(place, text) for place, text in enumerate(e.words, start=1)]
+```
+
+A function of `map_with`, `filter_with` or `flat_map_with` may look keys up in the mapping `known` of a side input. In a
+batch, a join on the window and the key finds their values. The key must not fail, and is a boolean, an integer, a text
+or a time. `tests/core/test_lookups.py` compares these with the reference:
+
+```text
+known[e.s]
+known.get(e.x % 10_000)
+known.get(e.s, 0)
+e.s in known
+```
+
 """
 
 _LEFT: Final = """\
@@ -58,7 +86,9 @@ _LEFT: Final = """\
 
 def page() -> str:
     """Returns the whole page."""
-    return "\n".join([_HEAD, *(line for family in FAMILIES for line in _family(family)), _LEFT, *_left(), ""])
+    return "\n".join(
+        [_HEAD, *(line for family in FAMILIES for line in _family(family)), _STEPS + _LEFT, *_left(), ""]
+    )
 
 
 def _family(family: Family) -> Iterator[str]:

@@ -7,7 +7,7 @@ translation is sound: an expression without opaque parts computes exactly what t
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import get_type_hints
 
@@ -44,15 +44,19 @@ from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
     Apply,
+    Build,
     Constant,
     Each,
     Expr,
     Item,
     Opaque,
+    PythonCall,
     conjunction,
     disjunction,
+    first_opaque,
     negation,
 )
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 
 
@@ -403,9 +407,27 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     if isinstance(target, type) and attrs.has(target):
         return records.construct(target, args, named, location)
     if isinstance(target, FunctionType):
-        return scope.inline(target, args, named, scope.inside)
+        inlined = scope.inline(target, args, named, scope.inside)
+        opaque = None if isinstance(inlined, Build | Each) else first_opaque(inlined)
+        called = (
+            None if opaque is None else _as_call(evolve(opaque, shape=inlined.shape), target, args, named)
+        )
+        return called or inlined
     known = builtin_calls.result_shape(target) or annotated_shape(target)
-    return scope.opaque(node, f"a call of {ast.unparse(node.func)}", known)
+    opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", known)
+    return _as_call(opaque, target, args, named) or opaque
+
+
+def _as_call(
+    opaque: Opaque, target: object, args: tuple[Expr, ...], named: Mapping[str, Expr]
+) -> Opaque | None:
+    """Returns the same with the call that computes it, if its result has a known type and its arguments are columns."""
+    if target is MISSING or not callable(target) or named or not args or opaque.shape is None:
+        return None
+    lifted = all(
+        arg.shape is not None and not can_raise_in_engine(arg) and not first_opaque(arg) for arg in args
+    )
+    return evolve(opaque, call=PythonCall(target, args)) if lifted else None
 
 
 def _construct_constant(cls: type, node: ast.Call, scope: Scope) -> Expr | None:

@@ -45,6 +45,7 @@ from flowalg.pipeline.structure import sources_of
 from tests.support import comprehensions
 from tests.support.comprehensions import LINES, Line, line
 from tests.support.lookups import LIFTED, RIVALS
+from tests.support.partial_calls import PARTIAL
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.spark_replay import table_of
 
@@ -149,6 +150,15 @@ def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, for
     assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
     ran = "\n".join(map(str, batch.compile(whole, frames).lifting))
     assert ("in Python" in ran) == (form in comprehensions.IN_PYTHON)
+
+
+@pytest.mark.parametrize("form", PARTIAL)
+def test_a_map_with_calls_has_the_results_of_the_reference(spark: SparkSession, form: str) -> None:
+    """A map of which Python computes parts has the results of the reference."""
+    whole = PARTIAL[form].combine_globally(ToList())
+    [expected] = flowalg_reference.run_batch(whole, {SCORES: SOME}, time=NOON).panes
+    [pane] = batch.run(whole, {SCORES: frame_of(spark, SOME)}, time=NOON).panes
+    assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
 
 
 def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:

@@ -107,12 +107,24 @@ class Each:
 
 
 @frozen
+class PythonCall:
+    """A call that Python computes, of a function that is the same only as itself."""
+
+    f: Callable[..., object] = field(eq=id)
+    args: tuple[Expr, ...]
+
+
+@frozen
 class Opaque:
-    """A part that only Python can compute: the reason, the location, and the shape of its result if it is known."""
+    """A part that only Python can compute: the reason, the location, and the shape of its result if it is known.
+
+    ``call`` is the function that computes it and its arguments, where these are lifted and cannot fail.
+    """
 
     shape: Shape | None
     reason: str
     location: str
+    call: PythonCall | None = field(default=None, repr=False)
 
 
 Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Item | Each | Opaque
@@ -226,6 +238,7 @@ __all__ = [
     "Opaque",
     "Param",
     "Part",
+    "PythonCall",
     "Scalar",
     "children",
     "conjunction",

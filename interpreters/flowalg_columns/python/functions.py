@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
 from attrs import frozen
@@ -11,7 +11,17 @@ from flowalg.data.shapes import RecordOf, Shape, TupleOf
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
 from flowalg.elementwise.steps import Filter, Map, WithTimestamps
 from flowalg.lifting.required_fields import delegated_call, required_shape
-from flowalg.lifting.tree.expressions import Expr
+from flowalg.lifting.tree.expressions import (
+    Build,
+    Expr,
+    Opaque,
+    Param,
+    Part,
+    PythonCall,
+    first_opaque,
+    rewrite,
+    walk,
+)
 from flowalg_columns.layout import Branch, Layout, Tree, key_and_value, layout_of, leaf_columns
 from flowalg_columns.python.rows import check_results
 from flowalg_columns.values import AnyArray, read_arrays, write_nested
@@ -71,8 +81,56 @@ def plan_call(function: Function, element: Shape) -> PlannedCall:
     delegated = delegated_call(call.f, element)
     if delegated is None:
         return PlannedCall(call)
-    target, arguments = delegated
-    return PlannedCall(Call(target) if len(arguments) == 1 else Spread(Call(target)), arguments)
+    return _planned(PythonCall(*delegated))
+
+
+@frozen
+class PartialCalls:
+    """A ``map`` that builds its result from columns and from calls in Python, whose results are of some shapes.
+
+    ``rest`` is an expression of a tuple of the shape ``shape``: the element, and the result of each call.
+    """
+
+    calls: tuple[tuple[PlannedCall, Shape], ...]
+    shape: TupleOf
+    rest: Expr
+
+
+def partial_calls(expression: Expr, before: Shape) -> PartialCalls | None:
+    """Returns the calls from which a lifted function builds its result; ``None`` if it must run as a whole."""
+    opaque = [node for node in walk(expression) if isinstance(node, Opaque)]
+    found = dict.fromkeys(node for node in _built(expression) if isinstance(node, Opaque))
+    calls = [(node.call, node.shape) for node in found if node.call is not None and node.shape is not None]
+    if not isinstance(expression, Build) or {*opaque} != {*found} or len(calls) != len(found):
+        return None
+    shape = TupleOf((before, *(result for _, result in calls)))
+    whole, numbers = Param(shape), {node: number for number, node in enumerate(found, start=1)}
+
+    def of_results(node: Expr) -> Expr:
+        match node:
+            case Param():
+                return Part(whole, 0, "[0]", before)
+            case Opaque():
+                return Part(whole, numbers[node], f"[{numbers[node]}]", shape.items[numbers[node]])
+            case _:
+                return node
+
+    planned = ((_planned(call), result) for call, result in calls)
+    rest = rewrite(expression, of_results)
+    return None if first_opaque(rest) else PartialCalls(tuple(planned), shape, rest)
+
+
+def _built(expression: Expr) -> Iterator[Expr]:
+    """Yields the parts from which an expression builds records and tuples: they are always evaluated."""
+    if isinstance(expression, Build):
+        for part in expression.parts:
+            yield from _built(part)
+    else:
+        yield expression
+
+
+def _planned(call: PythonCall) -> PlannedCall:
+    return PlannedCall(Call(call.f) if len(call.args) == 1 else Spread(Call(call.f)), call.args)
 
 
 def map_argument(function: Function, element: Tree[A], after: Shape) -> tuple[Function, Tree[A], Shape]:
@@ -108,10 +166,12 @@ def map_result(function: Function, element: Tree[A], result: Tree[A], after: Sha
 __all__ = [
     "ArrayFunction",
     "OneToOne",
+    "PartialCalls",
     "PlainFunction",
     "PlannedCall",
     "map_argument",
     "map_result",
     "part_shape",
+    "partial_calls",
     "plan_call",
 ]

@@ -10,7 +10,16 @@ from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME
-from flowalg_columns.python.functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
+from flowalg_columns.python.functions import (
+    ArrayFunction,
+    OneToOne,
+    PartialCalls,
+    PlannedCall,
+    map_argument,
+    map_result,
+    partial_calls,
+    plan_call,
+)
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.values import AnyArray
 
@@ -25,9 +34,11 @@ from flowalg_polars.lowering.failures import evaluate
 from flowalg_polars.meta import META_TYPES
 
 
-def python_column(step: OneToOne, function: Function, element: Columns, result: Shape) -> pl.Expr:
+def python_column(
+    step: OneToOne, function: Function | PlannedCall, element: Columns, result: Shape
+) -> pl.Expr:
     """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
-    call = plan_call(function, element.shape)
+    call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
     shape = call.argument_shape
     if call.arguments is not None and shape is not None:
         columns = tuple(evaluate(argument, element) for argument in call.arguments)
@@ -65,6 +76,9 @@ def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[
     match step:
         case Map():
             assert analysis.after is not None, "the type of the result is known"
+            partial = partial_calls(analysis.expression, before)
+            if partial is not None:
+                return _apply_partially(frame, step, partial, analysis.after, meta)
             function, argument, result = map_argument(step.function, element, analysis.after)
             computed = python_column(step, function, argument, result)
             with_result = frame.with_columns(computed.alias(_RESULT))
@@ -76,6 +90,18 @@ def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[
             return frame.with_columns(python_column(step, step.function, element, INTEGER).alias(EVENT_TIME))
         case FlatMap() | Split():
             raise AssertionError("a flat_map or split has no single result for an element")
+
+
+def _apply_partially(
+    frame: pl.LazyFrame, step: Map, partial: PartialCalls, after: Shape, meta: Sequence[str]
+) -> pl.LazyFrame:
+    """Returns the frame after a map whose function calls Python only for parts of its result."""
+    element = columns_of(layout_of(partial.shape.items[0]))
+    named = [(call, result, f"{_RESULT}{number}") for number, (call, result) in enumerate(partial.calls)]
+    computed = [python_column(step, call, element, result).alias(name) for call, result, name in named]
+    parts = (element, *(unnest(pl.col(name), result) for _, result, name in named))
+    columns = evaluate(partial.rest, Branch(partial.shape, parts))
+    return frame.with_columns(computed).select(*flatten_columns(columns, after), *meta)
 
 
 _RESULT = "__python_result"

@@ -13,7 +13,16 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP
-from flowalg_columns.python.functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
+from flowalg_columns.python.functions import (
+    ArrayFunction,
+    OneToOne,
+    PartialCalls,
+    PlannedCall,
+    map_argument,
+    map_result,
+    partial_calls,
+    plan_call,
+)
 from flowalg_columns.values import AnyArray, take_indices
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -84,7 +93,12 @@ def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
     flow = evolve(flow, frame=in_rows(flow.frame))
     match step:
         case Map():
-            return _apply_map(flow, step, analysis.after)
+            partial = partial_calls(analysis.expression, flow.shape)
+            return (
+                _apply_map(flow, step, analysis.after)
+                if partial is None
+                else _apply_partially(flow, step, partial)
+            )
         case Filter():
             kept = python_column(flow, step, step.function, flow.element, BOOLEAN)
             if not flow.guarded:
@@ -109,9 +123,24 @@ def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
     return with_result.select(columns, after)
 
 
-def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
+def _apply_partially(flow: Flow, step: Map, partial: PartialCalls) -> Flow:
+    """Returns the flow after a map whose function calls Python only for parts of its result."""
+    named = [(call, result, f"{_RESULT}{number}") for number, (call, result) in enumerate(partial.calls)]
+    computed = [
+        python_column(flow, step, call, flow.element, result).alias(name) for call, result, name in named
+    ]
+    with_results = evolve(flow, frame=flow.frame.select("*", *computed))
+    parts = (flow.element, *(unnest(col(name), result) for _, result, name in named))
+    after = partial.rest.shape
+    assert after is not None, "the type of the result is known"
+    return with_results.select(flow.evaluate(partial.rest, Branch(partial.shape, parts)), after)
+
+
+def python_column(
+    flow: Flow, step: OneToOne, function: Function | PlannedCall, element: Columns, result: Shape
+) -> Column:
     """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
-    call = plan_call(function, element.shape)
+    call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
     if call.arguments is not None and call.argument_shape is not None:
         columns = tuple(flow.evaluate(argument, element) for argument in call.arguments)
         element = columns[0] if len(columns) == 1 else _tuple_of(call.argument_shape, columns)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import attrs
 from attrs import field, frozen
 
-from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, TEXT, TIMESTAMP, shape_of
+from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf, shape_of
 from tests.support.lifting.family import NotLifted
 from tests.support.lifting.rows import Edge, Inner, Kind
 
@@ -184,7 +184,12 @@ NOT_LIFTED: Final = (
         "a timedelta of float",
         "Python rounds in several steps",
     ),
-    NotLifted(lambda e: [c for c in e.words], None, "a list comprehension", "comprehensions are not lifted"),  # noqa: C416
+    NotLifted(
+        lambda e: [c + "!" for c in e.words],
+        ListOf(TEXT),
+        "a comprehension that is not the result of a flat_map",
+        "a list of columns has no rows of its own",
+    ),
     NotLifted(lambda e: sum(e.xs), None, "a call of sum", "loops are not lifted"),
     NotLifted(loop, INTEGER, "a `for` statement", "loops are not lifted"),
     NotLifted(lambda e: recurse(e.x), INTEGER, "recursion", "its depth is not bounded"),
