@@ -91,11 +91,11 @@ def _sliding(flow: Flow, frame: pl.LazyFrame, point: str, windows: SlidingWindow
     """Returns a row for each row and window that contains its point."""
     size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
     start = latest_multiple(pl.col(point), windows.offset // _MICROSECOND, period)
-    # One pass for each overlap, which is faster than lists: only as many columns are repeated as the frame has.
-    passes = [
-        frame.with_columns((start - number * period).alias(_STARTED)) for number in range(-(-size // period))
-    ]
-    spread = pl.concat(passes) if len(passes) > 1 else passes[0]
+    # Not a union of a pass for each overlap: Polars may compute the frame again in each.
+    count = -(-size // period)
+    numbers = pl.LazyFrame({_STARTED: range(count)}, schema={_STARTED: pl.Int64()})
+    spread = frame.join(numbers, how="cross") if count > 1 else frame.with_columns(pl.lit(0).alias(_STARTED))
+    spread = spread.with_columns((start - pl.col(_STARTED) * period).alias(_STARTED))
     if size % period:
         spread = spread.filter(pl.col(point) - pl.col(_STARTED) < size)
     named = without_repeated_starts(spread.drop(START, strict=False).rename({_STARTED: START}), windows)
