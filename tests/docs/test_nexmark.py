@@ -139,8 +139,8 @@ def test_the_table_has_ratios_and_rejections() -> None:
     rejected = {"query": "b", "local_s": 2.0, "local_to_polars": 1.4, "stream_s": 3.0}
     lines = list(table([both, rejected, {"query": "c"}]))
     assert [line.split(" | ")[:1] + line.split(" | ")[3:7] for line in lines[2:]] == [
-        ["| a", "2.0", "0.50", "1.0", "1.20"],
-        ["| b", "3.0", "rejected", "2.0", "1.40"],
+        ["| a", "2.00", "0.50", "1.00", "1.20"],
+        ["| b", "3.00", "rejected", "2.00", "1.40"],
         ["| **median**", "", "0.50", "", "1.30"],
     ]
 
@@ -194,7 +194,10 @@ def test_too_few_events_are_an_error() -> None:
 
 
 def test_the_page_has_the_queries() -> None:
-    """The table of the page is up to date: ``python -m docs.benchmarks.nexmark --page`` writes it."""
+    """The table of the page is up to date: ``python -m docs.benchmarks.nexmark --page`` writes it, and the times."""
     page = PAGE.read_text(encoding="utf-8")
     assert page_with(page) == page
+    changed = page_with(page, [{"query": "a", "local_s": 1.0}])
+    assert "| a |  |  |  |  | 1.00 |" in changed
+    assert len(changed) < len(page)
     assert page.count("](benchmarks/nexmark/queries/") == len(QUERIES)

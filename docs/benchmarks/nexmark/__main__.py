@@ -52,10 +52,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--seconds", type=float, default=5, help="timed seconds of each, at least (%(default)s)"
     )
-    parser.add_argument("--page", action="store_true", help="update the table of docs/evaluation.md")
+    parser.add_argument("--page", action="store_true", help="update the tables of docs/evaluation.md")
     options = parser.parse_args(arguments)
     if options.page:
-        PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), RESULTS.load()), encoding="utf-8")
         return 0
     if not has_duckdb():
         print("DuckDB is skipped: it is not installed; pip install duckdb")

@@ -162,7 +162,7 @@ def _cell(result: Result, name: str) -> str:
     found = result.get(name)
     if found is None:
         return "rejected" if name == "stream_to_stream_by_hand" and "stream_s" in result else ""
-    return f"{found:.2f}" if "_to_" in name else str(found)
+    return found if isinstance(found, str) else f"{found:.2f}"
 
 
 __all__ = ["Effort", "flink_rivals", "local_rivals", "measure", "measure_all", "table"]
