@@ -62,7 +62,13 @@ def main(arguments: Sequence[str]) -> int:
     queries, spark = [query for query in QUERIES if query.number in options.only], not options.no_spark
     with flink() as running:
         if options.compared:
-            answers = [known for query in queries if (known := _known(query)) is not None]
+            known = {query.label: _known(query) for query in queries}
+            answers = [found for found in known.values() if found is not None]
+            missing = ", ".join(label for label, found in known.items() if found is None)
+            if missing:
+                print(
+                    f"nothing is measured: no earlier run has answers of {missing}; run it without --compared"
+                )
         else:
             answers = list(_compare_all(queries, running, spark=spark))
         agreed = sum(not found.different for found in answers)
