@@ -41,3 +41,21 @@ def test_alerts_use_only_metrics_that_exist() -> None:
         used = re.findall(r"\{(\w+)=", alert.expression.replace("up{job=", ""))
         grouped = ",".join(re.findall(r"(?:by|on) \(([^)]*)\)", alert.expression))
         assert {*used, *filter(None, re.split(r",\s*", grouped))} <= labels, alert.name
+
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_the_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    """No row has come from another table."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        head, *rows = table.splitlines()
+        assert {row: _cells(row) for row in rows} == dict.fromkeys(rows, _cells(head))
+
+
+def _cells(row: str) -> int:
+    """Returns the number of cells of a row of a table."""
+    return re.sub(r"\\\||`[^`]*`", "", row).count("|") - 1
