@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import count
 from operator import attrgetter
+from types import NoneType
 from typing import Any, TypeAlias, assert_never, cast
 
 import numpy as np
@@ -213,7 +214,7 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
     """Writes the values of a leaf to an array, each in its canonical form."""
     if not _are_canonical(values, shape):
         values = [conform(value, shape, where) for value in values]
-    if not isinstance(shape, Scalar):
+    if not isinstance(_without_optional(shape), Scalar):
         values = [encode(value, shape) for value in values]
     try:
         return pa.array(values, arrow_type(shape))
@@ -224,9 +225,21 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
 
 def _are_canonical(values: list[object], shape: Shape) -> bool:
     """Whether all values are surely canonical, by a fast check of their types."""
-    if not isinstance(shape, Scalar) or not set(map(type, values)) <= {shape.python} or shape == DECIMAL:
+    kind = _without_optional(shape)
+    allowed = {NoneType} if isinstance(shape, OptionalOf) else set[type]()
+    if (
+        not isinstance(kind, Scalar)
+        or not set(map(type, values)) <= {kind.python, *allowed}
+        or kind == DECIMAL
+    ):
         return False
-    return shape != TIMESTAMP or all(cast("datetime", value).tzinfo is UTC for value in values)
+    return kind != TIMESTAMP or all(
+        value is None or cast("datetime", value).tzinfo is UTC for value in values
+    )
+
+
+def _without_optional(shape: Shape) -> Shape:
+    return shape.of if isinstance(shape, OptionalOf) else shape
 
 
 def take_indices(chosen: Iterable[bool]) -> AnyArray:
