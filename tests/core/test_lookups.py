@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import product
 from typing import Final
 
 import polars as pl
@@ -83,13 +84,17 @@ def test_a_missing_key_raises_an_error(engine: Interpreter) -> None:
 )
 def test_two_values_of_a_key_raise_an_error(engine: Interpreter) -> None:
     """A key with two values fails the run if an element reads its window, also if it looks up another key."""
-    read = SCORES.map_with(TWICE, lambda score, known: known.get(score.team, 0)).combine_globally(ToList())
+    found = SCORES.map_with(TWICE, lambda score, known: (score.team, known.get(score.team, 0)))
+    read = found.combine_globally(ToList())
     rivals = bounded([Score("b", 1, NOON), Score("b", 2, NOON)])
-    with pytest.raises(
-        ElementError, match=r"as_map\(\) has .* under .*b.* in .*; each key must have one value"
-    ):
-        engine.run(read, {SCORES: bounded([Score("a", 1, NOON)]), RIVALS: rivals})
+    # That no step reads the value must not hide the error, or elements would be counted twice.
+    unread = found.map(lambda pair: pair[0]).combine_globally(Count())
+    for failing, team in product((read, unread), "ab"):
+        with pytest.raises(
+            ElementError, match=r"as_map\(\) has .* under .*b.* in .*; each key must have one value"
+        ):
+            engine.run(failing, {SCORES: bounded([Score(team, 1, NOON)]), RIVALS: rivals})
     later = Score("a", 1, NOON + timedelta(minutes=7))
     assert [pane.element for pane in engine.run(read, {SCORES: bounded([later]), RIVALS: rivals}).panes] == [
-        [0]
+        [("a", 0)]
     ]

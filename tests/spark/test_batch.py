@@ -191,10 +191,19 @@ def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> No
     counts = SCORES.map_with(
         twice, lambda s, known: KV(s.team, len(known)), result=KV[str, int]
     ).combine_per_key(Sum())
-    found = SCORES.map_with(twice, lambda s, known: known.get(s.team + "?", 0)).distinct()
-    for read in (counts, found):
+    with pytest.raises(
+        Exception, match=r"as_map\(\) has .* under 'a' \(str\) in .*; each key must have one value"
+    ):
+        batch.run(counts, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
+
+
+def test_two_values_for_a_key_that_is_looked_up_raise_an_error(spark: SparkSession) -> None:
+    """Lookups fail with the key, and also if no later step reads what they found: no element is counted twice."""
+    twice = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
+    found = SCORES.map_with(twice, lambda s, known: (s.team, known.get(s.team + "?", 0)))
+    for read in (found.distinct(), found.map(lambda pair: pair[0]).combine_globally(Count())):
         with pytest.raises(
-            Exception, match=r"as_map\(\) has .* under .*a.* in .*; each key must have one value"
+            Exception, match=r"as_map\(\) has \d values under a in a window; each key must have one"
         ):
             batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 

@@ -31,12 +31,17 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
     """
     key, value = key_and_value(side.element)
     pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
-    # A key with several values would repeat its elements, but the run fails on each element that reads its window.
+
     counts = pairs.group_by(_SIDE, _KEY).agg(pl.len().alias(_COUNT))
     most = counts.group_by(_SIDE).agg(
         pl.col(_COUNT).max(), pl.col(_KEY).sort_by(_COUNT).last().cast(pl.String()).alias(_MOST)
     )
     frame = main.frame.with_columns(read.alias(_SIDE)).join(most, on=_SIDE, how="left")
+    # A key with several values would repeat elements. A filter fails first, also if no later step reads the value.
+    has_one_value = pl.map_batches(
+        [pl.col(_COUNT), pl.col(_MOST)], _require_one_value, return_dtype=pl.Boolean(), is_elementwise=True
+    )
+    frame = frame.filter(has_one_value)
     found: list[Columns] = []
     for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
@@ -44,13 +49,8 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
         keyed = frame.with_columns(compile_scalar(looked_up, main.element)[0].alias(names[_KEY]))
         right = pairs.select(_SIDE, _KEY, _VALUE, pl.lit(True).alias(_FOUND)).rename(names)
         frame = keyed.join(right, on=[_SIDE, names[_KEY]], how="left")
-        is_found = pl.map_batches(
-            [pl.col(names[_FOUND]).fill_null(False), pl.col(_COUNT), pl.col(_MOST)],
-            _require_one_value,
-            return_dtype=pl.Boolean(),
-            is_elementwise=True,
-        )
-        parts = (Leaf(BOOLEAN, is_found), unnest(pl.col(names[_VALUE]), shape.items[1]))
+        is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
+        parts = (is_found, unnest(pl.col(names[_VALUE]), shape.items[1]))
         found.append(Branch(shape, parts))
     columns = Branch(lookups.shape, (main.element, *found))
     joined = frame.select(*flatten_columns(columns, lookups.shape), *main.meta)
@@ -59,13 +59,13 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
 
 
 def _require_one_value(columns: Sequence[pl.Series]) -> pl.Series:
-    found, counts, keys = columns
+    counts, keys = columns
     several = (counts > 1).arg_max()
     if several is not None and counts[several] > 1:
         raise ElementError(
             f"as_map() has {counts[several]} values under {keys[several]} in a window; each key must have one value"
         )
-    return found
+    return pl.repeat(True, len(counts), dtype=pl.Boolean(), eager=True)
 
 
 __all__ = ["lower_lookups"]

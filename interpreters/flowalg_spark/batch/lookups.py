@@ -32,7 +32,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     """
     key, value = key_and_value(side.element)
     pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
-    # A key with several values would repeat its elements, but the run fails on each element that reads its window.
+
     counts = pairs.groupBy(_SIDE, _KEY).agg(F.count(F.lit(1)).alias(_COUNT))
     most = counts.groupBy(_SIDE).agg(
         F.max(_COUNT).alias(_COUNT), F.max_by(_KEY, _COUNT).cast("string").alias(_MOST)
@@ -48,6 +48,8 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
             F.lit(" in a window; each key must have one value"),
         )
     )
+    # A key with several values would repeat elements. A filter fails first, also if no later step reads the value.
+    frame = frame.filter(F.when(col(_COUNT) > 1, several.cast("boolean")).otherwise(F.lit(True)))
     found: list[Columns] = []
     for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
@@ -57,8 +59,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
         )
         on = (col(_READ) == col(_SIDE)) & (compile_scalar(looked_up, main.element) == col(own_key))
         frame = frame.join(F.broadcast(right), on, "left").drop(_SIDE)
-        is_found = F.when(col(_COUNT) > 1, several.cast("boolean")).otherwise(col(is_there).isNotNull())
-        parts = (Leaf(BOOLEAN, is_found), unnest(col(own_value), shape.items[1]))
+        parts = (Leaf(BOOLEAN, col(is_there).isNotNull()), unnest(col(own_value), shape.items[1]))
         found.append(Branch(shape, parts))
     columns = Branch(lookups.shape, (main.element, *found))
     joined = frame.select(*flatten_columns(columns, lookups.shape), *map(col, main.meta))
