@@ -172,6 +172,11 @@ def optional(shape: Shape) -> OptionalOf:
     return shape if isinstance(shape, OptionalOf) else OptionalOf(shape)
 
 
+def required(shape: Shape) -> Shape:
+    """Returns the shape without ``None``."""
+    return shape.of if isinstance(shape, OptionalOf) else shape
+
+
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:
     """Returns the shape of a Python type.
 
@@ -336,5 +341,6 @@ __all__ = [
     "is_hashable",
     "kv_of",
     "optional",
+    "required",
     "shape_of",
 ]

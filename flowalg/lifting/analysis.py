@@ -32,6 +32,7 @@ from flowalg.lifting.tree.expressions import (
     Part,
     children,
     first_opaque,
+    items_of,
     qualify_locations,
 )
 
@@ -140,7 +141,7 @@ def _items(element: Expr) -> tuple[Expr, ...]:
     if isinstance(element, Build):
         return element.parts
     if isinstance(shape, TupleOf):
-        return tuple(Part(element, i, f"[{i}]", item) for i, item in enumerate(shape.items))
+        return items_of(element)
     return (element,)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from attrs import frozen
 
 from flowalg.data.shapes import INTEGER, ListOf, Shape, TupleOf
-from flowalg.lifting.tree.expressions import Apply, Each, Expr, Item, Param, Part, rewrite, walk
+from flowalg.lifting.tree.expressions import Apply, Each, Expr, Item, Param, items_of, rewrite, walk
 from flowalg.lifting.tree.primitives import Op
 
 
 @frozen
-class Unnested:
-    """What a comprehension computes for a row of ``shape``: an element, an item of its list, and the item's position.
+class ItemRows:
+    """What a comprehension keeps and returns of a row of ``shape``: an element, an item of its list, and its position.
 
     The positions are arbitrary unless the comprehension ``reads_positions``.
     """
@@ -22,13 +22,11 @@ class Unnested:
     reads_positions: bool
 
 
-def unnest(each: Each, before: Shape) -> Unnested:
+def item_rows(each: Each, before: Shape) -> ItemRows:
     """Returns a comprehension of elements of the shape ``before`` as expressions of rows of an item each."""
     assert isinstance(each.of.shape, ListOf), "a comprehension goes through a list"
     shape = TupleOf((before, each.of.shape.of, INTEGER))
-    element, item, position = (
-        Part(Param(shape), index, f"[{index}]", part) for index, part in enumerate(shape.items)
-    )
+    element, item, position = items_of(Param(shape))
 
     def of_row(node: Expr) -> Expr:
         match node:
@@ -43,7 +41,7 @@ def unnest(each: Each, before: Shape) -> Unnested:
 
     nodes = (*walk(each.kept), *walk(each.result))
     reads_positions = any(isinstance(node, Apply) and node.op is Op.POSITION for node in nodes)
-    return Unnested(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
+    return ItemRows(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
 
 
-__all__ = ["Unnested", "unnest"]
+__all__ = ["ItemRows", "item_rows"]

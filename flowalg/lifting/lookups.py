@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from attrs import evolve, frozen
 
-from flowalg.data.shapes import TupleOf
+from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
 from flowalg.elementwise.steps import FlatMap, Map
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg.lifting.tree.expressions import Apply, Expr, Param, Part, first_opaque, rewrite, walk
+from flowalg.lifting.tree.expressions import Apply, Expr, Param, items_of, rewrite, walk
 from flowalg.lifting.tree.primitives import Op
+
+
+def steps_on_mapping(steps: Sequence[StepAnalysis]) -> tuple[StepAnalysis, ...]:
+    """Returns the steps up to the first one whose result contains no mapping, or none if all results contain one."""
+    for count, analysis in enumerate(steps, start=1):
+        if analysis.after is not None and not _contains_mapping(analysis.after):
+            return tuple(steps[:count])
+    return ()
+
+
+def _contains_mapping(shape: Shape) -> bool:
+    return isinstance(shape, MapOf) or any(map(_contains_mapping, inner_shapes(shape)))
 
 
 @frozen
@@ -28,42 +41,45 @@ class Lookups:
 def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
     """Returns the lookups of steps on pairs of an element and a mapping; ``None`` if only Python can compute them.
 
-    The last step must end the pairs, and the others must keep them.
+    The first step whose result contains no mapping must end the pairs, and the steps before it must keep them.
     """
-    ends = [isinstance(analysis.step, Map | FlatMap) for analysis in steps]
+    reading = steps_on_mapping(steps)
+    ends = [isinstance(analysis.step, Map | FlatMap) for analysis in reading]
     if ends != [False] * (len(ends) - 1) + [True]:
         return None
-    nodes = [node for analysis in steps for node in walk(analysis.expression)]
-    found = list(dict.fromkeys(node for node in nodes if isinstance(node, Apply) and node.op is Op.LOOKUP))
+    nodes = [node for analysis in reading for node in walk(analysis.expression)]
+    found = list(dict.fromkeys(node for node in nodes if _is_lookup(node)))
     shape = TupleOf((pair.items[0], *(each.shape for each in found)))
+    element, *results = items_of(Param(shape))
 
-    def alone(node: Expr) -> Expr:
-        return Param(pair.items[0]) if isinstance(node, Part) and node.of == Param(pair) else node
+    def joined(expr: Expr) -> Expr:
+        """Returns an expression of pairs with what the join finds in place of each lookup."""
+        without = rewrite(expr, lambda node: results[found.index(node)] if node in found else node)
+        return rewrite(without, lambda node: Param(shape) if node == Param(pair) else node)
 
-    def joined(node: Expr) -> Expr:
-        match node:
-            case Param():
-                return Param(shape)
-            case Apply(op=Op.LOOKUP):
-                number = moved.index(node) + 1
-                return Part(Param(shape), number, f"[{number}]", node.shape)
-            case _:
-                return node
+    def of_element(expr: Expr) -> Expr:
+        """Returns an expression of pairs that reads only the element as an expression of it."""
+        return rewrite(joined(expr), lambda node: Param(element.shape) if node == element else node)
 
-    moved = [rewrite(each, lambda node: Param(shape) if isinstance(node, Param) else node) for each in found]
-    keys = tuple(rewrite(each.args[1], alone) for each in found)
+    keys = tuple(of_element(each.args[1]) for each in found)
     after = tuple(
         evolve(
             analysis,
             before=shape,
-            expression=rewrite(analysis.expression, joined),
+            expression=joined(analysis.expression),
             after=analysis.after if ended else shape,
         )
-        for analysis, ended in zip(steps, ends, strict=True)
+        for analysis, ended in zip(reading, ends, strict=True)
     )
-    nested = any(isinstance(node, Apply) and node.op is Op.LOOKUP for key in keys for node in walk(key))
-    opaque = any(map(first_opaque, keys)) or any(analysis.opaque for analysis in after)
-    return None if not found or nested or opaque else Lookups(keys, shape, after)
+    nested = any(_is_lookup(node) for each in found for node in walk(each.args[1]))
+    opaque = any(analysis.opaque for analysis in after)
+    if not found or nested or opaque:
+        return None
+    return Lookups(keys, shape, (*after, *steps[len(after) :]))
 
 
-__all__ = ["Lookups", "lookups_of"]
+def _is_lookup(node: Expr) -> TypeGuard[Apply]:
+    return isinstance(node, Apply) and node.op is Op.LOOKUP
+
+
+__all__ = ["Lookups", "lookups_of", "steps_on_mapping"]

@@ -25,6 +25,7 @@ from flowalg.data.shapes import (
     Scalar,
     Shape,
     TupleOf,
+    required,
 )
 from flowalg.data.time import EPOCH
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
@@ -91,7 +92,7 @@ def _is_ordered(shape: Shape) -> bool:
 
 
 def _order(shape: Shape, column: pl.Expr) -> pl.Expr:
-    inner = shape.of if isinstance(shape, OptionalOf) else shape
+    inner = required(shape)
     return column + 0.0 if inner == FLOAT else column  # -0.0 equals 0.0
 
 

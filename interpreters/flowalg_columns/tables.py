@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
 from flowalg.data.record_messages import member_message, null_message
-from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape
+from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape, required
 from flowalg.data.values import conform
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
@@ -199,7 +199,7 @@ def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table
     if converted.null_count and not isinstance(shape, OptionalOf):
         row = pc.index(pc.is_null(converted), True).as_py() + 1
         raise SchemaMismatchError(null_message(source.name, name, shape, row))
-    members = shape.of if isinstance(shape, OptionalOf) else shape
+    members = required(shape)
     if isinstance(members, EnumOf):
         _require_members(source, name, members, converted)
     return converted

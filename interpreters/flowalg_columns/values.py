@@ -28,6 +28,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    required,
 )
 from flowalg.data.time import EPOCH
 from flowalg.data.values import conform, sort_key
@@ -214,7 +215,7 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
     """Writes the values of a leaf to an array, each in its canonical form."""
     if not _are_canonical(values, shape):
         values = [conform(value, shape, where) for value in values]
-    if not isinstance(_without_optional(shape), Scalar):
+    if not isinstance(required(shape), Scalar):
         values = [encode(value, shape) for value in values]
     try:
         return pa.array(values, arrow_type(shape))
@@ -225,7 +226,7 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
 
 def _are_canonical(values: list[object], shape: Shape) -> bool:
     """Whether all values are surely canonical, by a fast check of their types."""
-    kind = _without_optional(shape)
+    kind = required(shape)
     allowed = {NoneType} if isinstance(shape, OptionalOf) else set[type]()
     if (
         not isinstance(kind, Scalar)
@@ -236,10 +237,6 @@ def _are_canonical(values: list[object], shape: Shape) -> bool:
     return kind != TIMESTAMP or all(
         value is None or cast("datetime", value).tzinfo is UTC for value in values
     )
-
-
-def _without_optional(shape: Shape) -> Shape:
-    return shape.of if isinstance(shape, OptionalOf) else shape
 
 
 def take_indices(chosen: Iterable[bool]) -> AnyArray:

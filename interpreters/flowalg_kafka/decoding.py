@@ -30,7 +30,7 @@ from flowalg.data.errors import (
     UserFunctionError,
     describe_function,
 )
-from flowalg.data.shapes import BINARY, INTEGER, TEXT, OptionalOf, RecordOf, Shape
+from flowalg.data.shapes import BINARY, INTEGER, TEXT, RecordOf, Shape, required
 from flowalg.data.shapes import TIMESTAMP as TIME
 from flowalg.data.time import EPOCH
 from flowalg.pipeline.nodes import SourceNode
@@ -81,7 +81,7 @@ def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
             problems.append(
                 f"{name} must be a field, since KafkaInput.fields names it; got {', '.join(fields)}"
             )
-        elif _plain(shape) not in allowed:
+        elif required(shape) not in allowed:
             described = (
                 f"the header {part.name!r}" if isinstance(part, Header) else f"the {part} of a message"
             )
@@ -186,7 +186,7 @@ class _Decoder:
         shapes = dict(self.fields)
         bad: dict[int, str] = {}
         for name, part in self.topic.fields.items():
-            if (part == "key" or isinstance(part, Header)) and _plain(shapes[name]) == TEXT:
+            if (part == "key" or isinstance(part, Header)) and required(shapes[name]) == TEXT:
                 for number, found in enumerate(_bytes_of(part, self.messages)):
                     if found is not None and not _is_text(found):
                         bad.setdefault(number, f"{name} must be UTF-8 text; got {found!r}")
@@ -297,7 +297,7 @@ class _Decoder:
     def _part(self, part: MessageField, messages: pa.Table, shape: Shape) -> Parts:
         """Returns a part of messages as a column."""
         if isinstance(part, Header) or part == "key":
-            return pa.array(_bytes_of(part, messages), pa.binary()).cast(arrow_type(_plain(shape)))
+            return pa.array(_bytes_of(part, messages), pa.binary()).cast(arrow_type(required(shape)))
         return messages.column(part)
 
     def _fail(self, number: int, described: str, cause: Exception | None = None) -> None:
@@ -377,10 +377,6 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _plain(shape: Shape) -> Shape:
-    return shape.of if isinstance(shape, OptionalOf) else shape
 
 
 __all__ = ["Reject", "decode_messages", "place_of", "require_decodable"]

@@ -14,24 +14,12 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, Interpreter, PCollection, Timeline, ToList, UserFunctionError
+from flowalg import Count, Interpreter, PCollection, ToList, UserFunctionError
 from tests.support.comprehensions import IN_PYTHON, LIFTED, LINES, Line, line
-from tests.support.scores import NOON
+from tests.support.elements import bounded, elements_of
 
 TEXTS: Final = st.text(st.sampled_from("ab,. é"), max_size=8)
 SOME: Final = st.lists(st.builds(line, TEXTS, st.lists(st.integers(-9, 9), max_size=4)), max_size=4)
-
-
-def bounded(lines: list[Line]) -> Timeline[Line]:
-    """Returns the timeline of a batch."""
-    return Timeline[Line]().at(NOON, *lines).end(NOON)
-
-
-def elements(engine: Interpreter, form: str, lines: list[Line]) -> list[str]:
-    """Returns the elements of a pipeline, in an order of their own."""
-    whole = {**LIFTED, **IN_PYTHON}[form].combine_globally(ToList())
-    panes = engine.run(whole, {LINES: bounded(lines)}).panes
-    return sorted(map(repr, panes[-1].element if panes else []))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +31,8 @@ def test_a_comprehension_has_the_items_of_the_reference(
     engine: Interpreter, form: str, lines: list[Line]
 ) -> None:
     """Each form of a comprehension has the items of the reference, also of empty lists."""
-    assert elements(engine, form, lines) == elements(ReferenceBatch(), form, lines)
+    pipeline, inputs = {**LIFTED, **IN_PYTHON}[form], {LINES: bounded(*lines)}
+    assert elements_of(engine, pipeline, inputs) == elements_of(ReferenceBatch(), pipeline, inputs)
 
 
 def notes(pipeline: PCollection[object]) -> str:
@@ -73,6 +62,6 @@ def test_an_item_that_fails_raises_an_error(engine: Interpreter) -> None:
     """A failure of one item fails the run with the function, and one that the filter removes does not."""
     quotients = LINES.flat_map(lambda line: [6 // n for n in line.numbers])
     with pytest.raises(UserFunctionError, match=r"flat_map\(<lambda> at .*ZeroDivisionError"):
-        engine.run(quotients, {LINES: bounded([line("a", [1, 0])])})
+        engine.run(quotients, {LINES: bounded(line("a", [1, 0]))})
     kept = LINES.flat_map(lambda line: [6 // n for n in line.numbers if n]).combine_globally(ToList())
-    assert [pane.element for pane in engine.run(kept, {LINES: bounded([line("a", [3, 0])])}).panes] == [[2]]
+    assert [pane.element for pane in engine.run(kept, {LINES: bounded(line("a", [3, 0]))}).panes] == [[2]]

@@ -5,7 +5,6 @@ These tests catch a join that finds the value of another window or key, and one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from itertools import product
 from typing import Final
@@ -17,7 +16,8 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, ElementError, Interpreter, Max, PCollection, Timeline, ToList, UserFunctionError
+from flowalg import Count, ElementError, Interpreter, Max, PCollection, ToList, UserFunctionError
+from tests.support.elements import bounded, elements_of
 from tests.support.lookups import IN_PYTHON, LIFTED, RIVALS, TWICE, most
 from tests.support.scores import NOON, SCORES, Score
 
@@ -30,24 +30,13 @@ LISTS: Final = st.lists(
 )
 
 
-def bounded(scores: Sequence[Score]) -> Timeline[Score]:
-    """Returns the timeline of a batch."""
-    return Timeline[Score]().at(NOON, *scores).end(NOON)
-
-
-def elements(engine: Interpreter, form: str, scores: list[Score], rivals: list[Score]) -> list[str]:
-    """Returns the elements of a pipeline, in an order of their own."""
-    whole = {**LIFTED, **IN_PYTHON}[form].combine_globally(ToList())
-    panes = engine.run(whole, {SCORES: bounded(scores), RIVALS: bounded(rivals)}).panes
-    return sorted(map(repr, panes[-1].element if panes else []))
-
-
 @pytest.mark.parametrize("form", [*LIFTED, *IN_PYTHON])
 @given(scores=LISTS, rivals=LISTS)
 def test_a_lookup_has_the_value_of_the_reference(form: str, scores: list[Score], rivals: list[Score]) -> None:
     """Each form of a lookup has the values of the reference, also of keys that are missing."""
-    found = elements(PolarsBatch(), form, scores, rivals)
-    assert found == elements(ReferenceBatch(), form, scores, rivals)
+    pipeline = {**LIFTED, **IN_PYTHON}[form]
+    inputs = {SCORES: bounded(*scores), RIVALS: bounded(*rivals)}
+    assert elements_of(PolarsBatch(), pipeline, inputs) == elements_of(ReferenceBatch(), pipeline, inputs)
 
 
 def notes(pipeline: PCollection[object]) -> str:
@@ -76,7 +65,7 @@ def test_a_missing_key_raises_an_error(engine: Interpreter) -> None:
     """An index that the mapping lacks fails the run, with the function and ``KeyError``."""
     read = SCORES.map_with(most.combine_per_key(Max()).as_map(), lambda score, known: known[score.team])
     with pytest.raises(UserFunctionError, match=r"map_with\(<lambda> at .*KeyError"):
-        engine.run(read, {SCORES: bounded([Score("a", 1, NOON)]), RIVALS: bounded([Score("b", 1, NOON)])})
+        engine.run(read, {SCORES: bounded(Score("a", 1, NOON)), RIVALS: bounded(Score("b", 1, NOON))})
 
 
 @pytest.mark.parametrize(
@@ -86,15 +75,15 @@ def test_two_values_of_a_key_raise_an_error(engine: Interpreter) -> None:
     """A key with two values fails the run if an element reads its window, also if it looks up another key."""
     found = SCORES.map_with(TWICE, lambda score, known: (score.team, known.get(score.team, 0)))
     read = found.combine_globally(ToList())
-    rivals = bounded([Score("b", 1, NOON), Score("b", 2, NOON)])
+    rivals = bounded(Score("b", 1, NOON), Score("b", 2, NOON))
     # That no step reads the value must not hide the error, or elements would be counted twice.
     unread = found.map(lambda pair: pair[0]).combine_globally(Count())
     for failing, team in product((read, unread), "ab"):
         with pytest.raises(
             ElementError, match=r"as_map\(\) has .* under .*b.* in .*; each key must have one value"
         ):
-            engine.run(failing, {SCORES: bounded([Score(team, 1, NOON)]), RIVALS: rivals})
+            engine.run(failing, {SCORES: bounded(Score(team, 1, NOON)), RIVALS: rivals})
     later = Score("a", 1, NOON + timedelta(minutes=7))
-    assert [pane.element for pane in engine.run(read, {SCORES: bounded([later]), RIVALS: rivals}).panes] == [
+    assert [pane.element for pane in engine.run(read, {SCORES: bounded(later), RIVALS: rivals}).panes] == [
         [("a", 0)]
     ]

@@ -14,10 +14,11 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import KV, Interpreter, PCollection, Timeline, ToList, UserFunctionError
+from flowalg import KV, Interpreter, PCollection, UserFunctionError
 from flowalg.data.shapes import shape_of
 from flowalg.lifting.analysis import analyse
 from flowalg.pipeline.nodes import ElementWise
+from tests.support.elements import bounded, elements_of
 from tests.support.partial_calls import PARTIAL, WHOLE
 from tests.support.scores import NOON, SCORES, Score
 
@@ -25,13 +26,6 @@ LISTS: Final = st.lists(
     st.builds(Score, st.text(st.sampled_from("xaéio"), max_size=3), st.integers(-8, 9), st.just(NOON)),
     max_size=5,
 )
-
-
-def elements(engine: Interpreter, form: str, scores: list[Score]) -> list[str]:
-    """Returns the elements of a pipeline, in an order of their own."""
-    timeline = Timeline[Score]().at(NOON, *scores).end(NOON)
-    panes = engine.run({**PARTIAL, **WHOLE}[form].combine_globally(ToList()), {SCORES: timeline}).panes
-    return sorted(map(repr, panes[-1].element if panes else []))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +37,8 @@ def test_a_map_with_calls_has_the_results_of_the_reference(
     engine: Interpreter, form: str, scores: list[Score]
 ) -> None:
     """Each form has the results of the reference."""
-    assert elements(engine, form, scores) == elements(ReferenceBatch(), form, scores)
+    pipeline, inputs = {**PARTIAL, **WHOLE}[form], {SCORES: bounded(*scores)}
+    assert elements_of(engine, pipeline, inputs) == elements_of(ReferenceBatch(), pipeline, inputs)
 
 
 def is_partial(pipeline: PCollection[object]) -> bool:
@@ -65,11 +60,10 @@ def test_the_error_of_a_call_names_it() -> None:
     broken = SCORES.key_by(lambda score: score.points).map_values(
         lambda score: KV(score.team, refuse(score.team))
     )
-    timeline = Timeline[Score]().at(NOON, Score("a", 1, NOON)).end(NOON)
     with pytest.raises(
         UserFunctionError, match=r"^map_values\(<lambda> .*: refuse at .* raised LookupError: no"
     ):
-        PolarsBatch().run(broken, {SCORES: timeline})
+        PolarsBatch().run(broken, {SCORES: bounded(Score("a", 1, NOON))})
 
 
 def refuse(text: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from itertools import cycle
+from typing import TypeVar
 
 import attrs
 import flowalg_reference
@@ -49,6 +50,7 @@ from tests.support.partial_calls import PARTIAL
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.spark_replay import table_of
 
+A = TypeVar("A")
 MINUTE = timedelta(minutes=1)
 SOME = [
     Score(team, points, NOON + minutes * MINUTE)
@@ -136,6 +138,17 @@ def test_a_key_that_is_missing_raises_an_error(spark: SparkSession) -> None:
         batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 
 
+def assert_elements_agree(
+    whole: PCollection[list[object]],
+    frames: Mapping[Source[A], DataFrame],
+    records: Mapping[Source[A], list[A]],
+) -> None:
+    """Compares the elements of a list, which have no order, with those of the reference."""
+    [expected] = flowalg_reference.run_batch(whole, records, time=NOON).panes
+    [pane] = batch.run(whole, frames, time=NOON).panes
+    assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
+
+
 COMPREHENSIONS = {**comprehensions.LIFTED, **comprehensions.IN_PYTHON}
 
 
@@ -144,10 +157,8 @@ def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, for
     """Each form of a comprehension in a ``flat_map`` has the items of the reference."""
     lines = [line("a, bb a", [3, -1, 4]), line("", []), line("bb. c", [5]), line("é", [1, 1])]
     whole = COMPREHENSIONS[form].combine_globally(ToList())
-    [expected] = flowalg_reference.run_batch(whole, {LINES: lines}, time=NOON).panes
     frames = {LINES: spark.createDataFrame(table_of(Line, lines)).drop("end_of_input")}
-    [pane] = batch.run(whole, frames, time=NOON).panes
-    assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
+    assert_elements_agree(whole, frames, {LINES: lines})
     ran = "\n".join(map(str, batch.compile(whole, frames).lifting))
     assert ("in Python" in ran) == (form in comprehensions.IN_PYTHON)
 
@@ -156,9 +167,7 @@ def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, for
 def test_a_map_with_calls_has_the_results_of_the_reference(spark: SparkSession, form: str) -> None:
     """A map of which Python computes parts has the results of the reference."""
     whole = PARTIAL[form].combine_globally(ToList())
-    [expected] = flowalg_reference.run_batch(whole, {SCORES: SOME}, time=NOON).panes
-    [pane] = batch.run(whole, {SCORES: frame_of(spark, SOME)}, time=NOON).panes
-    assert sorted(map(repr, pane.element)) == sorted(map(repr, expected.element))
+    assert_elements_agree(whole, {SCORES: frame_of(spark, SOME)}, {SCORES: SOME})
 
 
 def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:

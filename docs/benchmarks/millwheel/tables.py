@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from docs.benchmarks.marked_tables import fill_tables
 from docs.benchmarks.millwheel import local, on_spark
 from docs.benchmarks.millwheel.latency import LOCAL, PRODUCTIONS, lag_case, latency_case
 from docs.benchmarks.millwheel.latency_on_spark import SPARK
@@ -148,23 +148,19 @@ PICTURES: Final = {
 }
 """The pictures that follow tables, as texts for readers who do not see them."""
 
-_MARKED: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
-
 
 def page_with(text: str, results: Sequence[Result]) -> str:
     """Returns a page whose tables have the results, with their pictures; a table without results stays as it is."""
     found = {str(result["case"]): result for result in results}
 
-    def fill(marked: re.Match[str]) -> str:
-        name = marked[2]
+    def lines_of(name: str) -> Sequence[str]:
         lines = list(TABLES[name](found))
         if len(lines) <= 2:
-            return marked[0]
-        if name in PICTURES:
-            lines += ["", f"![{PICTURES[name]}](pictures/millwheel-{name}.svg)"]
-        return "\n".join((marked[1], *lines, "", marked[3]))
+            return ()
+        picture = ["", f"![{PICTURES[name]}](pictures/millwheel-{name}.svg)"] if name in PICTURES else []
+        return lines + picture
 
-    return _MARKED.sub(fill, text)
+    return fill_tables(text, lines_of)
 
 
 __all__ = ["PAGE", "PICTURES", "TABLES", "page_with"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from docs.benchmarks.marked_tables import fill_tables
 from docs.benchmarks.nexmark.queries.all import QUERIES
 from docs.benchmarks.nexmark.timing import table as times
 from docs.benchmarks.results import Result
 
 PAGE: Final = Path(__file__).parents[2] / "evaluation.md"
-_MARKED: Final = "(?<=<!-- table: {} -->\n).*?(?=<!-- end -->)"
 
 
 def table() -> Iterator[str]:
@@ -26,13 +25,8 @@ def table() -> Iterator[str]:
 
 def page_with(text: str, results: Sequence[Result] = ()) -> str:
     """Returns a page with the current queries, and with the times of results if there are any."""
-    text = _replaced(text, "nexmark", table())
-    return _replaced(text, "nexmark times", times(results)) if results else text
-
-
-def _replaced(text: str, name: str, lines: Iterable[str]) -> str:
-    """Returns a page with other lines in one of its marked tables."""
-    return re.sub(_MARKED.format(name), "\n".join((*lines, "", "")), text, flags=re.DOTALL)
+    tables = {"nexmark": list(table()), "nexmark times": list(times(results)) if results else []}
+    return fill_tables(text, lambda name: tables[name])
 
 
 __all__ = ["PAGE", "page_with", "table"]

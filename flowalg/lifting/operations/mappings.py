@@ -9,7 +9,7 @@ from attrs import evolve
 
 from flowalg.data.shapes import BOOLEAN, DAY, DURATION, INTEGER, TEXT, TIMESTAMP, MapOf, TupleOf
 from flowalg.lifting.operations.conditionals import choose, common_shape
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, Part, first_opaque
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, first_opaque, items_of
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 
@@ -21,14 +21,14 @@ def get_value(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     """Lifts ``of[key]``."""
     found = _look_up(mapping, of, key, location)
     if isinstance(found, Opaque):
-        return Opaque(mapping.value, found.reason, found.location)
-    return Apply(Op.REQUIRE, (_is_found(found), _value(mapping, found)), mapping.value, location)
+        return evolve(found, shape=mapping.value)
+    return Apply(Op.REQUIRE, items_of(found), mapping.value, location)
 
 
 def has_key(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     """Lifts ``key in of``."""
     found = _look_up(mapping, of, key, location)
-    return Opaque(BOOLEAN, found.reason, found.location) if isinstance(found, Opaque) else _is_found(found)
+    return evolve(found, shape=BOOLEAN) if isinstance(found, Opaque) else items_of(found)[0]
 
 
 def lift_method(name: str, mapping: MapOf, of: Expr, args: Sequence[Expr], location: str) -> Expr:
@@ -42,7 +42,8 @@ def lift_method(name: str, mapping: MapOf, of: Expr, args: Sequence[Expr], locat
         return evolve(found, shape=result)
     if can_raise_in_engine(default):
         return Opaque(None, "a default that may fail, which `get` evaluates always", location)
-    return choose(_is_found(found), _value(mapping, found), default, location)
+    is_found, value = items_of(found)
+    return choose(is_found, value, default, location)
 
 
 def _look_up(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
@@ -54,14 +55,6 @@ def _look_up(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     if can_raise_in_engine(key):
         return Opaque(None, "a key that may fail", location)
     return Apply(Op.LOOKUP, (of, key), TupleOf((BOOLEAN, mapping.value)), location)
-
-
-def _is_found(found: Expr) -> Expr:
-    return Part(found, 0, "[0]", BOOLEAN)
-
-
-def _value(mapping: MapOf, found: Expr) -> Expr:
-    return Part(found, 1, "[1]", mapping.value)
 
 
 __all__ = ["get_value", "has_key", "lift_method"]

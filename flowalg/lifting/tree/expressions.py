@@ -108,7 +108,7 @@ class Each:
 
 @frozen
 class PythonCall:
-    """A call that Python computes, of a function that is the same only as itself."""
+    """A call that Python computes. It is equal to another one only if both call the same object."""
 
     f: Callable[..., object] = field(eq=id)
     args: tuple[Expr, ...]
@@ -179,6 +179,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def items_of(of: Expr) -> tuple[Part, ...]:
+    """Returns the items of an expression that is a tuple."""
+    assert isinstance(of.shape, TupleOf), "a tuple"
+    return tuple(Part(of, index, f"[{index}]", item) for index, item in enumerate(of.shape.items))
+
+
 def first_opaque(expr: Expr) -> Opaque | None:
     """Returns the first part that only Python can compute, or ``None``.
 
@@ -244,6 +250,7 @@ __all__ = [
     "conjunction",
     "disjunction",
     "first_opaque",
+    "items_of",
     "negation",
     "qualify_locations",
     "rewrite",

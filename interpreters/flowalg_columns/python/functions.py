@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, TypeVar, assert_never
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 from attrs import frozen
 
@@ -16,9 +16,9 @@ from flowalg.lifting.tree.expressions import (
     Expr,
     Opaque,
     Param,
-    Part,
     PythonCall,
     first_opaque,
+    items_of,
     rewrite,
     walk,
 )
@@ -27,6 +27,9 @@ from flowalg_columns.python.rows import check_results
 from flowalg_columns.values import AnyArray, read_arrays, write_nested
 
 A = TypeVar("A")
+
+PYTHON_RESULT: Final = "__python_result"
+"""The column of the results of a function in Python; those of several calls are numbered."""
 
 PlainFunction: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps
@@ -86,12 +89,13 @@ def plan_call(function: Function, element: Shape) -> PlannedCall:
 
 @frozen
 class PartialCalls:
-    """A ``map`` that builds its result from columns and from calls in Python, whose results are of some shapes.
+    """A ``map`` that builds its result from columns and from the results of calls in Python.
 
-    ``rest`` is an expression of a tuple of the shape ``shape``: the element, and the result of each call.
+    ``calls`` have the name of the column of their result, and its shape. ``rest`` is an expression of a tuple of the
+    shape ``shape``: the element, and the result of each call.
     """
 
-    calls: tuple[tuple[PlannedCall, Shape], ...]
+    calls: tuple[tuple[str, PlannedCall, Shape], ...]
     shape: TupleOf
     rest: Expr
 
@@ -104,18 +108,21 @@ def partial_calls(expression: Expr, before: Shape) -> PartialCalls | None:
     if not isinstance(expression, Build) or {*opaque} != {*found} or len(calls) != len(found):
         return None
     shape = TupleOf((before, *(result for _, result in calls)))
-    whole, numbers = Param(shape), {node: number for number, node in enumerate(found, start=1)}
+    element, *results = items_of(Param(shape))
+    result_of = dict(zip(found, results, strict=True))
 
     def of_results(node: Expr) -> Expr:
         match node:
             case Param():
-                return Part(whole, 0, "[0]", before)
+                return element
             case Opaque():
-                return Part(whole, numbers[node], f"[{numbers[node]}]", shape.items[numbers[node]])
+                return result_of[node]
             case _:
                 return node
 
-    planned = ((_planned(call), result) for call, result in calls)
+    planned = (
+        (f"{PYTHON_RESULT}{number}", _planned(call), result) for number, (call, result) in enumerate(calls)
+    )
     rest = rewrite(expression, of_results)
     return None if first_opaque(rest) else PartialCalls(tuple(planned), shape, rest)
 
@@ -164,6 +171,7 @@ def map_result(function: Function, element: Tree[A], result: Tree[A], after: Sha
 
 
 __all__ = [
+    "PYTHON_RESULT",
     "ArrayFunction",
     "OneToOne",
     "PartialCalls",

@@ -16,11 +16,11 @@ from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
 
 from flowalg.data.errors import ElementError, UnsupportedError
-from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
+from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.lookups import lookups_of
+from flowalg.lifting.lookups import lookups_of, steps_on_mapping
 from flowalg.pipeline.nodes import WithSide, shape_read
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, window_read
 from flowalg.windows.window import Window
@@ -28,7 +28,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_polars.batch.flow import ENGINE, Flow
 from flowalg_polars.batch.lookups import lower_lookups
 from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
-from flowalg_polars.lowering.programs import compile_steps
+from flowalg_polars.lowering.programs import compile_analyses
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 
 _SIDE: Final = "__side"
@@ -43,17 +43,17 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     shape = shape_with_side(main.shape, side.shape, node.view)
     view, windows = node.view, node.side.windowing.strategy.windows
     single = view.view if isinstance(view, LatestComplete) else view
+    analyses = analyse(steps, shape)
     if not _in_columns(windows):
-        return _in_python(node, main, side, shape, steps)
+        return _in_python(node, main, side, shape, analyses)
     start = window_bounds(windows)[0]
     at = start if node.side.windowing.fresh else pl.col(START)
     if isinstance(view, AsMap):
-        lookups = lookups_of(steps_on_mapping(analyse(steps, shape)), shape)
+        lookups = lookups_of(analyses, shape)
         if lookups is not None:
-            after = lower_lookups(lookups, main, side, start, at)
-            return after.after(compile_steps(steps[len(lookups.steps) :], after.shape, after.meta))
+            return lower_lookups(lookups, main, side, start, at)
     if isinstance(single, AsMap) or not _has_literal(single.default):
-        return _in_python(node, main, side, shape, steps)
+        return _in_python(node, main, side, shape, analyses)
     values = side.frame.select(at.alias(_SIDE), nest(side.element).alias(_VALUE))
     by_window = values.group_by(_SIDE).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
     if isinstance(view, LatestComplete):
@@ -80,7 +80,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     columns = Branch(shape, (main.element, unnest(checked, read)))
     frame = found.select(*flatten_columns(columns, shape), *main.meta)
     flow = Flow(frame, shape, main.meta, (*main.notes, *side.notes))
-    return flow.after(compile_steps(steps, shape, main.meta))
+    return flow.after(compile_analyses(analyses, shape, main.meta))
 
 
 _VALUE: Final = "__side_value"
@@ -107,21 +107,9 @@ def _has_literal(default: object) -> bool:
     return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 
-def steps_on_mapping(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
-    """Returns the steps up to the first one whose result type contains no mapping, or none if all contain one."""
-    for count, analysis in enumerate(analyses, start=1):
-        if analysis.after is not None and not _contains_mapping(analysis.after):
-            return analyses[:count]
-    return ()
-
-
-def _contains_mapping(shape: Shape) -> bool:
-    return isinstance(shape, MapOf) or any(map(_contains_mapping, inner_shapes(shape)))
-
-
-def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]) -> Flow:
+def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: Sequence[StepAnalysis]) -> Flow:
     """Returns each element with the value that it reads, after the steps; those on a mapping run in the same pass."""
-    together = steps_on_mapping(analyse(steps, shape))
+    together = steps_on_mapping(steps)
     after = together[-1].after if together else shape
     assert after is not None, "the last step on a mapping has a result of a known shape"
     fresh = node.side.windowing.fresh
@@ -139,7 +127,7 @@ def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tu
         *(note_of(step, ENGINE) for step in together),
     )
     flow = Flow(frame, after, main.meta, (*main.notes, *side.notes, *notes))
-    return flow.after(compile_steps(steps[len(together) :], after, main.meta))
+    return flow.after(compile_analyses(steps[len(together) :], after, main.meta))
 
 
 @define
@@ -212,4 +200,4 @@ def series_named(name: str, array: object) -> pl.Series:
     return series.alias(name)
 
 
-__all__ = ["lower_side_input", "shape_with_side", "steps_on_mapping"]
+__all__ = ["lower_side_input", "shape_with_side"]

@@ -33,6 +33,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    required,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
@@ -235,7 +236,7 @@ def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series
     """Returns the values of a field, with sets sorted; raises ``ElementError`` for a value that its shape lacks."""
     if not isinstance(shape, OptionalOf) and values.null_count():
         raise ElementError(null_message(path.source, path.path, shape))
-    match shape.of if isinstance(shape, OptionalOf) else shape:
+    match required(shape):
         case EnumOf(cls=cls) as enum:
             unknown = values.drop_nulls().filter(~values.drop_nulls().is_in(list(cls.__members__)))
             if len(unknown):

@@ -18,11 +18,10 @@ from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.comprehensions import Unnested, unnest
+from flowalg.lifting.comprehensions import ItemRows, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type
-from flowalg_polars.columns import unnest as unnest_columns
+from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
 from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
 from flowalg_polars.lowering.python_steps import PythonPass, apply_as_column, keep_where
 
@@ -126,7 +125,7 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
         case Filter():
             return _filter(noted, expression)
         case FlatMap() if isinstance(expression, Each):
-            return _unnest(noted, expression)
+            return _comprehension(noted, expression)
         case FlatMap():
             items = evaluate(expression, element)
             assert isinstance(items, Leaf)
@@ -160,14 +159,14 @@ def _filter(program: Program, predicate: Expr) -> Program:
     return program.with_barrier.then(lambda frame: frame.filter(kept), program.shape, fallible=False)
 
 
-def _unnest(program: Program, each: Each) -> Program:
+def _comprehension(program: Program, each: Each) -> Program:
     """Returns the program with a row for each item of a list, that is kept and mapped beside its element."""
-    unnested = unnest(each, program.shape)
+    rows = item_rows(each, program.shape)
     items = evaluate(each.of, columns_of(layout_of(program.shape)))
     assert isinstance(items, Leaf)
-    explode = _ExplodeBeside(items.column, program.shape, unnested, program.meta)
-    rows = program.with_barrier.then(explode, unnested.shape, fallible=can_raise_in_engine(each.of))
-    return _map(rows if unnested.kept == TRUE else _filter(rows, unnested.kept), unnested.result)
+    explode = _ExplodeBeside(items.column, program.shape, rows, program.meta)
+    exploded = program.with_barrier.then(explode, rows.shape, fallible=can_raise_in_engine(each.of))
+    return _map(exploded if rows.kept == TRUE else _filter(exploded, rows.kept), rows.result)
 
 
 @frozen
@@ -176,20 +175,20 @@ class _ExplodeBeside:
 
     items: pl.Expr
     element: Shape
-    unnested: Unnested
+    rows: ItemRows
     meta: tuple[str, ...]
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        shape, element = self.unnested.shape, columns_of(layout_of(self.element))
+        shape, element = self.rows.shape, columns_of(layout_of(self.element))
         listed = frame.with_columns(self.items.alias(_ITEM))
         position = pl.lit(0, dtype=pl.Int64())
-        if self.unnested.reads_positions:
+        if self.rows.reads_positions:
             listed = listed.with_columns(
                 pl.int_ranges(pl.col(_ITEM).list.len(), dtype=pl.Int64()).alias(_POSITION)
             )
             position = pl.col(_POSITION)
-        rows = listed.explode(*([_ITEM, _POSITION] if self.unnested.reads_positions else [_ITEM]))
-        parts = (element, unnest_columns(pl.col(_ITEM), shape.items[1]), Leaf(INTEGER, position))
+        rows = listed.explode(*([_ITEM, _POSITION] if self.rows.reads_positions else [_ITEM]))
+        parts = (element, unnest(pl.col(_ITEM), shape.items[1]), Leaf(INTEGER, position))
         return rows.select(*flatten_columns(Branch(shape, parts), shape), *self.meta)
 
 
@@ -203,7 +202,7 @@ class _Explode:
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = frame.select(self.items.alias(_ITEM), *self.meta).explode(_ITEM)
-        return rows.select(*flatten_columns(unnest_columns(pl.col(_ITEM), self.item), self.item), *self.meta)
+        return rows.select(*flatten_columns(unnest(pl.col(_ITEM), self.item), self.item), *self.meta)
 
 
 _ITEM = "__item"

@@ -11,6 +11,7 @@ from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.python.functions import (
+    PYTHON_RESULT,
     ArrayFunction,
     OneToOne,
     PartialCalls,
@@ -81,8 +82,10 @@ def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[
                 return _apply_partially(frame, step, partial, analysis.after, meta)
             function, argument, result = map_argument(step.function, element, analysis.after)
             computed = python_column(step, function, argument, result)
-            with_result = frame.with_columns(computed.alias(_RESULT))
-            columns = map_result(step.function, element, unnest(pl.col(_RESULT), result), analysis.after)
+            with_result = frame.with_columns(computed.alias(PYTHON_RESULT))
+            columns = map_result(
+                step.function, element, unnest(pl.col(PYTHON_RESULT), result), analysis.after
+            )
             return with_result.select(*flatten_columns(columns, analysis.after), *meta)
         case Filter():
             return keep_where(frame, python_column(step, step.function, element, BOOLEAN))
@@ -97,14 +100,14 @@ def _apply_partially(
 ) -> pl.LazyFrame:
     """Returns the frame after a map whose function calls Python only for parts of its result."""
     element = columns_of(layout_of(partial.shape.items[0]))
-    named = [(call, result, f"{_RESULT}{number}") for number, (call, result) in enumerate(partial.calls)]
-    computed = [python_column(step, call, element, result).alias(name) for call, result, name in named]
-    parts = (element, *(unnest(pl.col(name), result) for _, result, name in named))
+    computed = [
+        python_column(step, call, element, result).alias(name) for name, call, result in partial.calls
+    ]
+    parts = (element, *(unnest(pl.col(name), result) for name, _, result in partial.calls))
     columns = evaluate(partial.rest, Branch(partial.shape, parts))
     return frame.with_columns(computed).select(*flatten_columns(columns, after), *meta)
 
 
-_RESULT = "__python_result"
 _KEPT = "__kept"
 
 

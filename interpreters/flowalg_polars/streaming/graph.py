@@ -20,6 +20,7 @@ from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
+from flowalg.lifting.lookups import steps_on_mapping
 from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -40,7 +41,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.computation_rows import PreparedComputation
-from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_polars.batch.side_inputs import shape_with_side
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps

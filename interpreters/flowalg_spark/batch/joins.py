@@ -28,10 +28,10 @@ from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, 
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions.integers import long_literal
-from flowalg_spark.lowering.element_wise import apply_steps
+from flowalg_spark.lowering.element_wise import apply_analyses
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.pairs import require_pairs
-from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "
 _LEFT_MATCHED: Final = "__left matched"
@@ -213,16 +213,16 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     effective = node.side.windowing
     start = _side_window_start(effective.strategy.windows)
     shape = shape_with_side(main, side, view)
+    analyses = analyse(steps, shape)
     if start is None:
-        return lower_side_input_in_python(node, main, side, shape, steps)
+        return lower_side_input_in_python(node, main, side, shape, analyses)
     side_start = col(START) if not effective.fresh else start
     if isinstance(view, AsMap):
-        lookups = lookups_of(steps_on_mapping(analyse(steps, shape)), shape)
+        lookups = lookups_of(analyses, shape)
         if lookups is not None:
-            after = lower_lookups(lookups, main, side, start, side_start)
-            return apply_steps(after, steps[len(lookups.steps) :])
+            return lower_lookups(lookups, main, side, start, side_start)
     if isinstance(single, AsMap) or not _has_literal(single.default):
-        return lower_side_input_in_python(node, main, side, shape, steps)
+        return lower_side_input_in_python(node, main, side, shape, analyses)
     element = side.element
     values = side.frame.select(side_start.alias(f"{_SIDE} start"), nest(element).alias(_SIDE))
     side_values = values.groupBy(col(f"{_SIDE} start")).agg(
@@ -247,7 +247,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     )
     columns = Branch(shape, (main.element, unnest(value, read)))
     frame = found.select(*flatten_columns(columns, shape), *map(col, main.meta))
-    return apply_steps(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), steps)
+    return apply_analyses(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), analyses)
 
 
 def _newest_before(windows: DataFrame, side_values: DataFrame) -> DataFrame:

@@ -7,7 +7,7 @@ row. So a side must fit in a worker's memory, and in one row of Spark (2 GB).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, cast
 
 import pyarrow as pa
@@ -23,16 +23,16 @@ from pyspark.sql import functions as F
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg.lifting.analysis import analyse
+from flowalg.lifting.analysis import StepAnalysis
+from flowalg.lifting.lookups import steps_on_mapping
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
+from flowalg_spark.lowering.element_wise import apply_analyses, lifting_note
 from flowalg_spark.lowering.flow import Flow, row_schema
-from flowalg_spark.lowering.side_inputs import steps_on_mapping
 
 _SIDE: Final = "__side"
 _ROWS_OF_A_PARTITION: Final = 2**33
@@ -40,7 +40,7 @@ _ROWS_OF_A_PARTITION: Final = 2**33
 
 
 def lower_side_input_in_python(
-    node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]
+    node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: Sequence[StepAnalysis]
 ) -> Flow:
     """Returns each element with the value that it reads from the side, after the given steps.
 
@@ -48,7 +48,7 @@ def lower_side_input_in_python(
     """
     effective = node.side.windowing
     windows = effective.strategy.windows
-    together = steps_on_mapping(analyse(steps, shape))
+    together = steps_on_mapping(steps)
     after = together[-1].after if together else shape
     assert after is not None, "the last step on a mapping has a result of a known shape"
     point = col(EVENT_TIME)
@@ -76,7 +76,7 @@ def lower_side_input_in_python(
     )
     notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(lifting_note, together)]
     flow = evolve(main, frame=found).map_in_arrow(function, after)
-    return apply_steps(flow.with_notes(*side.notes, *notes), steps[len(together) :])
+    return apply_analyses(flow.with_notes(*side.notes, *notes), steps[len(together) :])
 
 
 @frozen

@@ -18,11 +18,10 @@ from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.comprehensions import unnest
+from flowalg.lifting.comprehensions import item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.columns import col, flatten_columns
-from flowalg_spark.encoding.columns import unnest as unnest_column
+from flowalg_spark.encoding.columns import col, flatten_columns, unnest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
@@ -107,29 +106,28 @@ def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
     if flow.guarded:
         return run_in_python(flow, [analysis])
     if isinstance(analysis.expression, Each):
-        return _unnest(flow, analysis.expression)
+        return _comprehension(flow, analysis.expression)
     items = compile_expression(analysis.expression, flow.element)
     assert isinstance(items, Leaf)
     assert isinstance(items.shape, ListOf)
     item = items.shape.of
     exploded = flow.frame.select(F.explode(items.column).alias(_ITEM), *map(col, flow.meta))
-    columns = flatten_columns(unnest_column(col(_ITEM), item), item)
+    columns = flatten_columns(unnest(col(_ITEM), item), item)
     return evolve(flow, frame=exploded.select(*columns, *map(col, flow.meta)), shape=item)
 
 
-def _unnest(flow: Flow, each: Each) -> Flow:
+def _comprehension(flow: Flow, each: Each) -> Flow:
     """Returns the flow with a row for each item of a list, that is kept and mapped beside its element."""
-    unnested = unnest(each, flow.shape)
+    rows = item_rows(each, flow.shape)
     items = compile_scalar(each.of, flow.element)
-    names = leaf_columns(flow.element)
-    rows = flow.frame.select(*names, F.posexplode(items).alias(_POSITION, _ITEM), *map(col, flow.meta))
+    columns = (*leaf_columns(flow.element), F.posexplode(items).alias(_POSITION, _ITEM), *map(col, flow.meta))
     position = Leaf(INTEGER, col(_POSITION).cast("bigint"))
-    parts = (flow.element, unnest_column(col(_ITEM), unnested.shape.items[1]), position)
-    beside = evolve(flow, frame=rows, shape=unnested.shape)
-    beside = beside.select(Branch(unnested.shape, parts), unnested.shape)
-    kept = beside if unnested.kept == TRUE else beside.filter(unnested.kept)
-    assert unnested.result.shape is not None, "the result of a lifted function has a type"
-    return kept.map(unnested.result, unnested.result.shape)
+    parts = (flow.element, unnest(col(_ITEM), rows.shape.items[1]), position)
+    exploded = evolve(flow, frame=flow.frame.select(*columns), shape=rows.shape)
+    beside = exploded.select(Branch(rows.shape, parts), rows.shape)
+    kept = beside if rows.kept == TRUE else beside.filter(rows.kept)
+    assert rows.result.shape is not None, "the result of a lifted function has a type"
+    return kept.map(rows.result, rows.result.shape)
 
 
 _ITEM: Final = "__item"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP
 from flowalg_columns.python.functions import (
+    PYTHON_RESULT,
     ArrayFunction,
     OneToOne,
     PartialCalls,
@@ -36,8 +37,6 @@ from flowalg.lifting.analysis import StepAnalysis
 from flowalg_spark.encoding.columns import Columns, col, unnest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.flow import Flow
-
-_RESULT: Final = "__python_result"
 
 
 @frozen
@@ -94,11 +93,9 @@ def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
     match step:
         case Map():
             partial = partial_calls(analysis.expression, flow.shape)
-            return (
-                _apply_map(flow, step, analysis.after)
-                if partial is None
-                else _apply_partially(flow, step, partial)
-            )
+            if partial is not None:
+                return _apply_partially(flow, step, partial)
+            return _apply_map(flow, step, analysis.after)
         case Filter():
             kept = python_column(flow, step, step.function, flow.element, BOOLEAN)
             if not flow.guarded:
@@ -118,19 +115,19 @@ def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
     assert after is not None, "the type of the result is known"
     function, argument, result = map_argument(step.function, flow.element, after)
     computed = python_column(flow, step, function, argument, result)
-    with_result = evolve(flow, frame=flow.frame.select("*", computed.alias(_RESULT)))
-    columns = map_result(step.function, flow.element, unnest(col(_RESULT), result), after)
+    with_result = evolve(flow, frame=flow.frame.select("*", computed.alias(PYTHON_RESULT)))
+    columns = map_result(step.function, flow.element, unnest(col(PYTHON_RESULT), result), after)
     return with_result.select(columns, after)
 
 
 def _apply_partially(flow: Flow, step: Map, partial: PartialCalls) -> Flow:
     """Returns the flow after a map whose function calls Python only for parts of its result."""
-    named = [(call, result, f"{_RESULT}{number}") for number, (call, result) in enumerate(partial.calls)]
     computed = [
-        python_column(flow, step, call, flow.element, result).alias(name) for call, result, name in named
+        python_column(flow, step, call, flow.element, result).alias(name)
+        for name, call, result in partial.calls
     ]
     with_results = evolve(flow, frame=flow.frame.select("*", *computed))
-    parts = (flow.element, *(unnest(col(name), result) for _, result, name in named))
+    parts = (flow.element, *(unnest(col(name), result) for name, _, result in partial.calls))
     after = partial.rest.shape
     assert after is not None, "the type of the result is known"
     return with_results.select(flow.evaluate(partial.rest, Branch(partial.shape, parts)), after)

@@ -40,6 +40,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
+from flowalg.lifting.lookups import steps_on_mapping
 from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -67,7 +68,7 @@ from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_spark.lowering.side_inputs import shape_with_side
 from flowalg_spark.lowering.stateless import STAGES, has_stages
 from flowalg_spark.streaming.computations import prepare_computation
 from flowalg_spark.streaming.emissions import (
