@@ -24,7 +24,7 @@ from flowalg_spark.streaming.python_values import AssignWindows
 
 from flowalg import KV, CustomWindows, EventTime, Window
 from flowalg.data.errors import ElementError, ValueRangeError
-from flowalg.data.shapes import FLOAT, INTEGER, OptionalOf, RecordOf, kv_of, shape_of
+from flowalg.data.shapes import FLOAT, INTEGER, TEXT, OptionalOf, RecordOf, kv_of, shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import FlatMap, Map
 from flowalg.lifting.required_fields import delegated_call, required_shape
@@ -77,6 +77,18 @@ def test_the_clocks_observe_a_record_once() -> None:
         KEEP: [True, True, False, False],
         OBSERVED_TIME: [11, None, 21, 31],
     }
+
+
+def test_a_large_element_becomes_many() -> None:
+    """Only the metadata of an element is repeated for the elements that it becomes: its text would be 3 GB here."""
+    schema = arrow_schema(row_schema(TEXT, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP)}))
+    layout = layout_of(TEXT)
+    steps = PythonSteps(
+        layout, layout, ((FlatMap(Call(lambda text: [text[:1]] * 1000)),),), guarded=True, schema=schema
+    )
+    row: dict[str, str | int | bool] = {"value": "a" * 3_000_000, EVENT_TIME: 10, KEEP: True}
+    (after,) = steps([pa.RecordBatch.from_pylist([row], schema=schema)])
+    assert after.to_pydict() == {"value": ["a"] * 1000, EVENT_TIME: [10] * 1000, KEEP: [True] * 1000}
 
 
 def test_the_clocks_observe_an_element_in_several_windows_or_none_once() -> None:

@@ -199,7 +199,7 @@ class PythonSteps:
             own[EVENT_TIME] = pa.array([*output_times, *(times[row] for row in removed)], pa.int64())
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(removed), pa.bool_())
             origins = [*origins, *removed]
-        others = batch.take(pa.array(origins, pa.int64()))
+        others = repeat_metadata(batch, (*self.schema.names[len(arrays) :], PROCESSING_TIME), origins)
         if OBSERVED_TIME in self.schema.names:
             own[OBSERVED_TIME] = mask_column(others.column(OBSERVED_TIME), mark_firsts(origins))
         if bad and self.guarded:
@@ -232,6 +232,15 @@ def _drop_columns(bad: list[BadRecord], others: pa.RecordBatch) -> dict[str, Any
     return columns
 
 
+def repeat_metadata(batch: pa.RecordBatch, names: Iterable[str], origins: list[int]) -> pa.RecordBatch:
+    """Returns those of the named columns that a batch has, on the rows that elements originate from.
+
+    Other columns, such as those of the elements themselves, are not repeated: a large one would not fit in a batch.
+    """
+    wanted = {*names}
+    return batch.select([name for name in batch.schema.names if name in wanted]).take(pa.array(origins, pa.int64()))
+
+
 def mark_firsts(origins: list[int]) -> list[bool]:
     """Returns for each row whether it is the first of its origin."""
     first: dict[int, int] = {}
@@ -259,5 +268,6 @@ __all__ = [
     "check_results",
     "mark_firsts",
     "mask_column",
+    "repeat_metadata",
     "select_kept",
 ]

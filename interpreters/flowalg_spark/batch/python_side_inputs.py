@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.python.rows import Rows
+from flowalg_columns.python.rows import Rows, repeat_metadata
 from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from pyspark.sql import functions as F
@@ -128,8 +128,9 @@ class ReadSide:
             rows.apply_step(step)
         where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
         arrays = write_arrays(self.after, rows.elements, where)
-        others = batch.take(pa.array(rows.origins, pa.int64()))
-        for name in self.schema.names[len(arrays) :]:
+        metadata = self.schema.names[len(arrays) :]
+        others = repeat_metadata(batch, metadata, rows.origins)
+        for name in metadata:
             arrays.append(pa.array(rows.times, pa.int64()) if name == EVENT_TIME else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
