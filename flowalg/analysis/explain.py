@@ -21,7 +21,7 @@ from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import Pairs
+from flowalg.pipeline.joins import each_pair
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -225,7 +225,7 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 
 def _step(analysis: StepAnalysis) -> _Entry:
     step, opaque = analysis.step, analysis.opaque
-    if isinstance(user_call(step.function).f, Pairs):
+    if user_call(step.function).f is each_pair:
         # The engines have operators for joins.
         return _Entry(step.scope, f"> {step.name}", _type(analysis.after))
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"

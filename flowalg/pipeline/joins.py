@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, unique
 from typing import TypeVar
 
-from attrs import frozen
-
 from flowalg.data.kv import KV
-from flowalg.data.shapes import Field, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import Shape, TupleOf, optional
 
 K = TypeVar("K")
 B = TypeVar("B")
@@ -46,21 +44,9 @@ class JoinKind(Enum):
         )
 
 
-@frozen
-class Pairs:
+def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:
     """Returns the pairs of a key and window, each under its key."""
-
-    def __call__(self, matches: KV[K, list[B]]) -> list[KV[K, B]]:
-        """Returns the pairs."""
-        return [KV(matches.key, pair) for pair in matches.value]
-
-    def shape_of_items(self, element: Shape) -> Shape | None:
-        """Returns the shape of a pair under its key, from that of the list."""
-        match element:
-            case RecordOf(fields=(key, Field(shape=ListOf(of=pair)))):
-                return kv_of(key.shape, pair)
-            case _:
-                return None
+    return [KV(matches.key, pair) for pair in matches.value]
 
 
-__all__ = ["JoinKind", "Pairs"]
+__all__ = ["JoinKind", "each_pair"]

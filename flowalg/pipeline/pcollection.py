@@ -28,7 +28,7 @@ from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import IsA, Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.pipeline.holes import fill, require_name
-from flowalg.pipeline.joins import JoinKind, Pairs
+from flowalg.pipeline.joins import JoinKind, each_pair
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -642,7 +642,7 @@ class PCollection(HasView, Generic[A_co]):
         """Returns the pairs of a join: a co-group with one list of pairs, and its items."""
         _require_all_keyed(kind.value, (self, right))
         pairs = CoGroupByKey((self.node, right.node), kind)
-        return ElementWise.after(pairs, FlatMap(Call(Pairs()), kind.value))
+        return ElementWise.after(pairs, FlatMap(Call(each_pair), kind.value))
 
     def _then(self, step: Step) -> ElementWise:
         return ElementWise.after(self.node, step)

@@ -204,5 +204,5 @@ def test_an_explanation_names_the_join() -> None:
     text = explain(POINTS.full_join(OTHER_POINTS))
     assert "full_join: KV[str, list[tuple[int | None, int | None]]]" in text
     assert "\n> full_join: KV[str, tuple[int | None, int | None]]\n" in text
-    assert "Pairs" not in text
+    assert "each_pair" not in text
     assert resolve_accumulation(POINTS.full_join(OTHER_POINTS).node) == POINTS.full_join(OTHER_POINTS).node

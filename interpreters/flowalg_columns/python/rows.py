@@ -238,7 +238,9 @@ def repeat_metadata(batch: pa.RecordBatch, names: Iterable[str], origins: list[i
     Other columns, such as those of the elements themselves, are not repeated: a large one would not fit in a batch.
     """
     wanted = {*names}
-    return batch.select([name for name in batch.schema.names if name in wanted]).take(pa.array(origins, pa.int64()))
+    return batch.select([name for name in batch.schema.names if name in wanted]).take(
+        pa.array(origins, pa.int64())
+    )
 
 
 def mark_firsts(origins: list[int]) -> list[bool]:

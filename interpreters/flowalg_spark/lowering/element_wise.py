@@ -7,9 +7,10 @@ from typing import Final, assert_never
 
 from attrs import evolve
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
-from flowalg_columns.names import EVENT_TIME, KEEP
+from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError
@@ -19,7 +20,7 @@ from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import item_rows
-from flowalg.lifting.tree.expressions import TRUE, Each
+from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.encoding.columns import col, flatten_columns, unnest
 from flowalg_spark.encoding.schema import arrow_schema
@@ -87,10 +88,7 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
             assert analysis.after is not None
             return noted.map(analysis.expression, analysis.after)
         case Filter():
-            if not flow.guarded:
-                return noted.filter(analysis.expression)
-            predicate = compile_scalar(analysis.expression, flow.element)
-            return noted.with_meta(**{KEEP: F.when(col(KEEP), predicate).otherwise(F.lit(False))})
+            return _keep_where(noted, analysis.expression)
         case FlatMap():
             return _explode(noted, analysis)
         case WithTimestamps():
@@ -101,33 +99,57 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
     assert_never(analysis.step)
 
 
+def _keep_where(flow: Flow, predicate: Expr) -> Flow:
+    """Returns the flow without the elements for which an expression is false; their rows are not kept if guarded."""
+    if not flow.guarded:
+        return flow.filter(predicate)
+    kept = compile_scalar(predicate, flow.element)
+    return flow.with_meta(**{KEEP: F.when(col(KEEP), kept).otherwise(F.lit(False))})
+
+
 def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
     """Returns the flow after a lifted ``flat_map``: one row for each item of a list."""
-    if flow.guarded:
-        return run_in_python(flow, [analysis])
     if isinstance(analysis.expression, Each):
         return _comprehension(flow, analysis.expression)
     items = compile_expression(analysis.expression, flow.element)
     assert isinstance(items, Leaf)
     assert isinstance(items.shape, ListOf)
     item = items.shape.of
-    exploded = flow.frame.select(F.explode(items.column).alias(_ITEM), *map(col, flow.meta))
+    exploded = _rows_of_items(flow, (), items.column)
     columns = flatten_columns(unnest(col(_ITEM), item), item)
-    return evolve(flow, frame=exploded.select(*columns, *map(col, flow.meta)), shape=item)
+    return evolve(flow, frame=exploded.select(*columns, *_metadata_of_items(flow)), shape=item)
 
 
 def _comprehension(flow: Flow, each: Each) -> Flow:
     """Returns the flow with a row for each item of a list, that is kept and mapped beside its element."""
     rows = item_rows(each, flow.shape)
     items = compile_scalar(each.of, flow.element)
-    columns = (*leaf_columns(flow.element), F.posexplode(items).alias(_POSITION, _ITEM), *map(col, flow.meta))
     position = Leaf(INTEGER, col(_POSITION).cast("bigint"))
     parts = (flow.element, unnest(col(_ITEM), rows.shape.items[1]), position)
-    exploded = evolve(flow, frame=flow.frame.select(*columns), shape=rows.shape)
-    beside = exploded.select(Branch(rows.shape, parts), rows.shape)
-    kept = beside if rows.kept == TRUE else beside.filter(rows.kept)
+    columns = flatten_columns(Branch(rows.shape, parts), rows.shape)
+    exploded = _rows_of_items(flow, leaf_columns(flow.element), items)
+    beside = evolve(flow, frame=exploded.select(*columns, *_metadata_of_items(flow)), shape=rows.shape)
+    kept = beside if rows.kept == TRUE else _keep_where(beside, rows.kept)
     assert rows.result.shape is not None, "the result of a lifted function has a type"
     return kept.map(rows.result, rows.result.shape)
+
+
+def _rows_of_items(flow: Flow, columns: Sequence[Column], items: Column) -> DataFrame:
+    """Returns a row for each item, with its position, some columns of its element, and the metadata columns.
+
+    If the flow is guarded, a row without items becomes a row without a position.
+    """
+    listed = F.posexplode_outer(F.when(col(KEEP), items)) if flow.guarded else F.posexplode(items)
+    return flow.frame.select(*columns, listed.alias(_POSITION, _ITEM), *map(col, flow.meta))
+
+
+def _metadata_of_items(flow: Flow) -> list[Column]:
+    """Returns the metadata columns on rows of items. The row without items is not kept; the clocks observe one row."""
+    own = {
+        KEEP: col(KEEP) & col(_POSITION).isNotNull(),
+        OBSERVED_TIME: F.when(F.coalesce(col(_POSITION), F.lit(0)) == 0, col(OBSERVED_TIME)),
+    }
+    return [own[name].alias(name) if flow.guarded and name in own else col(name) for name in flow.meta]
 
 
 _ITEM: Final = "__item"

@@ -100,6 +100,22 @@ def duplicate_even(values: Values) -> Values:
     return values.flat_map(duplicate_if_even)
 
 
+def reverse_digits(value: int) -> int:
+    """Returns the number with the digits in reverse order; Python computes it on all engines."""
+    digits = str(abs(value))
+    return int(digits[::-1])
+
+
+def with_reversed_digits(pair: KV[str, int]) -> KV[str, int]:
+    """Returns the pair with another value, of which Python computes only a part."""
+    return KV(pair.key, reverse_digits(pair.value))
+
+
+def reverse_values(values: Values) -> Values:
+    """Computes the values in Python."""
+    return values.map(with_reversed_digits)
+
+
 def flatten_with_doubles(values: Values) -> Values:
     """Flattens the collection with its doubles."""
     return flatten(values, double(values))
@@ -125,6 +141,7 @@ STEPS: Sequence[Part] = (
     keep_positive,
     use_one_key,
     duplicate_even,
+    reverse_values,
     flatten_with_doubles,
     process_in_order,
     process_with_state,
@@ -161,6 +178,16 @@ def sum_of(values: list[int]) -> int:
 def group_values(values: Values) -> Values:
     """A grouping that keeps all values."""
     return values.group_by_key().map_values(sum_of)
+
+
+def doubles_of_positive(pair: KV[str, list[int]]) -> list[KV[str, int]]:
+    """Returns an element for each positive value."""
+    return [KV(pair.key, 2 * value) for value in pair.value if value > 0]
+
+
+def double_items(values: Values) -> Values:
+    """A grouping whose lists become elements again."""
+    return values.group_by_key().flat_map(doubles_of_positive)
 
 
 NONE: frozenset[int] = frozenset()
@@ -208,7 +235,10 @@ GROUPINGS: Sequence[Part] = (
     take_spread,
     co_group_with_doubles,
 )
-"""Transforms from a collection to panes."""
+"""Transforms from a collection to panes, with one result for each key and window."""
+
+WITH_ITEMS: Sequence[Part] = (*GROUPINGS, double_items)
+"""The same, and one with several results."""
 
 
 def _supported(parts: Iterable[Part], able: Capabilities) -> list[Part]:
@@ -288,7 +318,7 @@ def pipelines(capabilities: Capabilities = ALL) -> SearchStrategy[Values]:
 
     The second grouping has windows of its own, or those of the first.
     """
-    steps, groupings = _supported(STEPS, capabilities), _supported(GROUPINGS, capabilities)
+    steps, groupings = _supported(STEPS, capabilities), _supported(WITH_ITEMS, capabilities)
     windows = _strategies(capabilities)
 
     def build(
