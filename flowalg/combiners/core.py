@@ -411,6 +411,15 @@ def product(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[obj
     return cast("Combiner[object, object, object]", Together(parts))
 
 
+def component_combiners(
+    combiner: Combiner[object, object, object],
+) -> tuple[Combiner[object, object, object], ...]:
+    """Returns the components of a product of combiners, also of products in it; each has one result."""
+    if isinstance(combiner, Together):
+        return tuple(component for part in combiner.parts for component in component_combiners(part))
+    return (combiner,)
+
+
 def keeps_values(combiner: Combiner[object, object, object], *, retractions: bool) -> bool:
     """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
     return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
@@ -474,6 +483,7 @@ __all__ = [
     "Sum",
     "Together",
     "Total",
+    "component_combiners",
     "keeps_values",
     "product",
     "require_combiner",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from flowalg.combiners.collections import TopN
-from flowalg.combiners.core import Combiner, Count, Over, Together
+from flowalg.combiners.core import Combiner, Count, Over
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import BOOLEAN, FLOAT, Shape, TupleOf
@@ -15,13 +15,6 @@ from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, first
 from flowalg.pipeline.nodes import GroupingNode
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
-
-
-def component_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
-    """Returns the components of a product of combiners, each with one result."""
-    if isinstance(combiner, Together):
-        return tuple(component for part in combiner.parts for component in component_combiners(part))
-    return (combiner,)
 
 
 def argument_of(part: AnyCombiner, value: Shape) -> Expr:
@@ -69,7 +62,6 @@ def unknown_result(node: GroupingNode) -> UnsupportedError:
 __all__ = [
     "AnyCombiner",
     "argument_of",
-    "component_combiners",
     "ignores_values",
     "ranks_of",
     "unknown_result",

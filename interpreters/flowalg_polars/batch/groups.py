@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.combiners import AnyCombiner, component_combiners, unknown_result
+from flowalg_columns.combiners import AnyCombiner, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
@@ -17,6 +17,7 @@ from flowalg_columns.python.groups import EARLIEST as PYTHON_EARLIEST
 from flowalg_columns.python.groups import LATEST as PYTHON_LATEST
 from flowalg_columns.python.groups import CombineGroups
 
+from flowalg.combiners.core import component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from attrs import frozen
-from flowalg_columns.combiners import AnyCombiner, argument_of, component_combiners
+from flowalg_columns.combiners import AnyCombiner, argument_of
 from flowalg_columns.notes import LiftingNote
 
-from flowalg.combiners.core import Over
+from flowalg.combiners.core import Over, component_combiners
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.tree.expressions import Expr, first_opaque

@@ -9,7 +9,17 @@ from typing import Final, Protocol
 import polars as pl
 from attrs import frozen
 
-from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, Together, keeps_values
+from flowalg.combiners.core import (
+    Combiner,
+    Count,
+    Max,
+    Mean,
+    Min,
+    Over,
+    Sum,
+    component_combiners,
+    keeps_values,
+)
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, INTEGER, Shape
 from flowalg.data.time import EventTime
@@ -140,13 +150,8 @@ def runs_in_columns(
 
 def native_combiners(combiner: AnyCombiner) -> bool:
     """Whether all combiners of a grouping are built in."""
-    inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
+    inner = (part.combiner if isinstance(part, Over) else part for part in component_combiners(combiner))
     return all(isinstance(part, Sum | Count | Mean | Min | Max) for part in inner)
-
-
-def scalar_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
-    """Returns the combiners that a grouping computes together."""
-    return combiner.parts if isinstance(combiner, Together) else (combiner,)
 
 
 def aggregate_columns(
@@ -157,7 +162,7 @@ def aggregate_columns(
     Raises ``UnsupportedError`` for a combiner that is not built in.
     """
     columns = []
-    for index, (part, shape) in enumerate(zip(scalar_combiners(combiner), arguments, strict=True)):
+    for index, (part, shape) in enumerate(zip(component_combiners(combiner), arguments, strict=True)):
         inner: object = part.combiner if isinstance(part, Over) else part
         if not isinstance(inner, Sum | Count | Mean | Min | Max):
             raise UnsupportedError(
@@ -176,5 +181,4 @@ __all__ = [
     "aggregate_columns",
     "native_combiners",
     "runs_in_columns",
-    "scalar_combiners",
 ]

@@ -7,13 +7,13 @@ fixed window remains a column of the output, so a later grouping by the same win
 
 from __future__ import annotations
 
-from flowalg_columns.combiners import component_combiners
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import EVENT_TIME, SPAN, START
 from flowalg_columns.python.groups import EARLIEST, LATEST
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from flowalg.combiners.core import component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey

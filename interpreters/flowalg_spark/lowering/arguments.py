@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from flowalg_columns.combiners import AnyCombiner, argument_of, component_combiners
+from flowalg_columns.combiners import AnyCombiner, argument_of
 from flowalg_columns.layout import Branch, key_and_value
 from flowalg_columns.notes import LiftingNote
 
-from flowalg.combiners.core import Over
+from flowalg.combiners.core import Over, component_combiners
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map

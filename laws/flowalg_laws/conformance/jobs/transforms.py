@@ -80,13 +80,14 @@ def assigned_timestamps(readings: list[Reading]) -> Answer:
 @job(
     READINGS.map(lambda reading: reading.value)
     .window(FIVE, allowed_lateness=FOREVER)
-    .combine_globally(together(Sum(), Count())),
+    .combine_globally(together(Sum(), together(Count(), Max[int]()))),
     SOME,
 )
 def several_global_results(readings: list[Reading]) -> Answer:
-    """Several combiners at once, globally."""
+    """Several combiners at once, globally, of which some are together."""
     for _, window, some in grouped(readings, lambda reading: 0, five):
-        yield (sum(reading.value for reading in some), len(some)), window
+        values = [reading.value for reading in some]
+        yield (sum(values), (len(some), max(values))), window
 
 
 @job(

@@ -1,0 +1,37 @@
+"""Which combiners a grouping computes as columns.
+
+These tests catch a combiner that falls back to objects, whose results are equal and slow.
+"""
+
+from __future__ import annotations
+
+import pytest
+from flowalg_shard.step.stage import runs_in_columns
+
+from flowalg import Aggregate, Count, Max, Mean, Sum, TopN, WindowingStrategy, together
+from flowalg.combiners.core import require_combiner
+from flowalg.data.shapes import INTEGER
+
+COLUMNS: dict[str, Aggregate[int, object]] = {
+    "one": Sum(),
+    "a product": together(Sum(), Count()),
+    "a product of products": together(Sum[int](), together(Count(), together(Max[int](), Mean()))),
+}
+OBJECTS: dict[str, Aggregate[int, object]] = {
+    "one": TopN(2),
+    "in a product": together(Sum[int](), together(Count(), TopN[int](2))),
+}
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+def test_products_of_built_in_combiners_are_columns(form: str) -> None:
+    """Products are computed as columns, also in each other."""
+    combiner = require_combiner("combiner", COLUMNS[form])
+    assert runs_in_columns(combiner, INTEGER, WindowingStrategy(), retractions=False)
+
+
+@pytest.mark.parametrize("form", OBJECTS)
+def test_a_combiner_without_columns_keeps_objects(form: str) -> None:
+    """One combiner that needs its values makes the whole grouping keep objects."""
+    combiner = require_combiner("combiner", OBJECTS[form])
+    assert not runs_in_columns(combiner, INTEGER, WindowingStrategy(), retractions=False)
