@@ -38,7 +38,13 @@ WITHOUT_COMPREHENSION: Final[PCollection[int]] = LINES.flat_map(lambda line: lin
 
 def rows_of_lines() -> pa.RecordBatch:
     """Returns rows of lines, some without words or numbers, of which one is not kept."""
-    lines = [line("a, bb a", [3, -1, 4]), line("", []), line("bb. c", [5]), line("é", [1, 1]), line("c", [9])]
+    lines: list[object] = [
+        line("a, bb a", [3, -1, 4]),
+        line("", []),
+        line("bb. c", [5]),
+        line("é", [1, 1]),
+        line("c", [9]),
+    ]
     count = len(lines)
     meta = {
         EVENT_TIME: range(count),
