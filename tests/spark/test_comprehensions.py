@@ -22,17 +22,12 @@ from pyspark.sql import SparkSession
 
 from flowalg import PCollection
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import ElementWise
 from tests.support.comprehensions import LIFTED, LINES, Line, line
 
 META: Final = {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, OBSERVED_TIME)}
-STEPS: Final[dict[str, tuple[Step, ...]]] = {
-    form: pipeline.node.steps
-    for form, pipeline in LIFTED.items()
-    if isinstance(pipeline.node, ElementWise) and pipeline.node.input == LINES.node
-}
-"""The forms that need no grouping or side input before them."""
+FORMS: Final = ("an item beside its element", "a filter of optionals", "positions", "pairs", "steps after it")
+"""Those that differ in the rows; ``test_batch.py`` has all expressions."""
 WITHOUT_COMPREHENSION: Final[PCollection[int]] = LINES.flat_map(lambda line: line.numbers)
 
 
@@ -69,13 +64,13 @@ def outcome(shape: Shape, rows: pa.Table) -> tuple[Counter[str], Counter[int], s
     return Counter(elements), Counter(observed), {*cast("list[int]", rows[EVENT_TIME].to_pylist())}
 
 
-@pytest.mark.parametrize("form", [*STEPS, "a list without a comprehension"])
+@pytest.mark.parametrize("form", [*FORMS, "a list without a comprehension"])
 def test_a_comprehension_on_a_stream_has_the_rows_of_python(spark: SparkSession, form: str) -> None:
     """Rows without items stay as rows that are not kept, and each record is observed once."""
     batch, before = rows_of_lines(), shape_of(Line)
-    node = WITHOUT_COMPREHENSION.node
+    node = LIFTED.get(form, WITHOUT_COMPREHENSION).node
     assert isinstance(node, ElementWise)
-    steps = STEPS.get(form, node.steps)
+    steps = node.steps
     flow = apply_steps(Flow(spark.createDataFrame(pa.table(batch)), before, META), steps)
     assert not any(note.reason for note in flow.notes), "no step runs in Python"
     schema = arrow_schema(row_schema(flow.shape, META))
