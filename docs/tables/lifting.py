@@ -54,7 +54,8 @@ _STEPS: Final = """\
 
 The result of a `flat_map` may be a list comprehension over one list, with or without `enumerate`. It is a row for each
 item of the list, which is then filtered and mapped. `tests/core/test_comprehensions.py` compares these with the
-reference, on batches and on streams of the local engine:
+reference, on batches and on streams of the local engine, and `tests/spark/test_comprehensions.py` compares the rows of
+Spark's streams with those of the same functions in Python:
 
 ```text
 [word.strip(",.") for word in e.s.split()]
