@@ -226,7 +226,7 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 def _step(analysis: StepAnalysis) -> _Entry:
     step, opaque = analysis.step, analysis.opaque
     if user_call(step.function).f is each_pair:
-        # The engines have operators for joins.
+        # A join is shown by its method, since its function is not the user's.
         return _Entry(step.scope, f"> {step.name}", _type(analysis.after))
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"
     remark = ""

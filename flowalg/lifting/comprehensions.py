@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from flowalg.data.shapes import INTEGER, ListOf, Shape, TupleOf
-from flowalg.lifting.tree.expressions import Apply, Each, Expr, Item, Param, items_of, rewrite, walk
+from flowalg.lifting.tree.expressions import TRUE, Apply, Each, Expr, Item, Param, items_of, rewrite, walk
 from flowalg.lifting.tree.primitives import Op
 
 
@@ -20,6 +20,14 @@ class ItemRows:
     kept: Expr
     result: Expr
     reads_positions: bool
+
+
+def as_comprehension(items: Expr) -> Each:
+    """Returns the list that a ``flat_map`` returns as a comprehension, which has all items of another list."""
+    if isinstance(items, Each):
+        return items
+    assert isinstance(items.shape, ListOf), "a lifted flat_map returns a list"
+    return Each(items, TRUE, Item(items.shape.of), items.shape, "")
 
 
 def item_rows(each: Each, before: Shape) -> ItemRows:
@@ -44,4 +52,4 @@ def item_rows(each: Each, before: Shape) -> ItemRows:
     return ItemRows(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
 
 
-__all__ = ["ItemRows", "item_rows"]
+__all__ = ["ItemRows", "as_comprehension", "item_rows"]

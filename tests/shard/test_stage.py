@@ -25,7 +25,7 @@ OBJECTS: dict[str, Aggregate[int, object]] = {
 
 @pytest.mark.parametrize("form", COLUMNS)
 def test_products_of_built_in_combiners_are_columns(form: str) -> None:
-    """Products are computed as columns, also in each other."""
+    """A product is columns, also inside another one."""
     combiner = require_combiner("combiner", COLUMNS[form])
     assert runs_in_columns(combiner, INTEGER, WindowingStrategy(), retractions=False)
 

@@ -199,12 +199,13 @@ class PythonSteps:
             own[EVENT_TIME] = pa.array([*output_times, *(times[row] for row in removed)], pa.int64())
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(removed), pa.bool_())
             origins = [*origins, *removed]
-        others = repeat_metadata(batch, (*self.schema.names[len(arrays) :], PROCESSING_TIME), origins)
+        metadata = self.schema.names[len(arrays) :]
+        others = repeat_metadata(batch, (*metadata, PROCESSING_TIME), origins)
         if OBSERVED_TIME in self.schema.names:
             own[OBSERVED_TIME] = mask_column(others.column(OBSERVED_TIME), mark_firsts(origins))
         if bad and self.guarded:
             own |= _drop_columns([element.record for element in bad], others)
-        for name in self.schema.names[len(arrays) :]:
+        for name in metadata:
             arrays.append(own[name] if name in own else others.column(name))
         found = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         return found, [element.record for element in bad]

@@ -13,12 +13,12 @@ from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote, note_of
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import INTEGER, TIMESTAMP, ListOf, Shape
+from flowalg.data.shapes import INTEGER, TIMESTAMP, Shape
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.comprehensions import ItemRows, item_rows
+from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
@@ -115,7 +115,7 @@ def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
 
 def _lifted(program: Program, analysis: StepAnalysis) -> Program:
     """Returns the program with a lifted step."""
-    expression, before, meta = analysis.expression, program.shape, program.meta
+    expression, before = analysis.expression, program.shape
     element = columns_of(layout_of(before))
     fallible = can_raise_in_engine(expression)
     noted = evolve(program, notes=(*program.notes, note_of(analysis, ENGINE)))
@@ -124,14 +124,8 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
             return _map(noted, expression)
         case Filter():
             return _filter(noted, expression)
-        case FlatMap() if isinstance(expression, Each):
-            return _comprehension(noted, expression)
         case FlatMap():
-            items = evaluate(expression, element)
-            assert isinstance(items, Leaf)
-            assert isinstance(items.shape, ListOf)
-            exploded = _Explode(items.column, items.shape.of, meta)
-            return noted.with_barrier.then(exploded, items.shape.of, fallible=fallible)
+            return _comprehension(noted, as_comprehension(expression))
         case WithTimestamps():
             point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
             return noted.then(
@@ -164,13 +158,13 @@ def _comprehension(program: Program, each: Each) -> Program:
     rows = item_rows(each, program.shape)
     items = evaluate(each.of, columns_of(layout_of(program.shape)))
     assert isinstance(items, Leaf)
-    explode = _ExplodeBeside(items.column, program.shape, rows, program.meta)
+    explode = _Explode(items.column, program.shape, rows, program.meta)
     exploded = program.with_barrier.then(explode, rows.shape, fallible=can_raise_in_engine(each.of))
     return _map(exploded if rows.kept == TRUE else _filter(exploded, rows.kept), rows.result)
 
 
 @frozen
-class _ExplodeBeside:
+class _Explode:
     """A row for each item of a list: its element, the item, and its position."""
 
     items: pl.Expr
@@ -190,19 +184,6 @@ class _ExplodeBeside:
         rows = listed.explode(*([_ITEM, _POSITION] if self.rows.reads_positions else [_ITEM]))
         parts = (element, unnest(pl.col(_ITEM), shape.items[1]), Leaf(INTEGER, position))
         return rows.select(*flatten_columns(Branch(shape, parts), shape), *self.meta)
-
-
-@frozen
-class _Explode:
-    """A row for each item of a list."""
-
-    items: pl.Expr
-    item: Shape
-    meta: tuple[str, ...]
-
-    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        rows = frame.select(self.items.alias(_ITEM), *self.meta).explode(_ITEM)
-        return rows.select(*flatten_columns(unnest(pl.col(_ITEM), self.item), self.item), *self.meta)
 
 
 _ITEM = "__item"

@@ -10,21 +10,21 @@ from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
 from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import INTEGER, ListOf, Shape
+from flowalg.data.shapes import INTEGER, Shape
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.comprehensions import item_rows
-from flowalg.lifting.tree.expressions import TRUE, Each, Expr
+from flowalg.lifting.comprehensions import as_comprehension, item_rows
+from flowalg.lifting.tree.expressions import TRUE, Each
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.encoding.columns import col, flatten_columns, unnest
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.expressions import compile_expression, compile_scalar
+from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import apply_as_column
 
@@ -88,36 +88,15 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
             assert analysis.after is not None
             return noted.map(analysis.expression, analysis.after)
         case Filter():
-            return _keep_where(noted, analysis.expression)
+            return noted.filter(analysis.expression)
         case FlatMap():
-            return _explode(noted, analysis)
+            return _comprehension(noted, as_comprehension(analysis.expression))
         case WithTimestamps():
             micros = F.unix_micros(compile_scalar(analysis.expression, flow.element))
             return noted.with_meta(**{EVENT_TIME: F.when(col(KEEP), micros) if flow.guarded else micros})
         case Split():
             raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
-
-
-def _keep_where(flow: Flow, predicate: Expr) -> Flow:
-    """Returns the flow without the elements for which an expression is false; their rows are not kept if guarded."""
-    if not flow.guarded:
-        return flow.filter(predicate)
-    kept = compile_scalar(predicate, flow.element)
-    return flow.with_meta(**{KEEP: F.when(col(KEEP), kept).otherwise(F.lit(False))})
-
-
-def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
-    """Returns the flow after a lifted ``flat_map``: one row for each item of a list."""
-    if isinstance(analysis.expression, Each):
-        return _comprehension(flow, analysis.expression)
-    items = compile_expression(analysis.expression, flow.element)
-    assert isinstance(items, Leaf)
-    assert isinstance(items.shape, ListOf)
-    item = items.shape.of
-    exploded = _rows_of_items(flow, (), items.column)
-    columns = flatten_columns(unnest(col(_ITEM), item), item)
-    return evolve(flow, frame=exploded.select(*columns, *_metadata_of_items(flow)), shape=item)
 
 
 def _comprehension(flow: Flow, each: Each) -> Flow:
@@ -127,29 +106,26 @@ def _comprehension(flow: Flow, each: Each) -> Flow:
     position = Leaf(INTEGER, col(_POSITION).cast("bigint"))
     parts = (flow.element, unnest(col(_ITEM), rows.shape.items[1]), position)
     columns = flatten_columns(Branch(rows.shape, parts), rows.shape)
-    exploded = _rows_of_items(flow, leaf_columns(flow.element), items)
+    # If the flow is guarded, a row without items stays as a row without a position.
+    listed = F.posexplode_outer(F.when(col(KEEP), items)) if flow.guarded else F.posexplode(items)
+    exploded = flow.frame.select(
+        *leaf_columns(flow.element), listed.alias(_POSITION, _ITEM), *map(col, flow.meta)
+    )
     beside = evolve(flow, frame=exploded.select(*columns, *_metadata_of_items(flow)), shape=rows.shape)
-    kept = beside if rows.kept == TRUE else _keep_where(beside, rows.kept)
+    kept = beside if rows.kept == TRUE else beside.filter(rows.kept)
     assert rows.result.shape is not None, "the result of a lifted function has a type"
     return kept.map(rows.result, rows.result.shape)
 
 
-def _rows_of_items(flow: Flow, columns: Sequence[Column], items: Column) -> DataFrame:
-    """Returns a row for each item, with its position, some columns of its element, and the metadata columns.
-
-    If the flow is guarded, a row without items becomes a row without a position.
-    """
-    listed = F.posexplode_outer(F.when(col(KEEP), items)) if flow.guarded else F.posexplode(items)
-    return flow.frame.select(*columns, listed.alias(_POSITION, _ITEM), *map(col, flow.meta))
-
-
 def _metadata_of_items(flow: Flow) -> list[Column]:
-    """Returns the metadata columns on rows of items. The row without items is not kept; the clocks observe one row."""
+    """Returns the metadata columns on rows of items. A row without items is not kept; the clocks observe one row."""
+    if not flow.guarded:
+        return [col(name) for name in flow.meta]
     own = {
         KEEP: col(KEEP) & col(_POSITION).isNotNull(),
         OBSERVED_TIME: F.when(F.coalesce(col(_POSITION), F.lit(0)) == 0, col(OBSERVED_TIME)),
     }
-    return [own[name].alias(name) if flow.guarded and name in own else col(name) for name in flow.meta]
+    return [own.get(name, col(name)).alias(name) for name in flow.meta]
 
 
 _ITEM: Final = "__item"

@@ -118,7 +118,10 @@ class Flow:
         return evolve(self, frame=frame, shape=shape)
 
     def filter(self, predicate: Expr) -> Flow:
-        """Returns the flow without the elements for which an expression is false."""
+        """Returns the flow without the elements for which an expression is false; their rows stay if it is guarded."""
+        if self.guarded:
+            kept = compile_scalar(predicate, self.element)
+            return self.with_meta(**{KEEP: F.when(col(KEEP), kept).otherwise(F.lit(False))})
         inlined = self.inlined
         rows = inlined.rows.filter(compile_scalar(predicate, inlined.element(self.shape)))
         return evolve(self, frame=evolve(inlined, rows=rows) if inlined.cheap else rows)
