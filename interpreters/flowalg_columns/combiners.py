@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from flowalg.combiners.collections import TopN
-from flowalg.combiners.core import Combiner, Count, Over
+from flowalg.combiners.core import (
+    Combiner,
+    Count,
+    Max,
+    Mean,
+    Min,
+    Over,
+    Sum,
+    component_combiners,
+    keeps_values,
+)
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import BOOLEAN, FLOAT, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
+
+ArgumentOf: TypeAlias = Callable[[AnyCombiner, Shape], Expr]
+"""A function that returns what columns read of a value for a combiner, as an expression."""
 
 
 def argument_of(part: AnyCombiner, value: Shape) -> Expr:
@@ -28,15 +43,15 @@ def argument_of(part: AnyCombiner, value: Shape) -> Expr:
     )
 
 
-def ranks_of(top: TopN[object], value: Shape) -> tuple[Expr, ...] | None:
-    """Returns what orders the values of ``TopN``, the most significant first: what ``by`` returns, or its items.
+def ranks_of(top: TopN[object], value: Expr) -> tuple[Expr, ...] | None:
+    """Returns what orders a value of ``TopN``, the most significant first: what ``by`` returns, or its items.
 
     They are scalars that engines order as Python does. ``None`` if only Python can compute or order them, as where
     the items of a tuple may be NaN.
     """
     if top.by is None:
-        return (Param(value),) if value in ORDERED else None
-    rank = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(value)))
+        return (value,) if value.shape in ORDERED and first_opaque(value) is None else None
+    rank = qualify_locations("TopN.by", analyse_function(Call(top.by), value))
     if first_opaque(rank) is not None:
         return None
     if isinstance(rank, Build) and isinstance(rank.shape, TupleOf) and rank.parts:
@@ -44,6 +59,51 @@ def ranks_of(top: TopN[object], value: Shape) -> tuple[Expr, ...] | None:
             rank.parts if all(part.shape in ORDERED and part.shape != FLOAT for part in rank.parts) else None
         )
     return (rank,) if rank.shape in ORDERED else None
+
+
+def accumulated_argument_of(part: AnyCombiner, value: Shape) -> Expr:
+    """Returns what an accumulator in columns reads of a value: the argument of its combiner.
+
+    For ``TopN`` it is a pair of the argument and what orders it.
+    """
+    argument = argument_of(part, value)
+    inner = part.combiner if isinstance(part, Over) else part
+    ranks = ranks_of(inner, argument) if isinstance(inner, TopN) else None
+    if ranks is None or argument.shape is None:
+        return argument
+    rank = ranks[0] if len(ranks) == 1 else Build(_tuple_of(ranks), ranks)
+    return Build(_tuple_of((argument, rank)), (argument, rank))
+
+
+def _tuple_of(parts: tuple[Expr, ...]) -> TupleOf:
+    return TupleOf(tuple(part.shape for part in parts if part.shape is not None))
+
+
+def runs_in_columns(
+    combiner: AnyCombiner, value: Shape, strategy: WindowingStrategy, *, retractions: bool
+) -> bool:
+    """Whether the accumulators of a combiner can be columns, for values of a shape.
+
+    If elements may be retractions, they must be objects where panes carry event times of elements. So must sums of
+    floats, since a value can be subtracted without residue from an exact sum only.
+    """
+    if keeps_values(combiner, retractions=retractions):
+        return False
+    exact = value == INTEGER or isinstance(combiner, Count)
+    if retractions and not (exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW):
+        return False
+    return all(_accumulates_in_columns(part, value) for part in component_combiners(combiner))
+
+
+def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
+    match part.combiner if isinstance(part, Over) else part:
+        case Sum() | Count() | Mean() | Min() | Max():
+            return True
+        case TopN() as top:
+            argument = argument_of(part, value)
+            return argument.shape is not None and ranks_of(top, argument) is not None
+        case _:
+            return False
 
 
 def ignores_values(part: AnyCombiner) -> bool:
@@ -61,8 +121,11 @@ def unknown_result(node: GroupingNode) -> UnsupportedError:
 
 __all__ = [
     "AnyCombiner",
+    "ArgumentOf",
+    "accumulated_argument_of",
     "argument_of",
     "ignores_values",
     "ranks_of",
+    "runs_in_columns",
     "unknown_result",
 ]

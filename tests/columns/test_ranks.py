@@ -9,6 +9,7 @@ from flowalg_columns.combiners import ranks_of
 
 from flowalg import TopN
 from flowalg.data.shapes import DURATION, FLOAT, INTEGER, TEXT, ListOf, Shape, TupleOf
+from flowalg.lifting.tree.expressions import Param
 
 PAIR = TupleOf((INTEGER, TEXT))
 
@@ -40,5 +41,5 @@ def test_ranks_are_scalars_that_engines_order_as_python(
     by: Callable[[object], object] | None, value: Shape, shapes: list[Shape] | None
 ) -> None:
     """A scalar is one rank and a tuple one for each item; floats in a tuple, which may be NaN, are left to Python."""
-    ranks = ranks_of(TopN(1, by=by), value)
+    ranks = ranks_of(TopN(1, by=by), Param(value))
     assert (None if ranks is None else [rank.shape for rank in ranks]) == shapes

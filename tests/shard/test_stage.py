@@ -6,9 +6,9 @@ These tests catch a combiner that falls back to objects, whose results are equal
 from __future__ import annotations
 
 import pytest
-from flowalg_shard.step.stage import runs_in_columns
+from flowalg_columns.combiners import runs_in_columns
 
-from flowalg import Aggregate, Count, Max, Mean, Sum, TopN, WindowingStrategy, together
+from flowalg import Aggregate, Count, Max, Mean, Sum, TopN, ToSet, WindowingStrategy, together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.shapes import INTEGER
 
@@ -16,10 +16,15 @@ COLUMNS: dict[str, Aggregate[int, object]] = {
     "one": Sum(),
     "a product": together(Sum(), Count()),
     "a product of products": together(Sum[int](), together(Count(), together(Max[int](), Mean()))),
+    "the greatest": TopN(2),
+    "the greatest by a tuple": TopN(2, by=lambda value: (value % 2, -value)),
+    "the greatest in a product": together(Sum[int](), together(Count(), TopN[int](2))),
 }
 OBJECTS: dict[str, Aggregate[int, object]] = {
-    "one": TopN(2),
-    "in a product": together(Sum[int](), together(Count(), TopN[int](2))),
+    "one": ToSet(),
+    "in a product": together(Sum[int](), together(Count(), ToSet[int]())),
+    "the greatest by a function in Python": TopN(2, by=hash),
+    "the greatest by a tuple with a float": TopN(2, by=lambda value: (value / 2, value)),
 }
 
 

@@ -34,6 +34,7 @@ from flowalg_shard import (
     unpack,
 )
 from flowalg_shard.step.column_contents import extract_column
+from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE
 from flowalg_shard.tables.columns import (
     DROPPED,
     END,
@@ -71,11 +72,12 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
+    TopN,
     ValueRangeError,
     WindowingStrategy,
 )
 from flowalg.combiners.core import Combiner, product
-from flowalg.data.shapes import FLOAT, INTEGER, Shape
+from flowalg.data.shapes import FLOAT, INTEGER, Shape, TupleOf
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
 from flowalg.pipeline.nodes import WindowInto
 from flowalg.runs.clocks import Clocks
@@ -268,6 +270,16 @@ def test_nan_in_a_minimum_or_maximum_is_an_error() -> None:
     """``Min`` and ``Max`` raise an error for NaN, as in the reference; Polars would ignore it."""
     with pytest.raises(ElementError, match="the input of Min must not be None or NaN; got nan"):
         precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
+
+
+def test_nan_in_the_rank_of_a_greatest_value_is_an_error() -> None:
+    """``TopN`` raises an error for a value whose rank is NaN, as in the reference; to Polars it is the greatest."""
+    columns = aggregate_columns(product((TopN(1),)), (TupleOf((FLOAT, FLOAT)),))  # type: ignore[arg-type]
+    stage = Stage("combine_per_key", ("key",), columns, WindowingStrategy())
+    values = [1.0, float("nan")]
+    pairs = pl.DataFrame({TOP_VALUE: values, TOP_RANK: values}).to_struct("a0")
+    with pytest.raises(ElementError, match="the input of TopN must not be None or NaN; got nan"):
+        precombine(stage, table(values, pl.Float64).with_columns(pairs))
 
 
 def sum_with_retractions(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFrame]:

@@ -287,7 +287,7 @@ def combine_several(values: Values) -> Values:
 
 
 def take_greatest_two(values: Values) -> Values:
-    """Combines by a combiner over objects that is not a group."""
+    """Combines by a combiner whose accumulator is a list."""
     return values.combine_per_key(TopN(2)).map_values(lambda top: 100 * sum(top) + len(top), result=int)
 
 

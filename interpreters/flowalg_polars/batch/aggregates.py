@@ -19,7 +19,7 @@ from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, Shape, contains_float
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
-from flowalg.lifting.tree.expressions import Expr
+from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_polars.columns import Columns, nest, polars_type
 from flowalg_polars.lowering.failures import evaluate_scalar
 
@@ -138,7 +138,7 @@ def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
     """Returns the aggregate for ``TopN``; ``None`` if Polars does not order the values by ``by`` as Python does."""
-    ranks = ranks_of(top, argument.shape)
+    ranks = ranks_of(top, Param(argument.shape))
     if ranks is None:
         return None
     value = nest(argument)

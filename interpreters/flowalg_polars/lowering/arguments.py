@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import frozen
-from flowalg_columns.combiners import AnyCombiner, argument_of
+from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.combiners.core import Over, component_combiners
@@ -26,7 +26,7 @@ class Arguments:
     notes: tuple[LiftingNote, ...]
 
 
-def combiner_arguments(node: CombinePerKey, value: Columns) -> Arguments:
+def combiner_arguments(node: CombinePerKey, value: Columns, of: ArgumentOf = argument_of) -> Arguments:
     """Returns the arguments of a grouping's combiners, from the columns of a value.
 
     Raises ``UnsupportedError`` if a function is not lifted and its result type is unknown.
@@ -36,7 +36,7 @@ def combiner_arguments(node: CombinePerKey, value: Columns) -> Arguments:
     notes: list[LiftingNote] = []
     combiners = component_combiners(node.combiner)
     for part in combiners:
-        expression = argument_of(part, value.shape)
+        expression = of(part, value.shape)
         opaque = first_opaque(expression)
         if expression not in known:
             known[expression] = (

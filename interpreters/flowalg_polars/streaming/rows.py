@@ -8,15 +8,19 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.combiners import ignores_values, unknown_result
+from flowalg_columns.combiners import (
+    accumulated_argument_of,
+    ignores_values,
+    runs_in_columns,
+    unknown_result,
+)
 from flowalg_columns.keys import KeyColumns
-from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage, aggregate_columns
-from flowalg_shard.step.stage import runs_in_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import KEEP, NEW, VALUE, WEIGHT
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
@@ -28,7 +32,7 @@ from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg.windows.window_functions import GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import require_pairs
-from flowalg_polars.columns import columns_of
+from flowalg_polars.columns import columns_of, nest
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
@@ -111,7 +115,7 @@ def _in_columns(
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
-    arguments = combiner_arguments(node, key_and_value(element)[1])
+    arguments = combiner_arguments(node, key_and_value(element)[1], accumulated_argument_of)
     items = [
         None if ignores_values(part) else item
         for part, item in zip(arguments.combiners, arguments.columns, strict=True)
@@ -120,9 +124,8 @@ def _in_columns(
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
     columns = []
     for column, item in zip(stage.aggregates, items, strict=True):
-        if column.argument is not None:
-            assert isinstance(item, Leaf), "an aggregate has an argument of one column"
-            columns.append(item.column.alias(column.argument))
+        if column.argument is not None and item is not None:
+            columns.append(nest(item).alias(column.argument))
     python = stage.preassigned or bool(stage.automaton.summary.data)
     rows = _ColumnRows(stage, elements, tuple(columns), shards, python=python)
     return PreparedGrouping(stage, result, (rows,), arguments.notes)

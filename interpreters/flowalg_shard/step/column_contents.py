@@ -1,8 +1,8 @@
 """The contents of windows as columns, for built-in combiners: lift, pre-combine, merge, extract.
 
 Results and errors are those of the algebra's combiners: the result of a sum of integers is exact or raises an error,
-and ``Min`` and ``Max`` of NaN raise an error. A sum is a column of 64 bits, or of 128 bits in the rare table that has a
-greater one, so that no error depends on how elements are divided.
+and ``Min``, ``Max`` and ``TopN`` raise an error for NaN. A sum is a column of 64 bits, or of 128 bits in the rare table
+that has a greater one, so that no error depends on how elements are divided. ``TopN`` has a list of its values.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Final, assert_never
 import polars as pl
 from attrs import frozen
 
+from flowalg.combiners.collections import TopN
 from flowalg.combiners.core import Count, Max, Mean, Min, Sum
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.stage import AggregateColumn, Stage
+from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE, AggregateColumn, Stage
 from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIZE, WEIGHT
 
 
@@ -116,7 +117,7 @@ class ColumnContents:
     @property
     def total(self) -> bool:
         """Whether the combiners have a result for no values."""
-        return all(isinstance(column.combiner, Sum | Count) for column in self.stage.aggregates)
+        return all(isinstance(column.combiner, Sum | Count | TopN) for column in self.stage.aggregates)
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the table with results in place of accumulators; raises ``ValueRangeError`` for too large sums."""
@@ -128,8 +129,11 @@ class ColumnContents:
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
         """Returns the table with empty contents where the column ``emitted`` is true."""
         types = table.schema
+        lists = {column.result for column in self.stage.aggregates if isinstance(column.combiner, TopN)}
         empty = {
-            name: pl.lit(0 if name in self._sums or name == SIZE else None, types[name])
+            name: pl.col(name).list.head(0)
+            if name in lists
+            else pl.lit(0 if name in self._sums or name == SIZE else None, types[name])
             for name in self.columns
         }
         return table.with_columns(
@@ -147,6 +151,8 @@ def lift_column(column: AggregateColumn) -> list[pl.Expr]:
             return [pl.col(_argument(column)).alias(total), pl.lit(1, pl.Int64).alias(count)]
         case Sum() | Min() | Max():
             return [pl.col(_argument(column)).alias(column.result)]
+        case TopN():
+            return [pl.concat_list(_argument(column)).alias(column.result)]
     assert_never(column.combiner)
 
 
@@ -213,7 +219,7 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
     match column.combiner:
         case Sum() | Mean():
             return () if column.floating else column.accumulators[:1]
-        case Count() | Min() | Max():
+        case Count() | Min() | Max() | TopN():
             return ()
     assert_never(column.combiner)
 
@@ -234,17 +240,23 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
             return pl.col(name).min()
         case Max():
             return pl.col(name).max()
+        case TopN(n=n):
+            entries = pl.col(name).explode().drop_nulls()
+            return entries.sort_by(entries.struct.field(TOP_RANK), descending=True, maintain_order=True).head(
+                n
+            )
     assert_never(column.combiner)
 
 
 def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], label: str) -> None:
-    """Raises ``ElementError`` if ``Min`` or ``Max`` receives NaN."""
+    """Raises ``ElementError`` if ``Min``, ``Max`` or ``TopN`` receives NaN."""
     for column in columns:
-        if (
-            isinstance(column.combiner, Min | Max)
-            and column.floating
-            and table[_argument(column)].is_nan().any()
-        ):
+        if not isinstance(column.combiner, Min | Max | TopN) or not column.floating:
+            continue
+        compared = table[_argument(column)]
+        if isinstance(column.combiner, TopN):
+            compared = compared.struct.field(TOP_RANK)
+        if compared.is_nan().any():
             raise ElementError(
                 f"{label}: the input of {type(column.combiner).__name__} must not be None or NaN; got nan"
             )
@@ -259,6 +271,8 @@ def extract_column(column: AggregateColumn) -> pl.Expr:
         return (pl.col(total).cast(pl.Float64) / counts).alias(column.result)
     if isinstance(column.combiner, Sum) and not column.floating:
         return pl.col(column.result).cast(pl.Int64)
+    if isinstance(column.combiner, TopN):
+        return pl.col(column.result).list.eval(pl.element().struct.field(TOP_VALUE))
     return pl.col(column.result)
 
 

@@ -9,30 +9,25 @@ from typing import Final, Protocol
 import polars as pl
 from attrs import frozen
 
-from flowalg.combiners.core import (
-    Combiner,
-    Count,
-    Max,
-    Mean,
-    Min,
-    Over,
-    Sum,
-    component_combiners,
-    keeps_values,
-)
+from flowalg.combiners.collections import TopN
+from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, component_combiners
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import FLOAT, INTEGER, Shape
+from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.triggers.automaton import Automaton
 
-Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
+BuiltIn = Sum[int] | Count | Mean | Min[object] | Max[object] | TopN[object]
 AnyCombiner = Combiner[object, object, object]
 
 RESULT: Final = "__result"
 """The column of pickled results."""
+
+TOP_VALUE: Final = "_1"
+TOP_RANK: Final = "_2"
+"""The fields of the pairs that ``TopN`` reads."""
 
 
 @frozen
@@ -40,10 +35,11 @@ class AggregateColumn:
     """A built-in combiner over one column.
 
     ``argument`` is the column that it reads (``None`` for ``Count``), and ``result`` the column of its results in
-    panes.
+    panes. ``TopN`` reads pairs of a value and its rank, by which it orders values. ``floating`` is whether the combiner
+    adds or compares floats.
     """
 
-    combiner: Scalar
+    combiner: BuiltIn
     argument: str | None
     floating: bool
     result: str
@@ -134,26 +130,6 @@ class Stage:
         return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
-def runs_in_columns(
-    combiner: AnyCombiner, values: Shape | None, strategy: WindowingStrategy, *, retractions: bool
-) -> bool:
-    """Whether a combiner can run as aggregates over columns, for values of a shape, if its arguments are columns.
-
-    If elements may be retractions, contents must be objects where panes carry event times of elements. So must sums of
-    floats, since a value can be subtracted without residue from an exact sum only.
-    """
-    if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
-        return False
-    exact = values == INTEGER or isinstance(combiner, Count)
-    return not retractions or (exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW)
-
-
-def native_combiners(combiner: AnyCombiner) -> bool:
-    """Whether all combiners of a grouping are built in."""
-    inner = (part.combiner if isinstance(part, Over) else part for part in component_combiners(combiner))
-    return all(isinstance(part, Sum | Count | Mean | Min | Max) for part in inner)
-
-
 def aggregate_columns(
     combiner: AnyCombiner, arguments: tuple[Shape | None, ...]
 ) -> tuple[AggregateColumn, ...]:
@@ -164,21 +140,22 @@ def aggregate_columns(
     columns = []
     for index, (part, shape) in enumerate(zip(component_combiners(combiner), arguments, strict=True)):
         inner: object = part.combiner if isinstance(part, Over) else part
-        if not isinstance(inner, Sum | Count | Mean | Min | Max):
+        if not isinstance(inner, Sum | Count | Mean | Min | Max | TopN):
             raise UnsupportedError(
                 f"the combiner {type(inner).__name__} is not built in, so only the reference interpreter runs it"
             )
         argument = None if isinstance(inner, Count) else f"a{index}"
-        columns.append(AggregateColumn(inner, argument, floating=shape == FLOAT, result=f"r{index}"))
+        compared = shape.items[1] if isinstance(inner, TopN) and isinstance(shape, TupleOf) else shape
+        columns.append(AggregateColumn(inner, argument, floating=compared == FLOAT, result=f"r{index}"))
     return tuple(columns)
 
 
 __all__ = [
     "RESULT",
+    "TOP_RANK",
+    "TOP_VALUE",
     "AggregateColumn",
     "AnyCombiner",
     "Stage",
     "aggregate_columns",
-    "native_combiners",
-    "runs_in_columns",
 ]

@@ -25,7 +25,7 @@ from flowalg.data.shapes import (
     Shape,
     contains_float,
 )
-from flowalg.lifting.tree.expressions import Expr
+from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions import compile_scalar
@@ -137,7 +137,7 @@ def _raise_for_nan(name: str, label: str) -> Column:
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
     """Returns the aggregate for ``TopN``; ``None`` if Spark does not order the values by ``by`` as Python does."""
-    ranks = ranks_of(top, argument.shape)
+    ranks = ranks_of(top, Param(argument.shape))
     if ranks is None or top.n > _MAX_TOP_N:
         return None
     value = nest(argument)

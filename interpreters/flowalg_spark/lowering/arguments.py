@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from flowalg_columns.combiners import AnyCombiner, argument_of
+from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
 from flowalg_columns.layout import Branch, key_and_value
 from flowalg_columns.notes import LiftingNote
 
@@ -11,7 +11,7 @@ from flowalg.combiners.core import Over, component_combiners
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
-from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque
+from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, Part, first_opaque
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_spark.encoding.columns import Columns, col, unnest
 from flowalg_spark.lowering.flow import Flow
@@ -47,7 +47,9 @@ class Arguments:
         return evolve(self, flow=flow, columns=values.parts)
 
 
-def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Arguments:
+def combiner_arguments(
+    flow: Flow, node: CombinePerKey, of: ArgumentOf = argument_of, *, narrow: bool = False
+) -> Arguments:
     """Returns the arguments of a grouping's combiners, as columns of its flow.
 
     With ``narrow``, or if an argument is computed, the flow's values contain only the arguments. Raises
@@ -58,7 +60,7 @@ def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False)
     reads: list[int] = []
     combiners = component_combiners(node.combiner)
     for part in combiners:
-        expression = argument_of(part, value)
+        expression = of(part, value)
         opaque = first_opaque(expression)
         if expression not in columns:
             element = key_and_value(flow.element)[1]
@@ -77,12 +79,14 @@ def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False)
 
 
 def _is_stored(expression: Expr) -> bool:
-    """Whether an expression needs no computation: a part of the value, or a constant."""
+    """Whether an expression needs no computation: parts of the value, and constants."""
     match expression:
         case Param() | Constant():
             return True
         case Part(of=of):
             return _is_stored(of)
+        case Build(parts=parts):
+            return all(map(_is_stored, parts))
         case _:
             return False
 

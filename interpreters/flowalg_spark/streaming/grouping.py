@@ -7,9 +7,14 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.combiners import ignores_values, unknown_result
+from flowalg_columns.combiners import (
+    accumulated_argument_of,
+    ignores_values,
+    runs_in_columns,
+    unknown_result,
+)
 from flowalg_columns.keys import KeyColumns
-from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import (
     CHANGE,
     CLOCK_META,
@@ -21,7 +26,7 @@ from flowalg_columns.names import (
     START,
 )
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
+from flowalg_shard.step.stage import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
 from flowalg_shard.triggers.summary import type_of
@@ -33,7 +38,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.arguments import combiner_arguments
@@ -104,7 +109,8 @@ def _prepare_columns(
     stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...]
 ) -> tuple[Stream, Stage]:
     """Returns the rows and the stage of a grouping whose combiners are aggregates over columns."""
-    arguments = combiner_arguments(_with_trigger_columns(_assign_windows(stream.flow, base), base), node)
+    windowed = _with_trigger_columns(_assign_windows(stream.flow, base), base)
+    arguments = combiner_arguments(windowed, node, accumulated_argument_of)
     items = [
         None if ignores_values(part) else item
         for part, item in zip(arguments.combiners, arguments.by_combiner, strict=True)
@@ -113,9 +119,8 @@ def _prepare_columns(
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
     columns: dict[str, Column] = {}
     for column, item in zip(stage.aggregates, items, strict=True):
-        if column.argument is not None:
-            assert isinstance(item, Leaf), "an aggregate has an argument of one column"
-            columns[column.argument] = item.column
+        if column.argument is not None and item is not None:
+            columns[column.argument] = nest(item)
     return _select(arguments.flow, stream, stage, columns, shards), stage
 
 

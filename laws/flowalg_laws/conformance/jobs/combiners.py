@@ -10,6 +10,7 @@ from flowalg import (
     AllOf,
     AnyOf,
     ApproximateDistinct,
+    Count,
     Quantile,
     Quantiles,
     ToList,
@@ -70,6 +71,20 @@ def any_and_all(readings: list[Reading]) -> Answer:
 
 
 @job(
+    READINGS.key_by(lambda reading: reading.key).combine_per_key(
+        TopN[Reading](2, by=lambda reading: (reading.value, reading.at)), Count()
+    ),
+    SOME,
+)
+def greatest_records(readings: list[Reading]) -> Answer:
+    """The greatest two records by two of their fields, and the number of all."""
+    for key in ("a", "b"):
+        records = [reading for reading in readings if reading.key == key]
+        ordered = sorted(records, key=lambda reading: (reading.value, reading.at), reverse=True)
+        yield KV(key, (ordered[:2], len(records))), None
+
+
+@job(
     VALUES.combine_per_key(Quantile(0.5, relative_error=0.01), Quantiles((0.01, 0.99))).map_values(
         lambda both: [round(both[0]), *map(round, both[1])], result=list[int]
     ),
@@ -112,6 +127,7 @@ JOBS = (
         lambda values: max(values) - min(values),
     ),
     any_and_all,
+    greatest_records,
     quantiles,
 )
 
