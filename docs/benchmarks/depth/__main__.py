@@ -44,7 +44,7 @@ BY_SHARDS: Final = tuple((MIDDLE, shards, RATE) for shards in (1, 2, 4))
 BY_RATE: Final = tuple((MIDDLE, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
 LOADS: Final = tuple(dict.fromkeys((*BY_DEPTH, *BY_SHARDS, *BY_RATE)))
 RUNS_OF_FLINK: Final = 3
-"""How many runs of Flink there are until the counts of one are right."""
+"""The greatest number of runs of Flink for a case; the first one with right counts is its result."""
 LONGER: Final = 3
 """How much longer than on the local engine records arrive on Spark, whose micro-batches are longer."""
 
