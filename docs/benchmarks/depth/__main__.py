@@ -81,12 +81,14 @@ def _delays(name: str, run: Run, load: Load, scratch: Path) -> list[Delays]:
     any order, so if it pauses for more than a tenth of a second, records can be late. If the counts of all its runs are
     wrong, there are no delays.
     """
-    if name not in (FLINK, FLINK_CHECKPOINTED):
-        return [delays_of(name, run(load, Path(mkdtemp(dir=scratch))), load.depth)]
-    for _ in range(RUNS_OF_FLINK):
+    of_flink = name in (FLINK, FLINK_CHECKPOINTED)
+    for _ in range(RUNS_OF_FLINK if of_flink else 1):
+        ran = run(load, Path(mkdtemp(dir=scratch)))
         try:
-            return [delays_of(name, run(load, Path(mkdtemp(dir=scratch))), load.depth)]
+            return [delays_of(name, ran, load.depth)]
         except ValueError as wrong:
+            if not of_flink:
+                raise
             print(f"wrong: {wrong}", flush=True)
     return []
 

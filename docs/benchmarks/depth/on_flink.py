@@ -23,6 +23,8 @@ FLINK_CHECKPOINTED: Final = "Flink, a checkpoint each second"
 PROGRAM: Final = Path(__file__).parent / "programs" / "flink_chain.py"
 PATIENCE: Final = 120
 """The seconds after which a run is given up, more than its records take."""
+LAST_PANES: Final = 10
+"""The seconds after the last record in which its panes must be there; a window that lost records never has all."""
 SCHEMA: Final = {"key": pl.Int64(), "end": pl.Int64(), "value": pl.Int64()}
 
 
@@ -50,8 +52,7 @@ def run_on_flink(python: Path, load: Load, folder: Path, *, checkpoint: bool) ->
             start_new_session=True,
         )
     assert process.stdout is not None
-    late = Timer(PATIENCE + load.seconds, kill_tree, [process])
-    late.start()
+    late = _killed_after(PATIENCE + load.seconds, process)
     try:
         lines = iter(process.stdout)
         if not next(lines, b""):
@@ -59,12 +60,21 @@ def run_on_flink(python: Path, load: Load, folder: Path, *, checkpoint: bool) ->
         arrivals = load.arrivals()
         with arrivals.arriving(inputs, _write):
             arrivals.await_end()
+        late.cancel()
+        late = _killed_after(LAST_PANES, process)
         panes = list(_until(lines, arrivals.begin + int((load.seconds - 1) * MICROS)))
     finally:
         late.cancel()
         kill_tree(process)
         process.wait()
     return Ran(arrivals, _emitted(panes), {})
+
+
+def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> Timer:
+    """Starts a timer that kills a process."""
+    timer = Timer(seconds, kill_tree, [process])
+    timer.start()
+    return timer
 
 
 Row: TypeAlias = tuple[int, int, str, str]
