@@ -15,7 +15,7 @@ from docs.benchmarks.arrivals import MICROS, RECORDS, Arrivals, Record
 from docs.benchmarks.depth.__main__ import measure, results_in
 from docs.benchmarks.depth.chains import Delays, Emitted, Ran, chain, delays_of, expected
 from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, engines
-from docs.benchmarks.depth.picture import draw, table
+from docs.benchmarks.depth.picture import BY_DEPTH, draw, table
 from flowalg import Timeline
 
 BEGIN = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * MICROS
@@ -59,7 +59,7 @@ def test_delays_are_from_the_end_of_a_window_and_other_counts_are_an_error() -> 
 def test_the_local_engine_is_measured_and_drawn(tmp_path: Path, spark: SparkSession) -> None:
     """A result of each engine is in the table and in the picture."""
     runs = {name: run for name, run in engines(spark).items() if name in (LOCAL, CHECKPOINTED)}
-    results = measure(runs, (3, 2, 5_000), 1, 2.5, tmp_path)
+    results = measure(BY_DEPTH, runs, (3, 2, 5_000), 1, 2.5, tmp_path)
     assert [result["engine"] for result in results] == [LOCAL, CHECKPOINTED]
     assert all(result["batches"] == 0 for result in results)
     saved = results_in(tmp_path)
@@ -74,7 +74,7 @@ def test_the_local_engine_is_measured_and_drawn(tmp_path: Path, spark: SparkSess
 def test_a_grouping_adds_no_micro_batch_on_spark(tmp_path: Path, spark: SparkSession) -> None:
     """flowalg emits a window in the micro-batch that reads its end; Spark's own operators need one more."""
     runs = {name: run for name, run in engines(spark).items() if name in (SPARK, NATIVE)}
-    results = measure(runs, (3, 2, 1_000), 1, 1.2, tmp_path)
+    results = measure(BY_DEPTH, runs, (3, 2, 1_000), 1, 1.2, tmp_path)
     assert {result["engine"]: result["batches"] for result in results} == {SPARK: 0, NATIVE: 1}
 
 

@@ -5,6 +5,9 @@ the end of a window of a second to its panes, as Figures 3 to 5 of the watermark
 by the partitions of the state, and by the records per second. The counts of every run are compared with those of the
 records before a time is printed. It writes ``build/bench/depth.json``, keeps its results for other cases, and draws
 ``docs/pictures/depth.svg`` with ``--page``, which measures nothing.
+
+There are two series, one by the number of groupings and one by the other two. Both have the usual load, so that each
+can be read by itself when they are measured at different times.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from flowalg_spark import local_session
 from docs.benchmarks.depth.chains import Delays, delays_of
 from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Load, Run, engines
 from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_flink
-from docs.benchmarks.depth.picture import PICTURE, draw, table
+from docs.benchmarks.depth.picture import BY_DEPTH, BY_LOAD, PICTURE, draw, table
 from docs.benchmarks.results import Result, Results
 from docs.benchmarks.stream.comparing import BUILD
 
@@ -39,30 +42,43 @@ RATE: Final = 5_000
 MIDDLE: Final = 3
 """The groupings at which the partitions and the rate change."""
 
-BY_DEPTH: Final = tuple((depth, SHARDS, RATE) for depth in (1, 2, 3, 4, 5))
 BY_SHARDS: Final = tuple((MIDDLE, shards, RATE) for shards in (1, 2, 4))
 BY_RATE: Final = tuple((MIDDLE, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
-LOADS: Final = tuple(dict.fromkeys((*BY_DEPTH, *BY_SHARDS, *BY_RATE)))
+SERIES: Final = {
+    BY_DEPTH: tuple((depth, SHARDS, RATE) for depth in (1, 2, 3, 4, 5)),
+    BY_LOAD: tuple(dict.fromkeys((*BY_SHARDS, *BY_RATE))),
+}
+"""The loads of each series: groupings, partitions and records per second."""
 RUNS_OF_FLINK: Final = 3
 """The greatest number of runs of Flink for a case; the first one with right counts is its result."""
 LONGER: Final = 3
 """How much longer than on the local engine records arrive on Spark, whose micro-batches are longer."""
 
 
-def case_of(engine: str, load: tuple[int, int, int]) -> str:
+def case_of(series: str, engine: str, load: tuple[int, int, int]) -> str:
     """Returns the name of a case."""
     depth, shards, rate = load
-    return f"{engine}, depth {depth}, {shards} shards, {rate:,} records a second"
+    return f"{series}: {engine}, depth {depth}, {shards} shards, {rate:,} records a second"
 
 
 def results_in(build: Path) -> Results:
     """Returns the file of results."""
-    cases = [case_of(engine, load) for load in LOADS for engine in ENGINES]
+    cases = [
+        case_of(series, engine, load)
+        for series, loads in SERIES.items()
+        for load in loads
+        for engine in ENGINES
+    ]
     return Results(build / "bench" / "depth.json", "case", cases)
 
 
 def measure(
-    runs: Mapping[str, Run], load: tuple[int, int, int], rounds: int, seconds: float, scratch: Path
+    series: str,
+    runs: Mapping[str, Run],
+    load: tuple[int, int, int],
+    rounds: int,
+    seconds: float,
+    scratch: Path,
 ) -> list[Result]:
     """Runs each engine in turns, and returns the distribution of the delays of each."""
     depth, shards, rate = load
@@ -71,7 +87,7 @@ def measure(
         for name in list(runs) if number % 2 else reversed(list(runs)):
             taking = seconds * (1 if name in (LOCAL, CHECKPOINTED) else LONGER)
             delays[name] += _delays(name, runs[name], Load(depth, shards, rate, taking), scratch)
-    return [result_of(name, load, reduce(add, each)) for name, each in delays.items() if each]
+    return [result_of(series, name, load, reduce(add, each)) for name, each in delays.items() if each]
 
 
 def _delays(name: str, run: Run, load: Load, scratch: Path) -> list[Delays]:
@@ -93,12 +109,13 @@ def _delays(name: str, run: Run, load: Load, scratch: Path) -> list[Delays]:
     return []
 
 
-def result_of(engine: str, load: tuple[int, int, int], delays: Delays) -> Result:
+def result_of(series: str, engine: str, load: tuple[int, int, int], delays: Delays) -> Result:
     """Returns the distribution of the delays of an engine."""
     depth, shards, rate = load
     p50, p95 = np.percentile(delays.milliseconds, (50, 95))
     return {
-        "case": case_of(engine, load),
+        "case": case_of(series, engine, load),
+        "series": series,
         "engine": engine,
         "depth": depth,
         "shards": shards,
@@ -145,9 +162,11 @@ def main(arguments: list[str]) -> None:
         }
         try:
             known = {str(result["case"]) for result in results.load()} if options.missing else set()
-            for load in LOADS:
-                wanted = {engine: run for engine, run in runs.items() if case_of(engine, load) not in known}
-                for result in measure(wanted, load, options.rounds, options.seconds, Path(name)):
+            for series, load in [(series, load) for series, loads in SERIES.items() for load in loads]:
+                wanted = {
+                    engine: run for engine, run in runs.items() if case_of(series, engine, load) not in known
+                }
+                for result in measure(series, wanted, load, options.rounds, options.seconds, Path(name)):
                     results.save(result)
                     print(
                         f"{result['case']}: p50 {result['p50_ms']} ms, p95 {result['p95_ms']} ms", flush=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,14 @@ from matplotlib.figure import Figure
 from docs.benchmarks.results import Result
 
 PICTURE: Final = Path(__file__).parents[2] / "pictures" / "depth.svg"
-PANELS: Final = {"depth": "groupings", "shards": "partitions of the state", "rate": "records per second"}
+BY_DEPTH: Final = "by groupings"
+BY_LOAD: Final = "by partitions and rate"
+PANELS: Final = {
+    "depth": (BY_DEPTH, "groupings"),
+    "shards": (BY_LOAD, "partitions of the state"),
+    "rate": (BY_LOAD, "records per second"),
+}
+"""The series of each panel, and its label."""
 USUAL: Final = {"depth": 3, "shards": 2, "rate": 5_000}
 """What stays the same in a panel that is not about it."""
 
@@ -34,7 +42,7 @@ def draw(results: Sequence[Result], path: Path) -> None:
             steps = [each[quantity] for each in found]
             axes.plot(steps, [each["p50_ms"] for each in found], "o-", color=colour, label=engine)
             axes.plot(steps, [each["p95_ms"] for each in found], ":", color=colour)
-        axes.set_xlabel(PANELS[quantity])
+        axes.set_xlabel(PANELS[quantity][1])
         axes.set_yscale("log")
         if quantity == "rate":
             axes.set_xscale("log")
@@ -57,32 +65,30 @@ def engines_of(results: Sequence[Result]) -> list[str]:
 
 
 def results_of(results: Sequence[Result], quantity: str) -> list[dict[str, Any]]:
-    """Returns the results in which only one quantity differs from the usual."""
-    usual = {name: value for name, value in USUAL.items() if name != quantity}
+    """Returns the results of a panel, in which only its quantity differs from the usual."""
+    usual = {"series": PANELS[quantity][0]} | {
+        name: value for name, value in USUAL.items() if name != quantity
+    }
     return [result for result in results if all(result[name] == value for name, value in usual.items())]
 
 
 def series(results: Sequence[Result], engine: str, quantity: str) -> list[dict[str, Any]]:
-    """Returns the results of an engine in which only one quantity differs from the usual."""
+    """Returns the results of an engine in a panel, in the order of its quantity."""
     found = [result for result in results_of(results, quantity) if result["engine"] == engine]
     return sorted(found, key=lambda result: float(result[quantity]))
 
 
 def table(results: Sequence[Result]) -> Iterator[str]:
-    """The results as a table: a row for each load, a column for each engine."""
+    """The results as a table: a row for each load of a series, a column for each engine."""
     engines = engines_of(results)
-    yield f"| groupings | partitions | records per second | {' | '.join(engines)} |"
-    yield f"| ---: | ---: | ---: |{' ---: |' * len(engines)}"
-    loads = dict.fromkeys((result["depth"], result["shards"], result["rate"]) for result in results)
-    by_load = {
-        (result["engine"], result["depth"], result["shards"], result["rate"]): result for result in results
-    }
-    for load in loads:
-        cells = []
-        for engine in engines:
-            result = by_load.get((engine, *load))
-            cells.append("" if result is None else f"{result['p50_ms']} / {result['p95_ms']}")
-        yield f"| {' | '.join(map(str, load))} | {' | '.join(cells)} |"
+    yield f"| series | groupings | partitions | records per second | {' | '.join(engines)} |"
+    yield f"| --- | ---: | ---: | ---: |{' ---: |' * len(engines)}"
+    by_load: dict[tuple[object, ...], dict[str, str]] = defaultdict(dict)
+    for result in results:
+        load = tuple(result[name] for name in ("series", *USUAL))
+        by_load[load][str(result["engine"])] = f"{result['p50_ms']} / {result['p95_ms']}"
+    for load, cells in by_load.items():
+        yield f"| {' | '.join(map(str, load))} | {' | '.join(cells.get(engine, '') for engine in engines)} |"
 
 
-__all__ = ["PICTURE", "draw", "table"]
+__all__ = ["BY_DEPTH", "BY_LOAD", "PICTURE", "draw", "table"]

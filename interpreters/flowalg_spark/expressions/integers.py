@@ -76,7 +76,9 @@ def _check_divisor(node: Apply, divisor: Column, value: Column) -> Column:
 
 def _floor_divide(node: Apply, a: Column, b: Column) -> Column:
     """Compiles ``//``: Spark rounds towards zero, Python down. The least integer divided by -1 overflows."""
-    divisor = interval(node.args[1])
+    dividend, divisor = map(interval, node.args)
+    if dividend.low >= 0 and divisor.low > 0:
+        return truncating_quotient(a, b)
     remainder = a % b
     down = remainder < 0 if divisor.low > 0 else (remainder != 0) & ((remainder < 0) != (b < 0))
     rounded = truncating_quotient(a, b) - F.when(down, long_literal(1)).otherwise(long_literal(0))
@@ -87,8 +89,9 @@ def _floor_divide(node: Apply, a: Column, b: Column) -> Column:
 
 def _modulo(node: Apply, a: Column, b: Column) -> Column:
     """Compiles ``%``: Spark's remainder has the sign of the dividend, Python's that of the divisor."""
-    if interval(node.args[1]).low > 0:
-        return F.pmod(a, b)
+    dividend, divisor = map(interval, node.args)
+    if divisor.low > 0:
+        return a % b if dividend.low >= 0 else F.pmod(a, b)
     remainder = a % b
     signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
     return F.when(signs_differ, remainder + b).otherwise(remainder)
