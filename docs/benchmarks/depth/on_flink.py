@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Timer
 from typing import Final, TypeAlias
 
 import polars as pl
@@ -22,9 +23,11 @@ FLINK: Final = "Flink"
 FLINK_CHECKPOINTED: Final = "Flink, a checkpoint each second"
 PROGRAM: Final = Path(__file__).parent / "programs" / "flink_chain.py"
 PATIENCE: Final = 120
-"""The seconds after which a run is given up, more than its records take."""
+"""The seconds in which Flink must start, and emit the first window."""
 LAST_PANES: Final = 10
 """The seconds after the last record in which its panes must be there; a window that lost records never has all."""
+PANE: Final = re.compile(r"(?:\d+> )?\+I\[(\d+), (\d+), ([^,]+), ([^,]+)\]")
+"""A row that Flink prints, after the number of its task if there are several."""
 SCHEMA: Final = {"key": pl.Int64(), "end": pl.Int64(), "value": pl.Int64()}
 
 
@@ -44,51 +47,46 @@ def run_on_flink(python: Path, load: Load, folder: Path, *, checkpoint: bool) ->
         "folder": str(inputs),
         "checkpoints": (folder / "checkpoint").as_uri() if checkpoint else None,
     }
-    with (folder / "flink.log").open("w") as log:
+    with (folder / "panes.txt").open("w") as printed, (folder / "flink.log").open("w") as log:
         process = subprocess.Popen(
             [python, PROGRAM, json.dumps(settings)],
-            stdout=subprocess.PIPE,
+            stdout=printed,
             stderr=log,
             start_new_session=True,
         )
-    assert process.stdout is not None
-    late = _killed_after(PATIENCE + load.seconds, process)
     try:
-        lines = iter(process.stdout)
-        if not next(lines, b""):
-            raise RuntimeError(f"Flink ended: {(folder / 'flink.log').read_text()[-2_000:]}")
+        if not _await(lambda: bool(_panes(folder)), process, PATIENCE):
+            raise RuntimeError(f"Flink emits nothing: {(folder / 'flink.log').read_text()[-2_000:]}")
         arrivals = load.arrivals()
         with arrivals.arriving(inputs, _write):
             arrivals.await_end()
-        late.cancel()
-        late = _killed_after(LAST_PANES, process)
-        panes = list(_until(lines, arrivals.begin + int((load.seconds - 1) * MICROS)))
+        last = arrivals.begin + int((load.seconds - 1) * MICROS)
+        _await(
+            lambda: sum(_micros(end) > last for _, _, end, _ in _panes(folder)) >= KEYS, process, LAST_PANES
+        )
     finally:
-        late.cancel()
         kill_tree(process)
-        process.wait()
-    return Ran(arrivals, _emitted(panes), {})
-
-
-def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> Timer:
-    """Starts a timer that kills a process."""
-    timer = Timer(seconds, kill_tree, [process])
-    timer.start()
-    return timer
+    return Ran(arrivals, _emitted(_panes(folder)), {})
 
 
 Row: TypeAlias = tuple[int, int, str, str]
 
 
-def _until(lines: Iterable[bytes], time: int) -> Iterator[Row]:
-    """Yields panes until those of a window that ends after a time are complete, or the process ends."""
-    complete = 0
-    for line in lines:
-        row: Row = tuple(json.loads(line))
-        yield row
-        complete += _micros(row[2]) > time
-        if complete == KEYS:
-            return
+def _panes(folder: Path) -> list[Row]:
+    """Returns the panes that have been printed."""
+    lines = (folder / "panes.txt").read_text().split("\n")
+    found = [match.groups() for match in map(PANE.fullmatch, lines) if match is not None]
+    return [(int(key), int(value), end, at) for key, value, end, at in found]
+
+
+def _await(true: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Waits until something is true; returns whether it is, within some seconds and before the process ends."""
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until or process.poll() is not None:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def _emitted(panes: Iterable[Row]) -> list[Emitted]:
