@@ -32,23 +32,22 @@ from flowalg_spark import local_session
 from docs.benchmarks.depth.chains import Delays, delays_of
 from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Load, Run, engines
 from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_flink
-from docs.benchmarks.depth.picture import BY_DEPTH, BY_LOAD, PICTURE, draw, table
+from docs.benchmarks.depth.picture import BY_DEPTH, BY_LOAD, PICTURE, USUAL, draw, table
 from docs.benchmarks.results import Result, Results
 from docs.benchmarks.stream.comparing import BUILD
 
 ENGINES: Final = (LOCAL, CHECKPOINTED, SPARK, NATIVE, FLINK, FLINK_CHECKPOINTED)
-SHARDS: Final = 2
-RATE: Final = 5_000
-MIDDLE: Final = 3
-"""The groupings at which the partitions and the rate change."""
+DEPTH: Final = USUAL["depth"]
+SHARDS: Final = USUAL["shards"]
+RATE: Final = USUAL["rate"]
 
-BY_SHARDS: Final = tuple((MIDDLE, shards, RATE) for shards in (1, 2, 4))
-BY_RATE: Final = tuple((MIDDLE, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
-SERIES: Final = {
-    BY_DEPTH: tuple((depth, SHARDS, RATE) for depth in (1, 2, 3, 4, 5)),
-    BY_LOAD: tuple(dict.fromkeys((*BY_SHARDS, *BY_RATE))),
-}
-"""The loads of each series: groupings, partitions and records per second."""
+BY_SHARDS: Final = tuple((DEPTH, shards, RATE) for shards in (1, 2, 4))
+BY_RATE: Final = tuple((DEPTH, SHARDS, rate) for rate in (1_000, 5_000, 20_000, 50_000))
+LOADS: Final = (
+    *((BY_DEPTH, (depth, SHARDS, RATE)) for depth in (1, 2, 3, 4, 5)),
+    *((BY_LOAD, load) for load in dict.fromkeys((*BY_SHARDS, *BY_RATE))),
+)
+"""Each series with each of its loads: groupings, partitions and records per second."""
 RUNS_OF_FLINK: Final = 3
 """The greatest number of runs of Flink for a case; the first one with right counts is its result."""
 LONGER: Final = 3
@@ -63,12 +62,7 @@ def case_of(series: str, engine: str, load: tuple[int, int, int]) -> str:
 
 def results_in(build: Path) -> Results:
     """Returns the file of results."""
-    cases = [
-        case_of(series, engine, load)
-        for series, loads in SERIES.items()
-        for load in loads
-        for engine in ENGINES
-    ]
+    cases = [case_of(series, engine, load) for series, load in LOADS for engine in ENGINES]
     return Results(build / "bench" / "depth.json", "case", cases)
 
 
@@ -162,7 +156,7 @@ def main(arguments: list[str]) -> None:
         }
         try:
             known = {str(result["case"]) for result in results.load()} if options.missing else set()
-            for series, load in [(series, load) for series, loads in SERIES.items() for load in loads]:
+            for series, load in LOADS:
                 wanted = {
                     engine: run for engine, run in runs.items() if case_of(series, engine, load) not in known
                 }

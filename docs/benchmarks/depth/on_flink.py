@@ -25,7 +25,10 @@ PROGRAM: Final = Path(__file__).parent / "programs" / "flink_chain.py"
 PATIENCE: Final = 120
 """The seconds in which Flink must start, and emit the first window."""
 LAST_PANES: Final = 10
-"""The seconds after the last record in which its panes must be there; a window that lost records never has all."""
+"""The seconds after the last record in which its panes must be printed.
+
+A window that lost records may never be complete.
+"""
 PANE: Final = re.compile(r"(?:\d+> )?\+I\[(\d+), (\d+), ([^,]+), ([^,]+)\]")
 """A row that Flink prints, after the number of its task if there are several."""
 SCHEMA: Final = {"key": pl.Int64(), "end": pl.Int64(), "value": pl.Int64()}
@@ -79,10 +82,10 @@ def _panes(folder: Path) -> list[Row]:
     return [(int(key), int(value), end, at) for key, value, end, at in found]
 
 
-def _await(true: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Waits until something is true; returns whether it is, within some seconds and before the process ends."""
+def _await(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Waits until a condition holds; returns false if the process ends, or the seconds pass, before it does."""
     until = time.monotonic() + seconds
-    while not true():
+    while not condition():
         if time.monotonic() > until or process.poll() is not None:
             return False
         time.sleep(0.2)

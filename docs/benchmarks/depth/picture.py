@@ -91,4 +91,4 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, load))} | {' | '.join(cells.get(engine, '') for engine in engines)} |"
 
 
-__all__ = ["BY_DEPTH", "BY_LOAD", "PICTURE", "draw", "table"]
+__all__ = ["BY_DEPTH", "BY_LOAD", "PICTURE", "USUAL", "draw", "table"]
