@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar
+from itertools import groupby
+from typing import Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -13,7 +14,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.data.values import sort_key
 from flowalg.data.views import HasView
 from flowalg.runs.current import WindowedValue, final_values
-from flowalg.runs.panes import Pane
+from flowalg.runs.panes import Change, Pane
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -47,15 +48,63 @@ class OutputElement(HasView, Generic[A_co]):
 def sort_elements(elements: Iterable[OutputElement[A]]) -> tuple[OutputElement[A], ...]:
     """Returns elements by processing time, then event time, then value, independent of their order of arrival."""
     known = tuple(elements)
+    value = _value_order(each.element for each in known)
+    return tuple(sorted(known, key=lambda each: (each.processing_time, each.event_time, value(each.element))))
 
-    def key(each: OutputElement[A]) -> tuple[object, ...]:
-        return (each.processing_time, each.event_time, sort_key(each.element))
 
+def sort_panes(panes: Iterable[Pane[A]]) -> tuple[Pane[A], ...]:
+    """Returns panes in the order of SEMANTICS section 7, independent of the order of the rows that they come from.
+
+    They are sorted by instant, window and key, with each retraction before its replacement, then by event time and
+    value.
+    """
+    known = tuple(panes)
+    value = _value_order(pane.element for pane in known)
+    instants = groupby(sorted(known, key=_instant), key=_instant)
+    return tuple(pane for _, group in instants for pane in _sort_instant(list(group), value))
+
+
+_ValueOrder: TypeAlias = Callable[[object], tuple[object, ...]]
+
+
+def _value_order(values: Iterable[object]) -> _ValueOrder:
+    """Returns the order of values, for ``sorted``."""
     try:
-        return tuple(sorted(known, key=key))
+        for value in values:
+            sort_key(value)
     except ElementError:
-        # Some values have no order. Their texts have one.
-        return tuple(sorted(known, key=lambda each: (*key(each)[:2], repr(each.element))))
+        return lambda value: (repr(value),)  # Some values have no order. Their texts have one.
+    return sort_key
+
+
+def _instant(pane: Pane[object]) -> tuple[int, int]:
+    return pane.processing_time, pane.watermark
+
+
+def _sort_instant(panes: list[Pane[A]], value: _ValueOrder) -> list[Pane[A]]:
+    """Sorts the panes of one instant. A retraction is sorted with the first window that contains its own."""
+    value_windows = sorted({pane.window for pane in panes if pane.change is Change.VALUE})
+
+    def identity(pane: Pane[A]) -> tuple[object, ...]:
+        return (pane.window, pane.index, value(pane.element))
+
+    emitted = {identity(pane) for pane in panes if pane.change is Change.VALUE}
+
+    def order(pane: Pane[A]) -> tuple[object, ...]:
+        window = pane.window
+        key = value(pane.element.key) if isinstance(pane.element, KV) else ()
+        if pane.change is Change.VALUE:
+            return (window, key, True, 2 * pane.index)
+        containing = (
+            other for other in value_windows if other.start <= window.start and window.end <= other.end
+        )
+        merged = next(containing, window)
+        # A retraction of a pane of the same instant follows that pane; all other retractions come first.
+        if identity(pane) in emitted:
+            return (merged, key, True, 2 * pane.index + 1)
+        return (merged, key, False, pane.index)
+
+    return sorted(panes, key=lambda pane: (*order(pane), pane.event_time, value(pane.element)))
 
 
 @frozen
@@ -95,4 +144,4 @@ def joined(parts: Iterable[Output[A]]) -> Output[A]:
     )
 
 
-__all__ = ["Output", "OutputElement", "joined", "sort_elements"]
+__all__ = ["Output", "OutputElement", "joined", "sort_elements", "sort_panes"]

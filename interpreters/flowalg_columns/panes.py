@@ -12,6 +12,7 @@ from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.output import sort_panes
 from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Branch, Leaf, Tree, layout_of
@@ -28,7 +29,6 @@ from flowalg_columns.names import (
     TIMING,
     WATERMARK,
 )
-from flowalg_columns.ordering import sort_panes
 from flowalg_columns.values import read_elements
 
 A = TypeVar("A")
@@ -85,7 +85,7 @@ def panes_in(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
 
 def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
     """Reads panes as ``panes_in`` does, in the order of SEMANTICS section 7."""
-    return tuple(sort_panes(panes_in(table, pipeline)))
+    return sort_panes(panes_in(table, pipeline))
 
 
 def _pane(element: A, row: dict[str, object]) -> Pane[A]:

@@ -23,7 +23,7 @@ from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import output_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
-from flowalg.runs.output import Output
+from flowalg.runs.output import Output, sort_panes
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
@@ -140,7 +140,8 @@ class ReferenceBatch:
         timelines = as_batch(timelines_by_name(inputs, pipeline.node))
         (root,) = rebuild_all([pipeline.node], _for_batch)
         spec = _spec(PCollection(root), timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
-        return cast("ReferenceRun[A]", execute(spec, fresh_operators(spec)))
+        done = execute(spec, fresh_operators(spec))
+        return cast("ReferenceRun[A]", evolve(done, panes=sort_panes(done.panes)))
 
     def run_all(
         self,
@@ -152,13 +153,15 @@ class ReferenceBatch:
         roots = [each.node for each in known.values()]
         timelines = as_batch(timelines_by_name(inputs, *roots))
         rebuilt = map(PCollection[object], rebuild_all(roots, _for_batch))
-        return execute_all(
+        done = execute_all(
             known,
             dict(zip(known, rebuilt, strict=True)),
             timelines,
             Mode.CONTINUOUS,
             dead_letters=self.dead_letters,
         )
+        ordered = {name: evolve(each, panes=sort_panes(each.panes)) for name, each in done.by_name.items()}
+        return evolve(done, by_name=ordered)
 
 
 def run(

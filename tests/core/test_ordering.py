@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import flowalg_reference as reference
-from flowalg_columns.ordering import sort_panes
+from flowalg.runs.output import sort_panes
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
