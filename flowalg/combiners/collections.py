@@ -17,7 +17,7 @@ A = TypeVar("A")
 
 @frozen
 class ToList(Combiner[A, tuple[A, ...], list[A]]):
-    """All values, ordered by event time, then by arrival: the values that ``group_by_key`` returns."""
+    """All values, ordered by event time, then by value: the values that ``group_by_key`` returns."""
 
     @property
     def has_empty_result(self) -> bool:

@@ -52,7 +52,7 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the result depends on the order of the values. They are added by event time, then by arrival."""
+        """Whether the result depends on the order of the values. They are added by event time, then by value."""
         return False
 
     @property

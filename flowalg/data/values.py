@@ -6,11 +6,13 @@ the element was made with an integer (SEMANTICS section 2: one meaning, whatever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Final, assert_never
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, TypeVar, assert_never
 
 import attrs
 
@@ -33,6 +35,8 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
+
+A = TypeVar("A")
 
 MIN_INTEGER: Final = -(2**63)
 MAX_INTEGER: Final = 2**63 - 1
@@ -269,6 +273,39 @@ def sort_key(value: object) -> tuple[object, ...]:
     return (1, kind.__name__, value)
 
 
+def value_order(values: Iterable[object]) -> Callable[[object], tuple[object, ...]]:
+    """Returns the sort key of values: ``sort_key``, or their texts if one of them has no order."""
+    try:
+        for value in values:
+            sort_key(value)
+    except ElementError:
+        return lambda value: (repr(value),)
+    return sort_key
+
+
+def in_order_of_time(timed: Iterable[tuple[int, A]]) -> list[A]:
+    """Returns values, given with their event times, by event time, and those of one event time by value.
+
+    Lists are ordered so (SEMANTICS section 8), and therefore do not depend on the order of arrival.
+
+    Example:
+
+    >>> in_order_of_time([(2, "b"), (1, "d"), (2, "a")])
+    ['d', 'a', 'b']
+    """
+    moments = groupby(sorted(timed, key=itemgetter(0)), key=itemgetter(0))
+    return [value for _, moment in moments for value in _by_value([value for _, value in moment])]
+
+
+def _by_value(values: list[A]) -> list[A]:
+    if len(values) == 1:
+        return values
+    try:
+        return sorted(values, key=sort_key)
+    except ElementError:
+        return sorted(values, key=repr)
+
+
 _ORDERED: Final[Mapping[type, str]] = {
     bool: "number",
     int: "number",
@@ -290,7 +327,9 @@ __all__ = [
     "comparable",
     "conform",
     "has_float",
+    "in_order_of_time",
     "rebuild",
     "same",
     "sort_key",
+    "value_order",
 ]

@@ -38,7 +38,7 @@ Lists = tuple[tuple[object, ...], ...]
 
 @frozen
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """A list of the values of each of ``sources`` collections, ordered by event time, then by arrival."""
+    """A list of the values of each of ``sources`` collections, ordered by event time, then by value."""
 
     sources: int
 
@@ -81,7 +81,7 @@ class Matches:
 
 @frozen
 class Join(Combiner[Tagged, Matches, list[tuple[object, object]]]):
-    """The pairs of two collections that have not been emitted, left values first by event time, then by arrival.
+    """The pairs of two collections that have not been emitted, left values first by event time, then by value.
 
     Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
     together therefore have each pair once. A kind that keeps values without a match does not obey it.

@@ -284,7 +284,7 @@ class PCollection(HasView, Generic[A_co]):
         return PCollection(combine(self.node, product_of(combiners, into), GroupingKind.COMBINE_PER_KEY))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
-        """Returns the values of each key and window as a list, ordered by event time, then by arrival.
+        """Returns the values of each key and window as a list, ordered by event time, then by value.
 
         Example:
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import groupby
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ElementError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.data.values import sort_key
+from flowalg.data.values import value_order
 from flowalg.data.views import HasView
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.panes import Change, Pane
@@ -48,7 +48,7 @@ class OutputElement(HasView, Generic[A_co]):
 def sort_elements(elements: Iterable[OutputElement[A]]) -> tuple[OutputElement[A], ...]:
     """Returns elements by processing time, then event time, then value, independent of their order of arrival."""
     known = tuple(elements)
-    value = _value_order(each.element for each in known)
+    value = value_order(each.element for each in known)
     return tuple(sorted(known, key=lambda each: (each.processing_time, each.event_time, value(each.element))))
 
 
@@ -59,29 +59,16 @@ def sort_panes(panes: Iterable[Pane[A]]) -> tuple[Pane[A], ...]:
     value.
     """
     known = tuple(panes)
-    value = _value_order(pane.element for pane in known)
+    value = value_order(pane.element for pane in known)
     instants = groupby(sorted(known, key=_instant), key=_instant)
     return tuple(pane for _, group in instants for pane in _sort_instant(list(group), value))
-
-
-_ValueOrder: TypeAlias = Callable[[object], tuple[object, ...]]
-
-
-def _value_order(values: Iterable[object]) -> _ValueOrder:
-    """Returns the order of values, for ``sorted``."""
-    try:
-        for value in values:
-            sort_key(value)
-    except ElementError:
-        return lambda value: (repr(value),)  # Some values have no order. Their texts have one.
-    return sort_key
 
 
 def _instant(pane: Pane[object]) -> tuple[int, int]:
     return pane.processing_time, pane.watermark
 
 
-def _sort_instant(panes: list[Pane[A]], value: _ValueOrder) -> list[Pane[A]]:
+def _sort_instant(panes: list[Pane[A]], value: Callable[[object], tuple[object, ...]]) -> list[Pane[A]]:
     """Sorts the panes of one instant. A retraction is sorted with the first window that contains its own."""
     value_windows = sorted({pane.window for pane in panes if pane.change is Change.VALUE})
 

@@ -8,12 +8,13 @@ for each pane.
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 
 from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner, Group
 from flowalg.data.time import EventTime
-from flowalg.data.values import same
+from flowalg.data.values import in_order_of_time, same
 from flowalg.windows.strategy import Accumulation
 
 AnyCombiner = Combiner[object, object, object]
@@ -111,12 +112,9 @@ class Contents:
         return self.combiner.extract(self._combined())
 
     def _combined(self) -> object:
-        """The accumulator. Kept values are added in order of event time, then of arrival."""
-        accumulator = self.accumulator
-        for kept in sorted(self.values, key=lambda kept: kept.event_time):
-            if kept.weight > 0:
-                accumulator = self.combiner.add(accumulator, kept.value)
-        return accumulator
+        """The accumulator. Kept values are added by event time, then by value."""
+        timed = [(kept.event_time, kept.value) for kept in self.values if kept.weight > 0]
+        return reduce(self.combiner.add, in_order_of_time(timed), self.accumulator)
 
     def after_discard(self) -> Contents:
         """The contents after a discarding pane: what the combiner needs for later panes.

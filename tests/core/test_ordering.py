@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import flowalg_reference as reference
-from flowalg.runs.output import sort_panes
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
@@ -13,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flowalg import Change, Max, Sum, Timeline, WindowingStrategy
+from flowalg.runs.output import sort_panes
 
 
 @given(windowing_strategies(), free_timelines(), st.randoms(use_true_random=False))

@@ -80,9 +80,9 @@ def values(
 
 @given(SCORES_LIST)
 def test_group_by_key_orders_values_by_event_time(scores: list[Score]) -> None:
-    """``group_by_key`` orders the values of a key by event time, then by arrival."""
+    """``group_by_key`` orders the values of a key by event time, then by value."""
     grouped: dict[str, list[int]] = defaultdict(list)
-    for score in sorted(scores, key=lambda s: s.at):
+    for score in sorted(scores, key=lambda s: (s.at, s.points)):
         grouped[score.team].append(score.points)
     expected = [KV(team, grouped[team]) for team in sorted(grouped)]
     assert values(POINTS.group_by_key(), scores) == expected

@@ -29,7 +29,7 @@ def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime
 
 @given(st.lists(ENTRY, max_size=6, unique=True), st.data())
 def test_a_retraction_removes_an_equal_value(given_values: list[Entry], data: st.DataObject) -> None:
-    """A retraction removes an equal value, of the same event time if possible; the rest is in order of event time."""
+    """A retraction removes an equal value, of the same event time if possible; the rest is by event time and value."""
     contents = contents_of(ToList(), keeps_values=True)
     for value, time in given_values:
         contents.absorb(value, time, 1)
@@ -39,7 +39,7 @@ def test_a_retraction_removes_an_equal_value(given_values: list[Entry], data: st
     for value, time in retracted:
         contents.absorb(value, time, -1)
     left = [kept for kept in given_values if kept not in retracted]
-    assert contents.extract() == [value for value, _ in sorted(left, key=lambda kept: kept[1])]
+    assert contents.extract() == [value for value, _ in sorted(left, key=lambda kept: (kept[1], kept[0]))]
     assert contents.has_value(Accumulation.ACCUMULATING) is bool(left)
     times = [time for _, time in left]
     assert earliest_and_latest(contents) == (min(times, default=None), max(times, default=None))

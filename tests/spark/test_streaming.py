@@ -56,7 +56,7 @@ MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 
 def test_batch_conforms(spark: SparkSession) -> None:
     """Each job that differs as a batch has the panes of the reference, or is rejected as declared."""
-    check_interpreter(SparkBatch(spark), jobs=BATCH_JOBS, generated=5)
+    check_interpreter(SparkBatch(spark), jobs=BATCH_JOBS, ordered=True, generated=5)
 
 
 def test_streaming_conforms(spark: SparkSession) -> None:

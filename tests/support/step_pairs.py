@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from functools import reduce
 from typing import cast
 
 from attrs import frozen
@@ -297,16 +296,6 @@ def take_distinct(values: Values) -> Values:
     return count_values(values) if needs_integers else values.distinct()
 
 
-def digest(values: list[int]) -> int:
-    """Returns a number that depends on the order of values."""
-    return reduce(lambda total, value: (31 * total + value) % 9_973, values, len(values))
-
-
-def digest_in_order(values: Values) -> Values:
-    """Groups values, and digests them in order."""
-    return values.group_by_key().map_values(digest)
-
-
 def join_with_doubles(values: Values) -> Values:
     """Joins a collection with its doubled values; adds them up where values that can be retracted cannot be joined."""
     discards = values.node.windowing.strategy.accumulation is Accumulation.DISCARDING
@@ -323,7 +312,6 @@ MORE_GROUPINGS: Sequence[Part] = (
     take_variance,
     combine_several,
     take_greatest_two,
-    digest_in_order,
     take_distinct,
     join_with_doubles,
     sum_with_count,
@@ -406,8 +394,8 @@ def corrections() -> SearchStrategy[Values]:
         trigger=st.one_of(counts, counts.map(Repeat), papers_triggers(), triggers()),
     )
     between = st.lists(st.sampled_from([keep_positive, use_one_key, double]), max_size=2)
-    grouping = st.sampled_from([*MORE_GROUPINGS, take_mean, digest_in_order, group_values])
-    first_grouping = st.sampled_from([sum_values, take_max, digest_in_order])
+    grouping = st.sampled_from([*MORE_GROUPINGS, take_mean, group_values])
+    first_grouping = st.sampled_from([sum_values, take_max, group_values])
     later = st.tuples(between, st.none() | second, grouping)
     last: SearchStrategy[Second] = st.just(([], EACH, count_values))
     return st.builds(
@@ -438,7 +426,7 @@ def closing_windows() -> SearchStrategy[Values]:
         modes=st.just(Accumulation.DISCARDING),
     )
     between = st.lists(st.sampled_from([use_one_key, keep_positive]), max_size=1)
-    grouping = st.sampled_from([sum_values, group_values, take_mean, digest_in_order, take_max])
+    grouping = st.sampled_from([sum_values, group_values, take_mean, take_max])
     later = st.tuples(between, st.none() | strategies, grouping)
     return st.builds(
         _build_pipeline, st.just([]), strategies, grouping, st.lists(later, max_size=1), st.none()

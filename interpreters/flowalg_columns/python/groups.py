@@ -1,12 +1,13 @@
 """Combiners in Python over Arrow batches: values are combined per partition, and then per group.
 
-For a combiner that depends on the order, values are sorted by event time and combined per group only.
+For a combiner that depends on the order, values are sorted by event time and value, and combined per group only.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Final, cast
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from attrs import define, field, frozen
 from flowalg.combiners.core import Combiner
 from flowalg.data.errors import UserFunctionError, errors_of
 from flowalg.data.time import EventTime
+from flowalg.data.values import in_order_of_time
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Layout
@@ -131,6 +133,7 @@ class CombineGroups:
     def _finish(self, parts: list[pa.RecordBatch]) -> tuple[object, int, int]:
         combiner = self.combiner
         accumulator = combiner.zero()
+        timed: list[tuple[int, object]] = []
         earliest: list[int] = []
         latest: list[int] = []
         for part in parts:
@@ -141,12 +144,12 @@ class CombineGroups:
                 earliest += read_integers(part, EARLIEST)
                 latest += read_integers(part, LATEST)
             else:
-                for value in read_elements(self.value, part):
-                    accumulator = combiner.add(accumulator, value)
                 times = read_integers(part, EVENT_TIME)
+                timed += zip(times, read_elements(self.value, part), strict=True)
                 earliest += times
                 latest += times
-        return combiner.extract(accumulator), min(earliest), max(latest)
+        values = in_order_of_time(timed) if combiner.is_ordered else [value for _, value in timed]
+        return combiner.extract(reduce(combiner.add, values, accumulator)), min(earliest), max(latest)
 
 
 def _window_of(row: pa.RecordBatch, by: Sequence[str]) -> Window | EventTime | None:

@@ -6,7 +6,7 @@ Their results and errors are those of the algebra's combiners.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 from attrs import frozen
@@ -26,22 +26,18 @@ from flowalg_polars.lowering.failures import evaluate_scalar
 AnyCombiner: TypeAlias = Combiner[object, object, object]
 Parts: TypeAlias = tuple[pl.Expr, ...]
 
-ARRIVAL: Final = "__arrival_number"
-"""The position of a row in its frame, by which lists are ordered within one event time."""
-
 
 @frozen
 class NativeAggregate:
     """An aggregate in three steps: aggregate rows to partial results, merge these, and finish.
 
     ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
-    rows, as for a list. ``finish`` is applied after the grouping. With ``ordered``, rows have ``ARRIVAL``.
+    rows, as for a list. ``finish`` is applied after the grouping.
     """
 
     partials: Parts
     merge: Callable[[Parts], Parts] | None
     finish: Callable[[Parts], pl.Expr]
-    ordered: bool = False
 
 
 def may_be_native(combiner: AnyCombiner) -> bool:
@@ -84,7 +80,7 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
-            return NativeAggregate((value.sort_by(EVENT_TIME, ARRIVAL),), None, _first, ordered=True)
+            return NativeAggregate((value.sort_by(pl.col(EVENT_TIME), value),), None, _first)
         case ToSet() if isinstance(shape, Scalar) and not contains_float(shape):
             return NativeAggregate((value.unique(),), None, lambda parts: parts[0].list.sort())
         case _:
@@ -154,4 +150,4 @@ def _rank(rank: Expr, argument: Columns, label: str) -> pl.Expr:
     return _without_nan(evaluate_scalar(rank, argument, polars_type(rank.shape)), rank.shape, "TopN", label)
 
 
-__all__ = ["ARRIVAL", "AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]
+__all__ = ["AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.combiners import AnyCombiner, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
@@ -21,7 +21,7 @@ from flowalg.combiners.core import component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey
-from flowalg_polars.batch.aggregates import ARRIVAL, NativeAggregate, may_be_native, native_aggregate
+from flowalg_polars.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
 from flowalg_polars.batch.flow import ENGINE, Flow, require_pairs
 from flowalg_polars.batch.panes import EARLIEST, LATEST, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import ISLAND, Slices, WindowedFlow, assign_windows, key_columns
@@ -84,21 +84,13 @@ def _group_natively(
         ]
         bounds = time_aggregates(windowed, strategy, pl.col(EARLIEST).min(), pl.col(LATEST).max())
     else:
-        ordered = any(aggregate.ordered for aggregate in aggregates)
-        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh, stable=ordered)
-        if ordered:
-            windowed = number_rows(windowed)
+        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh)
         merged = [part for parts in named for part in parts]
         bounds = time_aggregates(windowed, strategy, point.min(), point.max())
     rows = grouped(windowed, keys, [*merged, *bounds])
     results = [aggregate.finish(parts) for aggregate, parts in zip(aggregates, columns, strict=True)]
     elements = (*map(pl.col, keys), *results)
     return pane_flow(flow.notes, rows, pair, elements, windowed, strategy, time)
-
-
-def number_rows(windowed: WindowedFlow) -> WindowedFlow:
-    """Returns the flow with the position of each row, by which lists are ordered within one event time."""
-    return evolve(windowed, flow=evolve(windowed.flow, frame=windowed.flow.frame.with_row_index(ARRIVAL)))
 
 
 def grouped(windowed: WindowedFlow, keys: tuple[str, ...], aggregates: Sequence[pl.Expr]) -> pl.LazyFrame:
@@ -117,7 +109,7 @@ _ROWS: Final = "__rows"
 
 
 def _group_in_python(node: CombinePerKey, flow: Flow, pair: RecordOf, time: pl.Expr) -> Flow:
-    """Returns the panes of a grouping by Python: rows sorted by key, window and event time, combined per group."""
+    """Returns the panes of a grouping by Python: rows sorted by key and window, combined per group."""
     effective = node.input.windowing
     windowed = assign_windows(flow, effective.strategy.windows, fresh=effective.fresh)
     keys = key_columns(flow.shape)
@@ -126,10 +118,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, pair: RecordOf, time: pl.E
     key, value = key_and_value(layout_of(flow.shape))
     result = key_and_value(layout_of(pair))[1]
     combine = _CombineInPython(node.combiner, node.label, spread.shape, spread.meta, by, key, value, result)
-    rows = spread.frame.sort(*by, EVENT_TIME, maintain_order=True).map_batches(
-        combine,
-        schema=combine.schema,
-    )
+    rows = (spread.frame.sort(*by) if by else spread.frame).map_batches(combine, schema=combine.schema)
     columns = tuple(map(pl.col, (*keys, *leaf_columns(result))))
     note = LiftingNote(f"{node.label}({node.combiner.title})", "its combiner", None, ENGINE)
     return pane_flow((*flow.notes, note), rows, pair, columns, windowed, effective.strategy, time)
@@ -185,4 +174,4 @@ def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
     return frame
 
 
-__all__ = ["grouped", "lower_grouping", "number_rows"]
+__all__ = ["grouped", "lower_grouping"]

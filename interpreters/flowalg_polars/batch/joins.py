@@ -15,9 +15,8 @@ from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import as_merging
-from flowalg_polars.batch.aggregates import ARRIVAL
 from flowalg_polars.batch.flow import Flow, require_pairs
-from flowalg_polars.batch.groups import grouped, number_rows
+from flowalg_polars.batch.groups import grouped
 from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import WindowedFlow, assign_windows, key_columns
 from flowalg_polars.columns import Columns, nest, polars_type, unnest
@@ -40,16 +39,11 @@ def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> 
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
     *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
     whole = _tag_union(flows, tagged, (*names, tag), shapes)
-    windowed = number_rows(
-        assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, tagged=True)
-    )
+    windowed = assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, tagged=True)
     lists = [
-        pl.col(name)
-        .filter(pl.col(tag) == number)
-        .sort_by(
-            pl.col(EVENT_TIME).filter(pl.col(tag) == number), pl.col(ARRIVAL).filter(pl.col(tag) == number)
-        )
+        values.sort_by(pl.col(EVENT_TIME).filter(pl.col(tag) == number), values)
         for number, name in enumerate(names)
+        for values in [pl.col(name).filter(pl.col(tag) == number)]
     ]
     point = pl.col(EVENT_TIME)
     bounds = time_aggregates(windowed, effective.strategy, point.min(), point.max())

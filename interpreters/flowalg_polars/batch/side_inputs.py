@@ -18,6 +18,7 @@ from flowalg_shard.step.window_assignment import assigned_in_columns, window_bou
 from flowalg.data.errors import ElementError, UnsupportedError
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
+from flowalg.data.values import in_order_of_time
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.lookups import lookups_of, steps_on_mapping
@@ -149,12 +150,13 @@ class SideReader:
         return self._known.read(time)
 
     def _collected(self) -> dict[Window, list[object]]:
-        rows = self.frame.sort(EVENT_TIME, maintain_order=True).collect(engine="in-memory")
+        rows = self.frame.collect(engine="in-memory")
         values = read_elements(layout_of(self.shape), to_arrow(rows, self.shape, self.meta))
-        found: dict[Window, list[object]] = {}
-        for value, window in zip(values, self._windows(rows), strict=True):
+        timed = zip(rows[EVENT_TIME].to_list(), values, strict=True)
+        found: dict[Window, list[tuple[int, object]]] = {}
+        for window, value in zip(self._windows(rows), timed, strict=True):
             found.setdefault(window, []).append(value)
-        return found
+        return {window: in_order_of_time(timed) for window, timed in found.items()}
 
     def _windows(self, rows: pl.DataFrame) -> list[Window]:
         if self.fresh:

@@ -54,12 +54,10 @@ class WindowedFlow:
     island: bool = False
 
 
-def assign_windows(
-    flow: Flow, windows: WindowFn, *, fresh: bool, stable: bool = True, tagged: bool = False
-) -> WindowedFlow:
+def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    If not ``stable``, rows of one key and event time may change their order. ``tagged`` values are those of a co-group.
+    ``tagged`` values are those of a co-group.
     """
     if not fresh:
         by = () if isinstance(windows, GlobalWindows) else (START, END)
@@ -68,7 +66,7 @@ def assign_windows(
         case GlobalWindows():
             return _global(flow)
         case Sessions(gap=gap) if assigned_in_columns(windows):
-            return _sessions(flow, gap // _MICROSECOND, stable=stable)
+            return _sessions(flow, gap // _MICROSECOND)
         case SlidingWindows() if assigned_in_columns(windows):
             return _sliding(flow, flow.frame, EVENT_TIME, windows)
         case FixedWindows() if assigned_in_columns(windows):
@@ -142,10 +140,10 @@ class Slices:
 _SLICE: Final = "__slice"
 
 
-def _sessions(flow: Flow, gap: int, *, stable: bool) -> WindowedFlow:
+def _sessions(flow: Flow, gap: int) -> WindowedFlow:
     """Returns a flow in sessions (gaps and islands): one starts where the key has no element within the gap before."""
     keys = key_columns(flow.shape)
-    ordered = flow.frame.sort(*keys, EVENT_TIME, maintain_order=stable)
+    ordered = flow.frame.sort(*keys, EVENT_TIME)
     apart = pl.col(EVENT_TIME) - pl.col(EVENT_TIME).shift(1) > gap
     changed = [pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys]
     begins = pl.any_horizontal(apart, *changed).fill_null(True)

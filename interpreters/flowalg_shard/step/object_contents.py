@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import cast
 
 import polars as pl
@@ -16,7 +17,7 @@ from attrs import define, field, frozen
 
 from flowalg.combiners.core import Group, keeps_values
 from flowalg.data.time import Micros
-from flowalg.data.values import canonicalize, same
+from flowalg.data.values import canonicalize, in_order_of_time, same
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
 from flowalg_shard.tables.columns import (
@@ -261,12 +262,9 @@ class ObjectContents:
         return canonicalize(result, f"the result of {self.stage.label}")
 
     def _combined(self, contents: WindowContents) -> object:
-        """Returns the accumulator with the values that are kept, in order of event time."""
-        accumulator = contents.accumulator
-        for kept in sorted(contents.values, key=lambda kept: kept.event_time):
-            if kept.weight > 0:
-                accumulator = self.combiner.add(accumulator, kept.value)
-        return accumulator
+        """Returns the accumulator with the values that are kept, by event time and then by value."""
+        timed = [(kept.event_time, kept.value) for kept in contents.values if kept.weight > 0]
+        return reduce(self.combiner.add, in_order_of_time(timed), contents.accumulator)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
         """Returns the table with what later panes need in windows where the column ``emitted`` is true.

@@ -46,7 +46,6 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     frame = windowed.flow.frame
     columns = [col(name) for name in by]
     if node.combiner.is_ordered:
-        frame = frame.repartition(*columns).sortWithinPartitions(*columns, col(EVENT_TIME))
         values = value_layout
     else:
         times = [T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST)]
@@ -54,10 +53,9 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
         combine_partition = CombinePartition(
             by, value_layout, node.combiner, node.label, arrow_schema(packed)
         )
-        frame = (
-            frame.mapInArrow(combine_partition, packed).repartition(*columns).sortWithinPartitions(*columns)
-        )
+        frame = frame.mapInArrow(combine_partition, packed)
         values = None
+    frame = frame.repartition(*columns).sortWithinPartitions(*columns)
     result_layout = key_and_value(layout_of(pair))[1]
     results = [T.StructField(leaf.column, spark_type(leaf.shape)) for leaf in leaves(result_layout)]
     schema = T.StructType(

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
+from flowalg.data.values import in_order_of_time
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.lookups import steps_on_mapping
@@ -103,13 +104,14 @@ class ReadSide:
                 yield self.transform(batch, known)
 
     def side_values(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
-        """Returns the values of each window of the side, in order of event time."""
+        """Returns the values of each window of the side, by event time and then by value."""
         rows = cast("list[dict[str, object]] | None", batch.column(_SIDE)[0].as_py())
         assert rows is not None, "the first row of a partition has the side"
-        found: dict[Window, list[object]] = {}
-        for row in sorted(rows, key=lambda row: cast("int", row["time"])):
-            found.setdefault(self.window_of(row), []).append(decode(row["value"], self.side))
-        return found
+        found: dict[Window, list[tuple[int, object]]] = {}
+        for row in rows:
+            timed = (cast("int", row["time"]), decode(row["value"], self.side))
+            found.setdefault(self.window_of(row), []).append(timed)
+        return {window: in_order_of_time(timed) for window, timed in found.items()}
 
     def window_of(self, row: dict[str, object]) -> Window:
         """Returns the window of a value of the side."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import reduce
 from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
@@ -170,14 +171,19 @@ def take_min(values: Values) -> Values:
     return values.combine_per_key(Min())
 
 
-def sum_of(values: list[int]) -> int:
-    """Returns the sum of the values."""
-    return sum(values)
+def digest(values: list[int]) -> int:
+    """Returns a number that depends on the values and their order."""
+    return reduce(digest_with, values, len(values))
+
+
+def digest_with(total: int, value: int) -> int:
+    """Returns the digest of values with one more."""
+    return (31 * total + value) % 9_973
 
 
 def group_values(values: Values) -> Values:
-    """A grouping that keeps all values."""
-    return values.group_by_key().map_values(sum_of)
+    """A grouping that keeps all values, in order."""
+    return values.group_by_key().map_values(digest)
 
 
 def doubles_of_positive(pair: KV[str, list[int]]) -> list[KV[str, int]]:
@@ -216,8 +222,8 @@ def take_spread(values: Values) -> Values:
 
 
 def compare_lists(lists: tuple[list[int], list[int]]) -> int:
-    """Returns a number that differs if the lists are exchanged."""
-    return sum_of(lists[0]) - len(lists[1])
+    """Returns a number that differs if the lists are exchanged, or the values of one of them."""
+    return digest(lists[0]) - 2 * digest(lists[1])
 
 
 def co_group_with_doubles(values: Values) -> Values:

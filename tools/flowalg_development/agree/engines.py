@@ -39,7 +39,7 @@ def engines_on(session: SparkSession) -> list[Compared]:
     from tests.support.spark_replay import ShardsInTurn
 
     return [
-        Compared("Spark batch", SparkBatch(session), ordered=False),
+        Compared("Spark batch", SparkBatch(session), ordered=True),
         Compared("Spark streaming", ShardsInTurn(session, 4), ordered=False),
     ]
 

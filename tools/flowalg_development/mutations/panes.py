@@ -164,8 +164,8 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "collected values are in arrival order",
         "Contents._combined",
-        "sorted(self.values, key=lambda kept: kept.event_time)",
-        "self.values",
+        "in_order_of_time(timed)",
+        "[value for _, value in timed]",
     ),
     Replacement(
         "TimestampCombiner.LATEST takes the earliest event time",

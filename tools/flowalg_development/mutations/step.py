@@ -226,8 +226,8 @@ STEP_MUTANTS: Final = (
     Replacement(
         "values are combined in arrival order",
         "ObjectContents._combined",
-        "sorted(contents.values, key=lambda one: one.event_time)",
-        "contents.values",
+        "in_order_of_time(timed)",
+        "[value for _, value in timed]",
     ),
     Replacement(
         "values of an instant are ordered by partition",
