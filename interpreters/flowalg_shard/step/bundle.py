@@ -28,9 +28,9 @@ def precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool = False) -> pl.D
     """Returns a row for each shard, key and window: the contents, trigger summary and number of its elements.
 
     ``rows`` has the key columns of the stage, the shard, the event time and ``KEEP``. It has the argument columns of
-    the aggregates; or, for a combiner over objects, ``VALUE`` with pickled values, and ``ARRIVAL`` if rows are not in
-    order of arrival. It has ``WEIGHT`` if elements may be retractions, ``START`` and ``END`` if elements bring their
-    windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``).
+    the aggregates; or, for a combiner over objects, ``VALUE`` with pickled values. It has ``WEIGHT`` if elements may be
+    retractions, ``START`` and ``END`` if elements bring their windows, and for each data-driven trigger ``NEW`` plus
+    its name (``evaluate_leaf``).
 
     A bundle that stays in the process, ``alone``, is smaller only where that saves time.
 

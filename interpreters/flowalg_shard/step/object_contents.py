@@ -21,36 +21,26 @@ from flowalg.data.values import canonicalize, in_order_of_time, same
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
 from flowalg_shard.tables.columns import (
-    ARRIVAL,
     CONTENTS,
     EARLIEST,
-    END,
     EVENT_TIME,
     HAS_VALUE,
     LATEST,
     SIZE,
-    START,
     VALUE,
     WEIGHT,
 )
 from flowalg_shard.tables.rows import for_rows
 
-ArrivalOrder = tuple[int, int, int]
-"""The position of an element in its instant: its assigned window, and its number."""
-
 
 # Without slots, since pickle copies a ``__dict__`` much faster; and times are plain integers, for the same reason.
 @frozen(slots=False)
 class KeptValue:
-    """A value in the contents. The weight is -1 for a retraction whose value has not arrived.
-
-    ``order`` is set in bundles, until the value is merged into a window.
-    """
+    """A value in the contents. The weight is -1 for a retraction whose value has not arrived."""
 
     value: object
     event_time: Micros
     weight: int
-    order: ArrivalOrder | None = None
 
 
 @frozen(slots=False)
@@ -82,7 +72,7 @@ class WindowContents:
 
 @define
 class ValueList:
-    """Values in order of arrival. A retraction and its value cancel each other."""
+    """Values. A retraction and its value cancel each other."""
 
     values: list[KeptValue] = field(factory=list)
     unmatched_retractions: int = 0
@@ -130,35 +120,32 @@ class ObjectContents:
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the columns of single elements that ``precombine`` reads."""
-        arrival = pl.col(ARRIVAL) if ARRIVAL in rows.columns else pl.int_range(pl.len()).alias(ARRIVAL)
         weight = pl.col(WEIGHT) if self.stage.retractions else pl.lit(1, pl.Int8()).alias(WEIGHT)
-        return [pl.col(VALUE), pl.col(EVENT_TIME), arrival, weight]
+        return [pl.col(VALUE), pl.col(EVENT_TIME), weight]
 
     def precombine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
         """Returns one row for each group of elements."""
-        lists = [VALUE, EVENT_TIME, WEIGHT, ARRIVAL]
+        lists = [VALUE, EVENT_TIME, WEIGHT]
         grouped = table.group_by(group, maintain_order=True).agg(*map(pl.col, lists), *extra)
         contents = for_rows(
             grouped,
             (
-                self._contents_of(start, end, list(zip(*parts, strict=True)))
-                for start, end, *parts in grouped.select(START, END, *lists).iter_rows()
+                self._contents_of(list(zip(*parts, strict=True)))
+                for parts in grouped.select(lists).iter_rows()
             ),
         )
         return self._with_contents(grouped.drop(lists), contents)
 
-    def _contents_of(
-        self, start: int, end: int, elements: list[tuple[bytes, int, int, int]]
-    ) -> WindowContents:
+    def _contents_of(self, elements: list[tuple[bytes, int, int]]) -> WindowContents:
         times = Counter[Micros]()
         values: list[KeptValue] = []
         accumulator, size = self.combiner.zero(), 0
-        for packed, time, weight, arrival in elements:
+        for packed, time, weight in elements:
             value = pickle.loads(packed)
             size += weight
             times[time] += weight
             if self._keeps_values:
-                values.append(KeptValue(value, time, weight, (start, end, arrival)))
+                values.append(KeptValue(value, time, weight))
             elif weight > 0:
                 accumulator = self.combiner.add(accumulator, value)
             else:
@@ -188,19 +175,13 @@ class ObjectContents:
         accumulator, size = self.combiner.zero(), 0
         times = Counter[Micros]()
         merged = ValueList()
-        arrived = []
         for part in parts:
             accumulator = self.combiner.merge(accumulator, part.accumulator)
             size += part.size
             for time, count in part.times.items():
                 times[time] += count
             for kept in part.values:
-                if kept.order is None:
-                    merged.add(kept)
-                else:
-                    arrived.append((kept.order, kept))
-        for _, kept in sorted(arrived, key=lambda pair: pair[0]):
-            merged.add(KeptValue(kept.value, kept.event_time, kept.weight))
+                merged.add(kept)
         return WindowContents(accumulator, tuple(merged.values), size, self._times(times))
 
     def _with_contents(self, table: pl.DataFrame, contents: list[WindowContents]) -> pl.DataFrame:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-# Of the rows that arrive at a stage. KEEP: whether a row is an element; ENDED: whether it ends the input; ARRIVAL: the
-# order of arrival.
+# Of the rows that arrive at a stage. KEEP: whether a row is an element; ENDED: whether it ends the input.
 EVENT_TIME: Final = "__event_time"
 PROCESSING_TIME: Final = "__processing_time"
 KEEP: Final = "__keep"
 ENDED: Final = "__ended"
 SHARD: Final = "__shard"
 WEIGHT: Final = "__weight"
-ARRIVAL: Final = "__arrival"
 VALUE: Final = "__value"
 
 # For the clocks: the event time of the record as its source gave it (where the element has another one by now), the
@@ -71,7 +69,6 @@ REASON: Final = "reason"
 DROPPED: Final = "dropped"
 
 __all__ = [
-    "ARRIVAL",
     "CHANGE",
     "CHANGED",
     "CONTENTS",

@@ -230,12 +230,6 @@ STEP_MUTANTS: Final = (
         "[value for _, value in timed]",
     ),
     Replacement(
-        "values of an instant are ordered by partition",
-        "ObjectContents._merge",
-        "for _, one in sorted(arrived, key=lambda pair: pair[0]):\n    ...",
-        "for _, one in arrived:\n    ...",
-    ),
-    Replacement(
         "DISCARDING clears retractions without a value",
         "ObjectContents._after_discard",
         "values = tuple((one for one in contents.values if one.weight < 0))",
