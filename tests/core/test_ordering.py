@@ -1,17 +1,25 @@
-"""The order of panes is restored from their metadata after an engine returns them in any order."""
+"""The order of panes is restored from their metadata after an engine returns them in any order.
+
+That of a batch does not depend on the order of its rows.
+"""
 
 from __future__ import annotations
 
 from random import Random
 
 import flowalg_reference as reference
+import pytest
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
+from flowalg_laws.strategies.pipelines import Values, batches_of_readings, pipelines
+from flowalg_laws.strategies.times import point
+from flowalg_polars import PolarsBatch
+from flowalg_reference import ReferenceBatch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import Change, Max, Sum, Timeline, WindowingStrategy
+from flowalg import Change, Interpreter, Max, Sum, Timeline, WindowingStrategy
 from flowalg.runs.output import sort_panes
 
 
@@ -47,3 +55,20 @@ def test_values_keep_the_order_of_the_reference(
     run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     values = [pane for pane in run.panes if pane.change is Change.VALUE]
     assert list(sort_panes(values[::-1])) == values
+
+
+@pytest.mark.parametrize(
+    "engine", [ReferenceBatch(), PolarsBatch()], ids=lambda engine: type(engine).__name__
+)
+@given(pipelines(PolarsBatch().capabilities), batches_of_readings(), st.randoms(use_true_random=False))
+def test_the_panes_of_a_batch_do_not_depend_on_the_order_of_its_rows(
+    engine: Interpreter, pipeline: Values, batches: tuple[tuple[Reading, ...], ...], chance: Random
+) -> None:
+    """A batch returns the same panes in the same order from shuffled rows, also where lists become elements again."""
+    rows = [reading for batch in batches for reading in batch]
+    shuffled = [*rows]
+    chance.shuffle(shuffled)
+    found, again = (
+        engine.run(pipeline, {READINGS: Timeline.batch(each, time=point(99))}) for each in (rows, shuffled)
+    )
+    assert again.panes == found.panes

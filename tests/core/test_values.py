@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime
 from enum import Enum
+from random import Random
 
 import pytest
 from attrs import frozen
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flowalg import KV, Count, ElementError, Interpreter, Max, PCollection, Source, Timeline, ToList
-from flowalg.data.values import canonicalize, same, sort_key
+from flowalg.data.values import canonicalize, in_order_of_time, same, sort_key
 
 LONE = "x\ud800"
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -100,6 +104,22 @@ def test_values_of_any_kinds_have_one_order() -> None:
     backwards = values[::-1]
     assert sorted(backwards, key=sort_key)[1:-1] == ordered[1:-1]
     assert [value for value in ordered if isinstance(value, int | float)][:3] == [True, 2.5, 3]
+
+
+SOME_VALUES = st.none() | st.text("ab") | st.tuples(st.integers(0, 2)) | st.sampled_from([1j, 2j])
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), SOME_VALUES)), st.randoms(use_true_random=False))
+def test_values_in_order_of_time_do_not_depend_on_their_arrival(
+    timed: list[tuple[int, object]], chance: Random
+) -> None:
+    """Values are by event time and then by value, from any order of arrival; also if complex numbers are among them."""
+    shuffled = [*timed]
+    chance.shuffle(shuffled)
+    ordered = in_order_of_time(timed)
+    assert in_order_of_time(shuffled) == ordered
+    times = sorted(time for time, _ in timed)
+    assert Counter(zip(times, ordered, strict=True)) == Counter(timed)
 
 
 def test_nan_is_the_same_value_wherever_it_is() -> None:
