@@ -9,10 +9,16 @@ from random import Random
 
 import flowalg_reference as reference
 import pytest
+from attrs import evolve
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
-from flowalg_laws.strategies.pipelines import Values, batches_of_readings, pipelines
+from flowalg_laws.strategies.pipelines import (
+    Values,
+    batches_of_readings,
+    group_values,
+    pipelines,
+)
 from flowalg_laws.strategies.times import point
 from flowalg_polars import PolarsBatch
 from flowalg_reference import ReferenceBatch
@@ -65,10 +71,12 @@ def test_the_panes_of_a_batch_do_not_depend_on_the_order_of_its_rows(
     engine: Interpreter, pipeline: Values, batches: tuple[tuple[Reading, ...], ...], chance: Random
 ) -> None:
     """A batch returns the same panes in the same order from shuffled rows, also where lists become elements again."""
-    rows = [reading for batch in batches for reading in batch]
+    readings = [reading for batch in batches for reading in batch]
+    rows = [*readings, *(evolve(reading, value=1 - reading.value) for reading in readings)]  # at equal times
     shuffled = [*rows]
     chance.shuffle(shuffled)
-    found, again = (
-        engine.run(pipeline, {READINGS: Timeline.batch(each, time=point(99))}) for each in (rows, shuffled)
-    )
-    assert again.panes == found.panes
+    for each in (pipeline, group_values(VALUES)):
+        found, again = (
+            engine.run(each, {READINGS: Timeline.batch(given, time=point(99))}) for given in (rows, shuffled)
+        )
+        assert again.panes == found.panes
