@@ -71,7 +71,8 @@ class SQLite:
             try:
                 yield SQLiteTransaction(connection, self.path)
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+                    connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
 

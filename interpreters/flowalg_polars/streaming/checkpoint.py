@@ -266,12 +266,16 @@ def _read(path: Path, what: str, decode: Callable[[bytes], A]) -> A:
     sealed = path.read_bytes()
     payload = sealed[4:]
     if len(sealed) < 4 or int.from_bytes(sealed[:4], "big") != crc32(payload):
-        folder = path.parent.parent if path.parent.name == _SEGMENTS else path.parent
         raise CheckpointError(
-            f"the checkpoint {folder} is damaged: {what} has the wrong checksum; restore a copy, or start the query "
-            "with a new checkpoint"
+            f"the checkpoint {_folder_of(path)} is damaged: {what} has the wrong checksum; restore a copy, or start "
+            "the query with a new checkpoint"
         )
     return decode(payload)
+
+
+def _folder_of(path: Path) -> Path:
+    """Returns the checkpoint of a file."""
+    return path.parent.parent if path.parent.name == _SEGMENTS else path.parent
 
 
 def _seal(payload: bytes) -> bytes:
@@ -287,10 +291,16 @@ def _replace(path: Path, value: object) -> None:
 
 
 def _write(path: Path, payload: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(payload)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with path.open("wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint {_folder_of(path)} cannot be written: {error.strerror}; start the query again when it can "
+            "be: it continues from its last micro-batch"
+        ) from error
 
 
 def _sync_folder(path: Path) -> None:

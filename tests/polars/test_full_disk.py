@@ -1,0 +1,122 @@
+"""Streams on a disk that is full: a named error, and nothing is lost or doubled once there is room again."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+
+import flowalg_sinks
+import polars as pl
+import pytest
+from flowalg_polars import streaming
+from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
+from flowalg_sinks import SQLite
+
+from flowalg import KV, BoundedOutOfOrderness, CheckpointError, FixedWindows, Pane, Source, Sum
+from tests.support.scores import NOON, SCORES, Score
+
+MINUTE = timedelta(minutes=1)
+TOTALS = (
+    SCORES.key_by(lambda score: score.team)
+    .map_values(lambda score: score.points)
+    .window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
+    .combine_per_key(Sum())
+)
+BATCHES = [
+    pl.DataFrame(
+        {
+            "team": [f"{batch}-{team}" for team in range(500)],
+            "points": list(range(500)),
+            "at": [NOON + batch * MINUTE] * 500,
+        }
+    )
+    for batch in range(6)
+]
+
+
+def totals_of() -> dict[Source[Score], StreamInput]:
+    """Returns six micro-batches of a minute, each with five hundred teams of its own."""
+    return {SCORES: StreamInput(Frames(BATCHES), BoundedOutOfOrderness(timedelta(0)))}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small file system needs the right to mount it")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """Fills a file system up, and makes room again."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+def expected() -> list[tuple[object, ...]]:
+    """Returns the panes of an undisturbed query."""
+    return [
+        (pane.key, pane.value) for batch in streaming.batches(TOTALS, totals_of()) for pane in batch.panes
+    ]
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_a_checkpoint_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, done: int) -> None:
+    """The error names the checkpoint and the reason; started again with room, the query goes on where it was."""
+    checkpoint = disk / "checkpoint"
+    found: dict[int, tuple[Pane[KV[str, int]], ...]] = {}
+
+    def keep(batches: Iterable[MicroBatch[KV[str, int]]]) -> None:
+        for batch in batches:
+            found[batch.number] = batch.panes
+
+    query = streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint)
+    keep(islice(query, done))
+    with (
+        filled(disk),
+        pytest.raises(CheckpointError, match="checkpoint cannot be written: No space left on device"),
+    ):
+        keep(query)
+    query.close()
+    keep(streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint))
+    panes = [(pane.key, pane.value) for number in sorted(found) for pane in found[number]]
+    assert panes == expected()
+
+
+def test_a_table_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, tmp_path: Path) -> None:
+    """The error is that of the database; started again with room, the query writes each pane once."""
+    sink = flowalg_sinks.changelog(TOTALS, SQLite(disk / "totals.db"), table="totals")
+    checkpoint = tmp_path / "checkpoint"
+    query = streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint)
+    assert next(query).write_to(sink)
+    assert next(query).write_to(sink)
+    query.close()
+    with filled(disk), pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        streaming.run(TOTALS, totals_of(), sink=sink, checkpoint=checkpoint)
+    streaming.run(TOTALS, totals_of(), sink=sink, checkpoint=checkpoint)
+    with closing(sqlite3.connect(disk / "totals.db")) as connection:
+        rows = connection.execute("SELECT key, value FROM totals ORDER BY batch, position").fetchall()
+    assert rows == expected()
