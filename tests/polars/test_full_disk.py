@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,7 @@ from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from flowalg_sinks import SQLite
 
 from flowalg import KV, BoundedOutOfOrderness, CheckpointError, FixedWindows, Pane, Source, Sum
+from tests.support.full_disk import filled, small_disk
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
@@ -47,33 +47,8 @@ def totals_of() -> dict[Source[Score], StreamInput]:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 1 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("a small file system needs the right to mount it")
-    try:
+    with small_disk(tmp_path / "disk", "1m") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-@contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """Fills a file system up, and makes room again."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            pass
-    try:
-        yield
-    finally:
-        filler.unlink()
 
 
 def expected() -> list[tuple[object, ...]]:

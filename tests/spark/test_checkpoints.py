@@ -17,9 +17,11 @@ from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, probl
 from flowalg_spark.streaming.interpreter import run_to_end
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import Row, SparkSession
 
 from flowalg import CheckpointError
+from tests.support.full_disk import filled, small_disk
 from tests.support.spark_replay import stream_of, write_batches
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":17,"conf":{"a.b":"c"}}\n{"logOffset":0}'
@@ -88,6 +90,26 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
         CheckpointError, match="commits/1: the offsets of this micro-batch, offsets/1, are missing"
     ):
         check_checkpoint(spark, folder)
+
+
+def test_a_checkpoint_on_a_full_disk_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's error names the reason; started again with room, the query gives what an undisturbed one gives."""
+
+    files = tmp_path / "in"
+
+    def run(checkpoint: Path, out: Path) -> list[Row]:
+        stream = stream_of(spark, files, POLICY, ends=False)
+        run_to_end(streaming.compile(a_sum_per_key.pipeline, {SALES: stream}), out, checkpoint)
+        return sorted(spark.read.parquet(str(out)).select("key", "value", "window").collect())
+
+    with small_disk(tmp_path / "disk", "16m") as disk:
+        write_batches(files, Sale, BATCHES[:1], ends=False)
+        run(disk / "checkpoint", tmp_path / "out")
+        write_batches(files, Sale, BATCHES[1:], ends=False, first=1)
+        with filled(disk), pytest.raises(StreamingQueryException, match="No space left on device"):
+            run(disk / "checkpoint", tmp_path / "out")
+        found = run(disk / "checkpoint", tmp_path / "out")
+    assert found == run(tmp_path / "undisturbed", tmp_path / "whole")
 
 
 def test_state_of_an_unreadable_checkpoint_raise_an_error(
