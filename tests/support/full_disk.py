@@ -14,7 +14,7 @@ import pytest
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     """Yields a file system of some size, such as ``1m``; skips the test without the right to mount one."""
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("a small file system needs the right to mount it")
     try:
