@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import groupby
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -60,15 +60,23 @@ def sort_panes(panes: Iterable[Pane[A]]) -> tuple[Pane[A], ...]:
     """
     known = tuple(panes)
     value = value_order(pane.element for pane in known)
+    key = value_order(_key(pane.element) for pane in known)
     instants = groupby(sorted(known, key=_instant), key=_instant)
-    return tuple(pane for _, group in instants for pane in _sort_instant(list(group), value))
+    return tuple(pane for _, group in instants for pane in _sort_instant(list(group), key, value))
 
 
 def _instant(pane: Pane[object]) -> tuple[int, int]:
     return pane.processing_time, pane.watermark
 
 
-def _sort_instant(panes: list[Pane[A]], value: Callable[[object], tuple[object, ...]]) -> list[Pane[A]]:
+def _key(element: object) -> object:
+    return element.key if isinstance(element, KV) else None
+
+
+_Order: TypeAlias = Callable[[object], tuple[object, ...]]
+
+
+def _sort_instant(panes: list[Pane[A]], key: _Order, value: _Order) -> list[Pane[A]]:
     """Sorts the panes of one instant. A retraction is sorted with the first window that contains its own."""
     value_windows = sorted({pane.window for pane in panes if pane.change is Change.VALUE})
 
@@ -78,18 +86,17 @@ def _sort_instant(panes: list[Pane[A]], value: Callable[[object], tuple[object, 
     emitted = {identity(pane) for pane in panes if pane.change is Change.VALUE}
 
     def order(pane: Pane[A]) -> tuple[object, ...]:
-        window = pane.window
-        key = value(pane.element.key) if isinstance(pane.element, KV) else ()
+        window, place = pane.window, key(_key(pane.element))
         if pane.change is Change.VALUE:
-            return (window, key, True, 2 * pane.index)
+            return (window, place, True, 2 * pane.index)
         containing = (
             other for other in value_windows if other.start <= window.start and window.end <= other.end
         )
         merged = next(containing, window)
         # A retraction of a pane of the same instant follows that pane; all other retractions come first.
         if identity(pane) in emitted:
-            return (merged, key, True, 2 * pane.index + 1)
-        return (merged, key, False, pane.index)
+            return (merged, place, True, 2 * pane.index + 1)
+        return (merged, place, False, pane.index)
 
     return sorted(panes, key=lambda pane: (*order(pane), pane.event_time, value(pane.element)))
 

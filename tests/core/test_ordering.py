@@ -25,7 +25,7 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import Change, Interpreter, Max, Sum, Timeline, WindowingStrategy
+from flowalg import KV, Change, Interpreter, Max, Sum, Timeline, WindowingStrategy
 from flowalg.runs.output import sort_panes
 
 
@@ -80,3 +80,11 @@ def test_the_panes_of_a_batch_do_not_depend_on_the_order_of_its_rows(
             engine.run(each, {READINGS: Timeline.batch(given, time=point(99))}) for given in (rows, shuffled)
         )
         assert again.panes == found.panes
+
+
+def test_values_without_an_order_do_not_change_the_order_of_keys() -> None:
+    """Panes with complex numbers are ordered by their keys as other panes are; the texts order the numbers alone."""
+    readings = [Reading("a", value, point(0), point(0)) for value in (10, 2, 2)]
+    complex_values = READINGS.map(lambda reading: KV(reading.value, 1j))
+    run = reference.run_batch(complex_values.group_by_key(), {READINGS: readings})
+    assert [pane.key for pane in run.panes] == [2, 10]
