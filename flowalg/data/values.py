@@ -6,7 +6,7 @@ the element was made with an integer (SEMANTICS section 2: one meaning, whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -273,37 +273,30 @@ def sort_key(value: object) -> tuple[object, ...]:
     return (1, kind.__name__, value)
 
 
-def value_order(values: Iterable[object]) -> Callable[[object], tuple[object, ...]]:
-    """Returns the sort key of values: ``sort_key``, or their texts if one of them has no order."""
+def total_sort_key(value: object) -> tuple[object, ...]:
+    """Returns the sort key of any value: values without an order (``sort_key``) come last, by their type and text."""
     try:
-        for value in values:
-            sort_key(value)
+        return sort_key(value)
     except ElementError:
-        return lambda value: (repr(value),)
-    return sort_key
+        return (3, type(value).__name__, repr(value))
 
 
-def in_order_of_time(timed: Iterable[tuple[int, A]]) -> list[A]:
+def sort_by_time(timed: Iterable[tuple[int, A]]) -> list[A]:
     """Returns values, given with their event times, by event time, and those of one event time by value.
 
     Lists are ordered so (SEMANTICS section 8), and therefore do not depend on the order of arrival.
 
     Example:
 
-    >>> in_order_of_time([(2, "b"), (1, "d"), (2, "a")])
+    >>> sort_by_time([(2, "b"), (1, "d"), (2, "a")])
     ['d', 'a', 'b']
     """
     moments = groupby(sorted(timed, key=itemgetter(0)), key=itemgetter(0))
-    return [value for _, moment in moments for value in _by_value([value for _, value in moment])]
+    return [value for _, moment in moments for value in _sort_values([value for _, value in moment])]
 
 
-def _by_value(values: list[A]) -> list[A]:
-    if len(values) == 1:
-        return values
-    try:
-        return sorted(values, key=sort_key)
-    except ElementError:
-        return sorted(values, key=repr)
+def _sort_values(values: list[A]) -> list[A]:
+    return sorted(values, key=total_sort_key) if len(values) > 1 else values
 
 
 _ORDERED: Final[Mapping[type, str]] = {
@@ -327,9 +320,9 @@ __all__ = [
     "comparable",
     "conform",
     "has_float",
-    "in_order_of_time",
     "rebuild",
     "same",
+    "sort_by_time",
     "sort_key",
-    "value_order",
+    "total_sort_key",
 ]

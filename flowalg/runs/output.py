@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import groupby
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from attrs import field, frozen
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.data.values import value_order
+from flowalg.data.values import total_sort_key
 from flowalg.data.views import HasView
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.panes import Change, Pane
@@ -47,9 +47,11 @@ class OutputElement(HasView, Generic[A_co]):
 
 def sort_elements(elements: Iterable[OutputElement[A]]) -> tuple[OutputElement[A], ...]:
     """Returns elements by processing time, then event time, then value, independent of their order of arrival."""
-    known = tuple(elements)
-    value = value_order(each.element for each in known)
-    return tuple(sorted(known, key=lambda each: (each.processing_time, each.event_time, value(each.element))))
+
+    def key(each: OutputElement[A]) -> tuple[object, ...]:
+        return (each.processing_time, each.event_time, total_sort_key(each.element))
+
+    return tuple(sorted(elements, key=key))
 
 
 def sort_panes(panes: Iterable[Pane[A]]) -> tuple[Pane[A], ...]:
@@ -58,47 +60,41 @@ def sort_panes(panes: Iterable[Pane[A]]) -> tuple[Pane[A], ...]:
     They are sorted by instant, window and key, with each retraction before its replacement, then by event time and
     value.
     """
-    known = tuple(panes)
-    value = value_order(pane.element for pane in known)
-    key = value_order(_key(pane.element) for pane in known)
-    instants = groupby(sorted(known, key=_instant), key=_instant)
-    return tuple(pane for _, group in instants for pane in _sort_instant(list(group), key, value))
+    instants = groupby(sorted(panes, key=_instant), key=_instant)
+    return tuple(pane for _, group in instants for pane in _sort_instant(list(group)))
 
 
 def _instant(pane: Pane[object]) -> tuple[int, int]:
     return pane.processing_time, pane.watermark
 
 
-def _key(element: object) -> object:
-    return element.key if isinstance(element, KV) else None
+def _key(element: object) -> tuple[object, ...]:
+    return total_sort_key(element.key) if isinstance(element, KV) else ()
 
 
-_Order: TypeAlias = Callable[[object], tuple[object, ...]]
+def _identity(pane: Pane[object]) -> tuple[object, ...]:
+    return (pane.window, pane.index, total_sort_key(pane.element))
 
 
-def _sort_instant(panes: list[Pane[A]], key: _Order, value: _Order) -> list[Pane[A]]:
+def _sort_instant(panes: list[Pane[A]]) -> list[Pane[A]]:
     """Sorts the panes of one instant. A retraction is sorted with the first window that contains its own."""
     value_windows = sorted({pane.window for pane in panes if pane.change is Change.VALUE})
-
-    def identity(pane: Pane[A]) -> tuple[object, ...]:
-        return (pane.window, pane.index, value(pane.element))
-
-    emitted = {identity(pane) for pane in panes if pane.change is Change.VALUE}
+    emitted = {_identity(pane) for pane in panes if pane.change is Change.VALUE}
 
     def order(pane: Pane[A]) -> tuple[object, ...]:
-        window, place = pane.window, key(_key(pane.element))
+        window, key = pane.window, _key(pane.element)
         if pane.change is Change.VALUE:
-            return (window, place, True, 2 * pane.index)
+            return (window, key, True, 2 * pane.index)
         containing = (
             other for other in value_windows if other.start <= window.start and window.end <= other.end
         )
         merged = next(containing, window)
         # A retraction of a pane of the same instant follows that pane; all other retractions come first.
-        if identity(pane) in emitted:
-            return (merged, place, True, 2 * pane.index + 1)
-        return (merged, place, False, pane.index)
+        if _identity(pane) in emitted:
+            return (merged, key, True, 2 * pane.index + 1)
+        return (merged, key, False, pane.index)
 
-    return sorted(panes, key=lambda pane: (*order(pane), pane.event_time, value(pane.element)))
+    return sorted(panes, key=lambda pane: (*order(pane), pane.event_time, total_sort_key(pane.element)))
 
 
 @frozen

@@ -1,6 +1,6 @@
 """The order of panes is restored from their metadata after an engine returns them in any order.
 
-That of a batch does not depend on the order of its rows.
+The panes of a batch do not depend on the order of its rows.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def test_the_panes_of_a_batch_do_not_depend_on_the_order_of_its_rows(
 
 
 def test_values_without_an_order_do_not_change_the_order_of_keys() -> None:
-    """Panes with complex numbers are ordered by their keys as other panes are; the texts order the numbers alone."""
+    """Panes of complex numbers, which have no order, are still ordered by their keys."""
     readings = [Reading("a", value, point(0), point(0)) for value in (10, 2, 2)]
     complex_values = READINGS.map(lambda reading: KV(reading.value, 1j))
     run = reference.run_batch(complex_values.group_by_key(), {READINGS: readings})

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import KV, Count, ElementError, Interpreter, Max, PCollection, Source, Timeline, ToList
-from flowalg.data.values import canonicalize, in_order_of_time, same, sort_key
+from flowalg.data.values import canonicalize, same, sort_by_time, sort_key
 
 LONE = "x\ud800"
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -116,8 +116,8 @@ def test_values_in_order_of_time_do_not_depend_on_their_arrival(
     """Values are by event time and then by value, from any order of arrival; also if complex numbers are among them."""
     shuffled = [*timed]
     chance.shuffle(shuffled)
-    ordered = in_order_of_time(timed)
-    assert in_order_of_time(shuffled) == ordered
+    ordered = sort_by_time(timed)
+    assert sort_by_time(shuffled) == ordered
     times = sorted(time for time, _ in timed)
     assert Counter(zip(times, ordered, strict=True)) == Counter(timed)
 

@@ -39,7 +39,7 @@ BATCHES = [
 ]
 
 
-def totals_of() -> dict[Source[Score], StreamInput]:
+def inputs() -> dict[Source[Score], StreamInput]:
     """Returns six micro-batches of a minute, each with five hundred teams of its own."""
     return {SCORES: StreamInput(Frames(BATCHES), BoundedOutOfOrderness(timedelta(0)))}
 
@@ -53,9 +53,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def expected() -> list[tuple[object, ...]]:
     """Returns the panes of an undisturbed query."""
-    return [
-        (pane.key, pane.value) for batch in streaming.batches(TOTALS, totals_of()) for pane in batch.panes
-    ]
+    return [(pane.key, pane.value) for batch in streaming.batches(TOTALS, inputs()) for pane in batch.panes]
 
 
 @pytest.mark.parametrize("done", [0, 1, 3])
@@ -68,7 +66,7 @@ def test_a_checkpoint_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, d
         for batch in batches:
             found[batch.number] = batch.panes
 
-    query = streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint)
+    query = streaming.batches(TOTALS, inputs(), checkpoint=checkpoint)
     keep(islice(query, done))
     with (
         filled(disk),
@@ -76,7 +74,7 @@ def test_a_checkpoint_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, d
     ):
         keep(query)
     query.close()
-    keep(streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint))
+    keep(streaming.batches(TOTALS, inputs(), checkpoint=checkpoint))
     panes = [(pane.key, pane.value) for number in sorted(found) for pane in found[number]]
     assert panes == expected()
 
@@ -85,13 +83,13 @@ def test_a_table_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, tmp_pa
     """The error is that of the database; started again with room, the query writes each pane once."""
     sink = flowalg_sinks.changelog(TOTALS, SQLite(disk / "totals.db"), table="totals")
     checkpoint = tmp_path / "checkpoint"
-    query = streaming.batches(TOTALS, totals_of(), checkpoint=checkpoint)
+    query = streaming.batches(TOTALS, inputs(), checkpoint=checkpoint)
     assert next(query).write_to(sink)
     assert next(query).write_to(sink)
     query.close()
     with filled(disk), pytest.raises(sqlite3.OperationalError, match="disk is full"):
-        streaming.run(TOTALS, totals_of(), sink=sink, checkpoint=checkpoint)
-    streaming.run(TOTALS, totals_of(), sink=sink, checkpoint=checkpoint)
+        streaming.run(TOTALS, inputs(), sink=sink, checkpoint=checkpoint)
+    streaming.run(TOTALS, inputs(), sink=sink, checkpoint=checkpoint)
     with closing(sqlite3.connect(disk / "totals.db")) as connection:
         rows = connection.execute("SELECT key, value FROM totals ORDER BY batch, position").fetchall()
     assert rows == expected()

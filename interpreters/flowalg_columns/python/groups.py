@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from flowalg.combiners.core import Combiner
 from flowalg.data.errors import UserFunctionError, errors_of
 from flowalg.data.time import EventTime
-from flowalg.data.values import in_order_of_time
+from flowalg.data.values import sort_by_time
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Layout
@@ -148,7 +148,7 @@ class CombineGroups:
                 timed += zip(times, read_elements(self.value, part), strict=True)
                 earliest += times
                 latest += times
-        values = in_order_of_time(timed) if combiner.is_ordered else [value for _, value in timed]
+        values = sort_by_time(timed) if combiner.is_ordered else [value for _, value in timed]
         return combiner.extract(reduce(combiner.add, values, accumulator)), min(earliest), max(latest)
 
 

@@ -18,7 +18,7 @@ from flowalg_shard.step.window_assignment import assigned_in_columns, window_bou
 from flowalg.data.errors import ElementError, UnsupportedError
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
-from flowalg.data.values import in_order_of_time
+from flowalg.data.values import sort_by_time
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.lookups import lookups_of, steps_on_mapping
@@ -156,7 +156,7 @@ class SideReader:
         found: dict[Window, list[tuple[int, object]]] = {}
         for window, value in zip(self._windows(rows), timed, strict=True):
             found.setdefault(window, []).append(value)
-        return {window: in_order_of_time(timed) for window, timed in found.items()}
+        return {window: sort_by_time(timed) for window, timed in found.items()}
 
     def _windows(self, rows: pl.DataFrame) -> list[Window]:
         if self.fresh:

@@ -298,8 +298,8 @@ def _write(path: Path, payload: bytes) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise CheckpointError(
-            f"the checkpoint {_folder_of(path)} cannot be written: {error.strerror}; start the query again when it can "
-            "be: it continues from its last micro-batch"
+            f"the checkpoint {_folder_of(path)} cannot be written: {error.strerror}; when it can be written, start "
+            "the query again: it continues from its last micro-batch"
         ) from error
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from attrs import field, frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
-from flowalg.data.values import in_order_of_time
+from flowalg.data.values import sort_by_time
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import AsMap, Lateness, LatestComplete, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
@@ -271,7 +271,7 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
 
 
 def _values(contents: ValueList) -> list[object]:
-    return in_order_of_time((kept.event_time, kept.value) for kept in contents.values if kept.weight > 0)
+    return sort_by_time((kept.event_time, kept.value) for kept in contents.values if kept.weight > 0)
 
 
 def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:

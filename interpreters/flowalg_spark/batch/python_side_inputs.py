@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
-from flowalg.data.values import in_order_of_time
+from flowalg.data.values import sort_by_time
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.lookups import steps_on_mapping
@@ -111,7 +111,7 @@ class ReadSide:
         for row in rows:
             timed = (cast("int", row["time"]), decode(row["value"], self.side))
             found.setdefault(self.window_of(row), []).append(timed)
-        return {window: in_order_of_time(timed) for window, timed in found.items()}
+        return {window: sort_by_time(timed) for window, timed in found.items()}
 
     def window_of(self, row: dict[str, object]) -> Window:
         """Returns the window of a value of the side."""

@@ -10,13 +10,13 @@ OUTPUT_MUTANTS: Final = (
     Replacement(
         "elements are in the order of their event times alone",
         "sort_elements",
-        "(each.processing_time, each.event_time, value(each.element))",
-        "(each.event_time, value(each.element))",
+        "(each.processing_time, each.event_time, total_sort_key(each.element))",
+        "(each.event_time, total_sort_key(each.element))",
     ),
     Replacement(
         "elements of one event time are in the order of their arrival",
         "sort_elements",
-        "(each.processing_time, each.event_time, value(each.element))",
+        "(each.processing_time, each.event_time, total_sort_key(each.element))",
         "(each.processing_time, each.event_time)",
     ),
     Replacement(

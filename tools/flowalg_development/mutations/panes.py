@@ -164,7 +164,7 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "collected values are in arrival order",
         "Contents._combined",
-        "in_order_of_time(timed)",
+        "sort_by_time(timed)",
         "[value for _, value in timed]",
     ),
     Replacement(

@@ -226,7 +226,7 @@ STEP_MUTANTS: Final = (
     Replacement(
         "values are combined in arrival order",
         "ObjectContents._combined",
-        "in_order_of_time(timed)",
+        "sort_by_time(timed)",
         "[value for _, value in timed]",
     ),
     Replacement(
