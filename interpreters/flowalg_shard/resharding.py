@@ -1,8 +1,8 @@
-"""Resharding: the state of a stage, divided into another number of shards."""
+"""Resharding: the state of a stage, divided into other shards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import polars as pl
@@ -13,23 +13,45 @@ from flowalg_shard.step.side_inputs import SideState
 from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
 
-Route: TypeAlias = Callable[[Sequence[pl.Expr]], pl.Expr]
-"""Returns the new shard of a row, as the column ``SHARD``, given the columns of its key."""
+Route: TypeAlias = Callable[[pl.DataFrame, Sequence[str]], pl.Series]
+"""Returns the new shard of each row of a table, given the names of the columns of its key."""
 
 
-def reshard(states: Sequence[OperatorState], shards: int, route: Route) -> list[OperatorState]:
-    """Returns the state of a stage in another number of shards, in which each key is where ``route`` sends it.
+def reshard(states: Sequence[OperatorState], shards: Sequence[int], route: Route) -> list[OperatorState]:
+    """Returns the state of a stage in other shards, in which each key is where ``route`` sends it.
 
     The clocks are the same in all shards, and so are the windows of a side input. The elements that wait for a side
     input may be in any shard.
     """
     clocks = states[0].input_clocks
     if any(state.side_input for state in states):
-        return [OperatorState(clocks, side_input=side) for side in _reshard_sides(states, shards)]
+        return [OperatorState(clocks, side_input=side) for side in _reshard_sides(states, len(shards))]
     return [OperatorState(clocks, store) for store in _reshard_windows(states, shards, route)]
 
 
-def _reshard_windows(states: Sequence[OperatorState], shards: int, route: Route) -> list[WindowStore]:
+def count_misplaced(states: Mapping[int, OperatorState], route: Route) -> int:
+    """Returns how many windows, or keys of a computation, are in another shard than ``route`` sends them to."""
+    parts = [(shard, part) for shard, state in states.items() for part in state.windows.parts]
+    if not parts:
+        return 0
+    key = _key_of(parts[0][1].segment)
+    rows = stack(
+        [
+            part.windows.with_columns(pl.lit(shard, pl.Int32()).alias(SHARD)).select(*key, SHARD)
+            for shard, part in parts
+        ]
+    )
+    return int((route(rows, key) != rows[SHARD]).sum())
+
+
+def _key_of(segment: Segment) -> list[str]:
+    """Returns the names of the columns of the key."""
+    return [name for name in segment.hashed if name not in (START, END)]
+
+
+def _reshard_windows(
+    states: Sequence[OperatorState], shards: Sequence[int], route: Route
+) -> list[WindowStore]:
     """Returns the windows, or the keys of a computation, by the shard of their key; each in one segment."""
     parts = [part for state in states for part in state.windows.parts]
     for part in parts:
@@ -39,10 +61,11 @@ def _reshard_windows(states: Sequence[OperatorState], shards: int, route: Route)
         for tables in ([part.windows for part in parts], [part.current_panes for part in parts])
     )
     if windows.is_empty() and panes.is_empty():
-        return [WindowStore()] * shards
-    hashed = parts[0].segment.hashed
-    key = [pl.col(name) for name in hashed if name not in (START, END)]
-    divided = zip(_divide(windows, shards, route(key)), _divide(panes, shards, route(key)), strict=True)
+        return [WindowStore()] * len(shards)
+    hashed, key = parts[0].segment.hashed, _key_of(parts[0].segment)
+    divided = zip(
+        *(_divide(table, shards, lambda rows: route(rows, key)) for table in (windows, panes)), strict=True
+    )
     return [
         WindowStore()
         if own.is_empty()
@@ -51,12 +74,14 @@ def _reshard_windows(states: Sequence[OperatorState], shards: int, route: Route)
     ]
 
 
-def _divide(table: pl.DataFrame, shards: int, shard: pl.Expr) -> list[pl.DataFrame]:
+def _divide(
+    table: pl.DataFrame, shards: Sequence[int], shard_of: Callable[[pl.DataFrame], pl.Series]
+) -> list[pl.DataFrame]:
     """Returns the rows of each shard, in order."""
     if table.is_empty():
-        return [table] * shards
-    numbers = table.with_columns(shard)[SHARD]
-    return [table.filter(numbers == number) for number in range(shards)]
+        return [table] * len(shards)
+    found = shard_of(table)
+    return [table.filter(found == shard) for shard in shards]
 
 
 def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
@@ -79,4 +104,4 @@ def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
     ]
 
 
-__all__ = ["Route", "reshard"]
+__all__ = ["Route", "count_misplaced", "reshard"]

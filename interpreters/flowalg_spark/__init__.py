@@ -5,10 +5,11 @@ run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops
 and ``final_values`` reduces panes to the current value of each key and window. ``output_of`` selects one of several
 outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
 has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a pipeline over recorded data
-as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live
-windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``listener`` reports the progress of a session's
-queries to observers. ``records_in`` and ``pane_table`` convert between
-Arrow tables and the records and panes of the reference interpreter.
+as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_state`` reads its live
+state, ``plan`` says what a changed pipeline can continue from it, ``reshard`` divides it into another number of shards,
+and ``metrics`` and ``replay_log`` read its stored metrics. ``listener`` reports the progress of a session's queries to
+observers. ``records_in`` and ``pane_table`` convert between Arrow tables and the records and panes of the reference
+interpreter.
 """
 
 from flowalg_columns.notes import LiftingNote
@@ -20,6 +21,7 @@ from flowalg_shard.state.plans import Plan
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
 from flowalg_spark.changes.planning import plan
+from flowalg_spark.changes.resharding import reshard
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
@@ -82,6 +84,7 @@ __all__ = [
     "replay",
     "replay_all",
     "replay_log",
+    "reshard",
     "schema_of",
     "sinks",
     "snapshot_input",

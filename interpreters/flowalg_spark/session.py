@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from weakref import WeakSet
@@ -20,11 +21,11 @@ _LOG: Final = logging.getLogger("flowalg_spark")
 
 STATE_STORE_KEY: Final = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_CHANGELOG_KEY: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+CHANGELOG_KEY: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 SETTINGS: Final = {
     STATE_STORE_KEY: ROCKSDB,
-    _CHANGELOG_KEY: "true",
+    CHANGELOG_KEY: "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
@@ -86,8 +87,8 @@ def configure(session: SparkSession, *, partitions: int | None = None) -> SparkS
 
     Call it before compiling. It sets ``SETTINGS`` and the number of shuffle partitions, by default one for each core of
     the cluster. That is the number of tasks and state stores of each stage of a stream: with Spark's default of 200, a
-    micro-batch on two cores takes 5 to 17 times as long. A checkpoint fixes the number permanently. The settings also
-    apply to other queries that the session starts later. Works over Spark Connect.
+    micro-batch on two cores takes 5 to 17 times as long. A checkpoint fixes the number, and only ``reshard`` changes
+    it. The settings also apply to other queries that the session starts later. Works over Spark Connect.
 
     Example::
 
@@ -102,6 +103,22 @@ def configure(session: SparkSession, *, partitions: int | None = None) -> SparkS
         session.conf.set(name, value)
     session.conf.set(PARTITIONS_KEY, str(partitions or _count_cores(session)))
     return session
+
+
+@contextmanager
+def with_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Sets settings of a session within a block, and restores them at its end."""
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, earlier)
 
 
 def warn_of_partitions(session: SparkSession) -> None:
@@ -164,11 +181,12 @@ def ensure_state_store(session: SparkSession) -> None:
         "warning, run: %s",
         line,
     )
-    if session.conf.get(_CHANGELOG_KEY, "") == "":
-        session.conf.set(_CHANGELOG_KEY, "true")
+    if session.conf.get(CHANGELOG_KEY, "") == "":
+        session.conf.set(CHANGELOG_KEY, "true")
 
 
 __all__ = [
+    "CHANGELOG_KEY",
     "PARTITIONS_KEY",
     "ROCKSDB",
     "SETTINGS",
@@ -179,4 +197,5 @@ __all__ = [
     "require_session",
     "shuffle_partitions",
     "warn_of_partitions",
+    "with_settings",
 ]

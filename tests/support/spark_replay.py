@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.observed_rows import observed_batches
 from flowalg_columns.values import encode
-from flowalg_spark import SparkStreaming, StreamInput, collect_drops, streaming
+from flowalg_spark import SparkStreaming, StreamInput, collect_drops, reshard, streaming
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.timelines import InstantFiles, generating_input
@@ -111,14 +111,21 @@ def run_as_query(
     shards: int | None = None,
     partitions: int | None = None,
     stops: Sequence[int] = (),
+    resharded: Sequence[int] = (),
     metrics: bool = False,
 ) -> Run[object]:
     """Runs a pipeline as a streaming query that restarts after the micro-batches with numbers ``stops``.
 
-    ``partitions`` is the number of partitions of the input. With ``metrics`` they are stored with the panes.
+    Before a restart, its state is divided into the next of ``resharded`` shards, if there is one. ``partitions`` is the
+    number of partitions of the input. With ``metrics`` they are stored with the panes.
     """
+    checkpoint, following = folder / "checkpoint", iter(resharded)
     instants = tuple(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
     for start, stop in pairwise((0, *stops, None)):
+        if start and (shards := next(following, None)):
+            new = folder / f"checkpoint-{start}"
+            reshard(spark, checkpoint, new, shards=shards)
+            checkpoint = new
         inputs = {}
         for source, timeline in timelines.items():
             files = InstantFiles(folder / source.name, source)
@@ -128,7 +135,7 @@ def run_as_query(
             inputs[source] = evolve(stream, data=frame)
         panes = streaming.compile(pipeline, inputs, shards=shards, metrics=metrics)
         rows = panes.with_metrics() if metrics else panes.with_drops()
-        run_to_end(rows, folder / "out", folder / "checkpoint")
+        run_to_end(rows, folder / "out", checkpoint)
     return read_back(spark, pipeline, folder / "out")
 
 

@@ -432,25 +432,36 @@ OTHER = (
 
 @pytest.mark.spark
 def test_a_plan_for_a_query_of_spark(folder: Path) -> None:
-    """From a checkpoint of Spark, ``flowalg plan`` accepts another function, and rejects keys of another type."""
+    """For a checkpoint of Spark, ``flowalg plan`` accepts another function, and rejects keys of another type.
+
+    After ``flowalg reshard`` it accepts the new number of shards.
+    """
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
     (folder / "changed.py").write_text(CHANGED)
     run_on_spark(folder, "streaming", "--output", "panes.jsonl", "--checkpoint", "state", *TIMES_AND_POLICY)
-    for pipeline, code, line in (
-        ("changed:LATER", 0, "The pipeline can continue"),
-        ("changed:OTHER", 1, "The pipeline cannot continue"),
+    resharded = ("state", "--shards", "4", "--into", "wider", "--partitions", "2")
+    for arguments, code, line in (
+        (("plan", "changed:LATER", "state"), 0, "The pipeline can continue"),
+        (("plan", "changed:OTHER", "state"), 1, "The pipeline cannot continue"),
+        (("plan", "changed:LATER", "state", "--shards", "4"), 1, "written with 2 shards"),
+        (
+            ("reshard", *resharded),
+            0,
+            "continue from there with shards=4, in a session with 2 shuffle partitions",
+        ),
+        (("plan", "changed:LATER", "wider", "--shards", "4"), 0, "The pipeline can continue"),
     ):
-        planned = subprocess.run(
-            [sys.executable, "-m", "flowalg_tools", "plan", pipeline, "state"],
+        finished = subprocess.run(
+            [sys.executable, "-m", "flowalg_tools", *arguments],
             capture_output=True,
             text=True,
             check=False,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
         )
-        assert (planned.returncode, planned.stderr) == (code, "")
-        assert line in planned.stdout
+        assert (finished.returncode, finished.stderr) == (code, "")
+        assert line in finished.stdout
 
 
 @pytest.mark.spark
@@ -835,10 +846,16 @@ def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.Ca
 
 
 def test_a_plan_needs_a_checkpoint(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``flowalg plan`` and ``flowalg reshard`` name a folder that is no checkpoint of theirs."""
+    """``flowalg plan`` and ``flowalg reshard`` name a folder that is no checkpoint, and options that do not fit it."""
     no_checkpoint = "CHECKPOINT must be a folder with the checkpoint of"
     assert no_checkpoint in output_of(capsys, "plan", "games:STANDINGS", ".", code=2)
     assert no_checkpoint in output_of(capsys, "reshard", ".", "--shards", "2", code=2)
+    (folder / "state" / "offsets").mkdir(parents=True)
+    assert "--into must be the folder" in output_of(capsys, "reshard", "state", "--shards", "2", code=2)
+    (folder / "state" / "manifest").touch()
+    assert "--into must be omitted with a checkpoint of the local engine" in output_of(
+        capsys, "reshard", "state", "--shards", "2", "--into", "wider", code=2
+    )
     assert "a mapping of names to PCollections" in output_of(capsys, "plan", "games:MINUTE", ".", code=2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Final, TypeVar
 
@@ -17,7 +17,7 @@ from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
 from flowalg_shard.state.plans import Plan
 from flowalg_shard.state.window_store import WindowStore
-from flowalg_shard.tables.columns import END, START
+from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
 
 from flowalg.computations.computation import Computation
@@ -204,9 +204,14 @@ def reshard(checkpoint: str | PathLike[str], shards: int) -> None:
         stages = []
         for stage in manifest.stages:
             states = [opened.restore(shard, evaluate_all=False) for shard in stage.shards]
-            divided = reshard_stage(states, count, lambda key: shard_of(key, count))
+            divided = reshard_stage(states, range(count), lambda rows, key: _shards_of(rows, key, count))
             stages.append((stage.description, divided))
         opened.commit(manifest.intent, stages)
+
+
+def _shards_of(rows: pl.DataFrame, key: Sequence[str], shards: int) -> pl.Series:
+    """Returns the shard of each row."""
+    return rows.with_columns(shard_of([pl.col(name) for name in key], shards))[SHARD]
 
 
 def replay_log(batches: Iterable[MicroBatch[object]]) -> ReplayLog:

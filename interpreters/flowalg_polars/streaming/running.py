@@ -56,7 +56,7 @@ def batches(
     With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. A micro-batch is committed when
     the next one is asked for, so what the caller does with it happens before; ``close()`` leaves the last one
     uncommitted and the checkpoint free for another query. ``shards`` is the number of parts of each
-    stage's state, and is fixed for the life of a checkpoint.
+    stage's state. A checkpoint fixes it, and only ``reshard`` changes it.
 
     With ``max_skew``, a source whose watermark is further ahead than this of the slowest source is not read until the
     slowest has caught up, so that less waits in the state. The slowest is one that has data to read; with ``follow``,

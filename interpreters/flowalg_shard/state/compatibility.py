@@ -109,7 +109,7 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
     if before.shards is not None and now.shards is not None and before.shards != now.shards:
         incompatible.append(
             f"its shards were {before.shards} and are now {now.shards}, since spark.sql.shuffle.partitions was another "
-            "number when the query was compiled first; set that number again"
+            "number when the query was compiled first; set that number again, or reshard the checkpoint"
         )
     if incompatible:
         return StageFinding(now.label, Outcome.INCOMPATIBLE, tuple(incompatible))

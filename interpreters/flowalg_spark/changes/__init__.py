@@ -1,1 +1,1 @@
-"""Changes of pipelines between the runs of a query."""
+"""Changes between the runs of a query: of its pipeline, and of the number of its shards."""

@@ -85,8 +85,8 @@ def plan(
         stored = {head.shards for head in heads}
         if shards is not None and stored - {shards} and not problems:
             problems.append(
-                f"the checkpoint was written with {stored.pop()} shards, and the query now has {shards}; the number is "
-                "fixed for the life of a checkpoint"
+                f"the checkpoint was written with {stored.pop()} shards, and the query now has {shards}; start "
+                "it with the same number, or reshard the checkpoint first"
             )
         compared = [evolve(compare_stages(head.stage, stage), before=number, now=number) for head in heads]
         # Without a state, a shard begins with an empty one. All shards have the same description.

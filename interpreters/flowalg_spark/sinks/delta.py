@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
-from flowalg_spark.sinks.jvm import is_class, jvm_of
+from flowalg_spark.jvm import is_class, jvm_of
 from flowalg_spark.sinks.lakehouse import (
     QUERY_PROPERTY,
     Lakehouse,
@@ -28,6 +28,7 @@ from flowalg_spark.sinks.lakehouse import (
 _APPLICATION: Final = "flowalg"
 """The one application of all queries, so that two of them conflict in a table, also if both only append."""
 
+_USE: Final = "a sink of Delta tables"
 _ARTIFACT: Final = "io.delta:delta-spark_{}_2.13"
 JARS: Final = {version: f"{_ARTIFACT.format(version)}:4.4.0" for version in ("4.0", "4.1", "4.2")}
 EXTENSION: Final = "io.delta.sql.DeltaSparkSessionExtension"
@@ -65,7 +66,7 @@ class Delta(Lakehouse):
 
     def require(self, session: SparkSession) -> None:
         """Raises ``UnsupportedError`` for a session without the format's jar or settings."""
-        if not is_class(jvm_of(session).io.delta.tables.DeltaTable):
+        if not is_class(jvm_of(session, _USE).io.delta.tables.DeltaTable):
             missing_jar(session, "Delta", _ARTIFACT, JARS)
         for name, value in (
             ("spark.sql.extensions", EXTENSION),
@@ -76,7 +77,7 @@ class Delta(Lakehouse):
 
     def find(self, session: SparkSession, table: str) -> TableState | None:
         """Returns the state of a table, or ``None`` if it does not exist."""
-        jvm, name = jvm_of(session), self.identifier(table)
+        jvm, name = jvm_of(session, _USE), self.identifier(table)
         if self.path is None:
             exists = session.catalog.tableExists(name)
         else:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
-from flowalg_spark.sinks.jvm import Java, is_class, items_of, jvm_of
+from flowalg_spark.jvm import Java, is_class, items_of, jvm_of
 from flowalg_spark.sinks.lakehouse import (
     BATCH_PROPERTY,
     QUERY_PROPERTY,
@@ -24,6 +24,7 @@ from flowalg_spark.sinks.lakehouse import (
     qualified,
 )
 
+_USE: Final = "a sink of Iceberg tables"
 _ARTIFACT: Final = "org.apache.iceberg:iceberg-spark-runtime-{}_2.13"
 JARS: Final = {"4.1": f"{_ARTIFACT.format('4.1')}:1.12.0"}
 EXTENSION: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -51,7 +52,7 @@ class Iceberg(Lakehouse):
 
     def require(self, session: SparkSession) -> None:
         """Raises ``UnsupportedError`` for a session without the format's jar or settings."""
-        if not is_class(jvm_of(session).org.apache.iceberg.spark.Spark3Util):
+        if not is_class(jvm_of(session, _USE).org.apache.iceberg.spark.Spark3Util):
             missing_jar(session, "Iceberg", _ARTIFACT, JARS)
         if EXTENSION not in (session.conf.get("spark.sql.extensions", "") or ""):
             missing_setting("Iceberg", "spark.sql.extensions", EXTENSION)
@@ -115,7 +116,7 @@ class Iceberg(Lakehouse):
             )
 
     def _load(self, session: SparkSession, table: str) -> Java:
-        spark = jvm_of(session).org.apache.iceberg.spark.Spark3Util
+        spark = jvm_of(session, _USE).org.apache.iceberg.spark.Spark3Util
         loaded = spark.loadIcebergTable(session._jsparkSession, self.identifier(table))
         loaded.refresh()
         return loaded
@@ -123,7 +124,7 @@ class Iceberg(Lakehouse):
 
 def _batches(session: SparkSession, table: Java) -> Iterator[int]:
     """Yields the batches of the snapshots of a table, the last one first. Others, such as compactions, have none."""
-    ancestors = jvm_of(session).org.apache.iceberg.util.SnapshotUtil.currentAncestors(table)
+    ancestors = jvm_of(session, _USE).org.apache.iceberg.util.SnapshotUtil.currentAncestors(table)
     for snapshot in items_of(ancestors):
         number = snapshot.summary().get(BATCH_PROPERTY)
         if number is not None:

@@ -70,22 +70,6 @@ class Lakehouse(ABC):
         """Raises ``SinkError`` if another writer has committed a batch besides the last one."""
 
 
-@contextmanager
-def recording(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Sets settings of a session, and restores them at the end."""
-    before = {name: session.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, earlier)
-
-
 _CONFLICTS: Final = (
     "io.delta.exceptions.Concurrent",
     "io.delta.exceptions.MetadataChanged",
@@ -192,7 +176,6 @@ __all__ = [
     "naming_conflicts",
     "qualified",
     "quote",
-    "recording",
     "require_own",
     "require_schema",
 ]

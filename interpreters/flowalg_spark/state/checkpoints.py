@@ -24,24 +24,24 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
     file and its problem.
     """
     path = fspath(checkpoint)
-    for file, text in _files(session, path, "metadata").items():
+    for file, text in read_logs(session, path, "metadata").items():
         _require_none(file, problem_of_id(text))
-    offsets, commits = (_files(session, path, part) for part in ("offsets", "commits"))
+    offsets, commits = (read_logs(session, path, part) for part in ("offsets", "commits"))
     for file, text in offsets.items():
         _require_none(file, problem_of_log(text, 2))
     for file, text in commits.items():
         _require_none(file, problem_of_log(text, 1))
-    for file, text in _files(session, path, "sources/*").items():
+    for file, text in read_logs(session, path, "sources/*").items():
         _require_none(file, problem_of_source(text))
     # Of an older micro-batch, Spark may have removed one file and not yet the other.
     if commits:
-        last = max(commits, key=_batch_of)
-        if _batch_of(last) not in map(_batch_of, offsets):
-            _require_none(last, f"the offsets of this micro-batch, offsets/{_batch_of(last)}, are missing")
+        last = max(commits, key=batch_of)
+        if batch_of(last) not in map(batch_of, offsets):
+            _require_none(last, f"the offsets of this micro-batch, offsets/{batch_of(last)}, are missing")
 
 
-def _files(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:
-    """Returns the text of each file in a part of a checkpoint, by path; empty if the part does not exist."""
+def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:
+    """Returns the text of each log file in a part of a checkpoint, by path; empty if the part does not exist."""
     pattern = f"{_GLOB.sub(_escape, checkpoint)}/{part}"
     try:
         rows = session.read.format("binaryFile").load(pattern).select("path", "content").collect()
@@ -61,7 +61,7 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\{found.group()}"
 
 
-def _batch_of(path: str) -> int:
+def batch_of(path: str) -> int:
     """Returns the number of the micro-batch of a log file."""
     return int(path.rpartition("/")[2])
 
@@ -120,4 +120,11 @@ def _require_none(file: str, problem: str | None) -> None:
         )
 
 
-__all__ = ["check_checkpoint", "problem_of_id", "problem_of_log", "problem_of_source"]
+__all__ = [
+    "batch_of",
+    "check_checkpoint",
+    "problem_of_id",
+    "problem_of_log",
+    "problem_of_source",
+    "read_logs",
+]

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from flowalg_columns.codec import Codec
-from flowalg_shard import StageDescription, WindowStore
+from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.state.compatibility import COMPUTATION
 from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
@@ -59,11 +59,11 @@ def open_state(session: SparkSession, checkpoint: str | PathLike[str], *, stage:
     ``ArgumentError`` for an invalid number, and ``CheckpointError`` for a checkpoint that has no such stage or no
     micro-batch yet, is damaged, or has a state of another version.
     """
-    description, stores = _read_stage(session, checkpoint, stage)
+    description, states = read_stage(session, checkpoint, stage)
     is_computation = description is not None and COMPUTATION in description.facts
     live = live_keys if is_computation else live_windows
     label = "" if description is None else description.label
-    table = stack([live(label, shard, store) for shard, store in stores.items()])
+    table = stack([live(label, shard, state.windows) for shard, state in states.items()])
     if table.is_empty():
         return session.createDataFrame([], _NO_KEYS if is_computation else _NO_WINDOWS)
     found = session.createDataFrame(table.to_arrow())
@@ -92,8 +92,9 @@ def open_keys(
     Raises what ``open_state`` raises, ``ArgumentError`` for a computation that is not in the pipeline, and
     ``CheckpointError`` for a stage that is not this computation.
     """
-    description, stores = _read_stage(session, checkpoint, stage)
-    return read_keys(pipeline, computation, Codec.of, description, stores.values())
+    description, states = read_stage(session, checkpoint, stage)
+    stores = [state.windows for state in states.values()]
+    return read_keys(pipeline, computation, Codec.of, description, stores)
 
 
 def _timer(timer: Column) -> Column:
@@ -118,9 +119,9 @@ def count_stages(session: SparkSession, checkpoint: str | PathLike[str]) -> int:
         )
 
 
-def _read_stage(
+def read_stage(
     session: SparkSession, checkpoint: str | PathLike[str], stage: int
-) -> tuple[StageDescription | None, dict[int, WindowStore]]:
+) -> tuple[StageDescription | None, dict[int, OperatorState]]:
     """Returns the description of a stage and the state of each of its shards; ``None`` if none has any."""
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
@@ -136,7 +137,7 @@ def _read_stage(
     chunks = {(row["segment"], row["chunk"]): bytes(row["bytes"]) for row in log}
     heads = read_heads(session, checkpoint, stage)
     description = heads[0].stage if heads else None
-    return description, {head.shard: _windows(head, chunks) for head in heads}
+    return description, {head.shard: _stored(head, chunks) for head in heads}
 
 
 def _rows(
@@ -165,11 +166,11 @@ def _readable(what: str, checkpoint: str | PathLike[str]) -> Iterator[None]:
         ) from cause
 
 
-def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore:
+def _stored(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> OperatorState:
     def read_chunk(name: str, number: int) -> bytes | None:
         return chunks.get((name, number))
 
-    return head.stored(lambda entry: head.segment(entry, read_chunk)).windows
+    return head.stored(lambda entry: head.segment(entry, read_chunk))
 
 
-__all__ = ["count_stages", "open_keys", "open_state", "read_heads"]
+__all__ = ["count_stages", "open_keys", "open_state", "read_heads", "read_stage"]

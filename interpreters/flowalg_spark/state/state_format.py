@@ -187,7 +187,7 @@ class Store:
         if head.shards != self.shards:
             raise CheckpointError(
                 f"the checkpoint was written with {head.shards} shards, and the query now has {self.shards}; "
-                f"compile with shards={head.shards}"
+                f"compile with shards={head.shards}, or reshard the checkpoint first"
             )
         same = head.stage.is_unchanged_in(self.stage)
         stored = self.cache.state(head.id, head.token)

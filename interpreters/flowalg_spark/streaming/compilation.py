@@ -187,8 +187,8 @@ def compile(
     The output is panes, or elements if the pipeline groups nothing. Without a grouping and a side input, the query is a
     plain select without state, and an element of a source that carries processing times has its own.
 
-    ``shards`` is the number of parts of each stage's state, and is fixed for the life of a checkpoint. It defaults to
-    the session's number of shuffle partitions. A collection with several readers is computed once for each.
+    ``shards`` is the number of parts of each stage's state. A checkpoint fixes it, and only ``reshard`` changes it. It
+    defaults to the session's number of shuffle partitions. A collection with several readers is computed once for each.
 
     Spark runs a micro-batch when there is data. With ``tick_when_idle`` it runs one each second, or at the interval of
     the query's trigger, so processing-time triggers and policies do not wait for the next record. Use it for queries

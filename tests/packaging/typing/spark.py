@@ -45,6 +45,7 @@ from flowalg_spark import (
     replay,
     replay_all,
     replay_log,
+    reshard,
     schema_of,
     stage_metrics,
     streaming,
@@ -141,6 +142,7 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(plan(spark, names, "checkpoint", shards=2), Plan)
     assert_type(plan(spark, {"names": names}, "checkpoint"), Plan)
     check_checkpoint(spark, Path("checkpoint"))
+    reshard(spark, Path("checkpoint"), "resharded", shards=8)
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 
 

@@ -76,8 +76,8 @@ LOCAL_MUTANTS: Final = (
     Replacement(
         "keys stay in their shard when the state is divided",
         "_reshard_windows",
-        "_divide(windows, shards, route(key))",
-        "_divide(windows, shards, pl.lit(0, pl.Int32()).alias(SHARD))",
+        "lambda rows: route(rows, key)",
+        "lambda rows: pl.repeat(0, rows.height, dtype=pl.Int32(), eager=True)",
     ),
     Replacement(
         "elements that wait for a side input are lost when the state is divided",

@@ -15,7 +15,7 @@ from flowalg_tools.cli.explain import explain_pipeline
 from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
-from flowalg_tools.cli.plan import divide_state, plan_changes
+from flowalg_tools.cli.plan import divide_local_state, divide_spark_state, is_local, plan_changes
 from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, run_reference, run_streaming
 from flowalg_tools.cli.show import run_demo, run_figures
 from flowalg_tools.cli.terminal import print_error
@@ -374,12 +374,28 @@ def plan(
 def reshard(
     checkpoint: Checkpoint,
     shards: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="The new number of shards.")],
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of the new checkpoint, for a checkpoint of Spark."),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="On Spark, the shuffle partitions of the session of the query. Default: the number of shards.",
+        ),
+    ] = None,
 ) -> None:
-    """Divide the state in a checkpoint of the local engine into another number of shards.
+    """Divide the state in a checkpoint into another number of shards; for Spark, in a new checkpoint.
 
     Example: flowalg reshard checkpoint --shards 8
     """
-    divide_state(checkpoint, shards)
+    if is_local(checkpoint):
+        reject_options("a checkpoint of the local engine", into=into, partitions=partitions)
+        divide_local_state(checkpoint, shards)
+    else:
+        divide_spark_state(checkpoint, shards, into, partitions)
 
 
 @app.command()

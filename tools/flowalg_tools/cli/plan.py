@@ -37,27 +37,43 @@ def _plan(
         with require_extra("polars"):
             from flowalg_polars import streaming
         return streaming.plan(pipeline, checkpoint, shards=shards, dead_letters=dead_letters)
-    query = checkpoint / "query" if (checkpoint / "query").is_dir() else checkpoint
-    if not (query / "offsets").is_dir():
-        raise ArgumentError("CHECKPOINT", str(checkpoint), "a folder with the checkpoint of a query")
+    query = _spark_checkpoint(checkpoint)
     with spark_session("flowalg plan") as session, spinner("reading the state with Spark"):
         import flowalg_spark
 
         return flowalg_spark.plan(session, pipeline, query, shards=shards, dead_letters=dead_letters)
 
 
-def divide_state(checkpoint: Path, shards: int) -> None:
+def divide_local_state(checkpoint: Path, shards: int) -> None:
     """Divides the state in a checkpoint of the local engine into a number of shards."""
-    if not is_local(checkpoint):
-        raise ArgumentError(
-            "CHECKPOINT",
-            str(checkpoint),
-            "a folder with the checkpoint of the local engine; Spark cannot write the state of a query",
-        )
     with require_extra("polars"):
         from flowalg_polars import streaming
     streaming.reshard(checkpoint, shards)
     show(f"The state in {checkpoint} has {shards} shards; continue with shards={shards}.")
+
+
+def divide_spark_state(checkpoint: Path, shards: int, into: Path | None, partitions: int | None) -> None:
+    """Divides the state in a checkpoint of Spark into a number of shards, in the new checkpoint ``into``."""
+    query = _spark_checkpoint(checkpoint)
+    if into is None:
+        raise ArgumentError("--into", None, "the folder of the new checkpoint, for a checkpoint of Spark")
+    count = shards if partitions is None else partitions
+    with spark_session("flowalg reshard") as session, spinner("dividing the state with Spark"):
+        from flowalg_spark import configure, reshard
+
+        reshard(configure(session, partitions=count), query, into, shards=shards)
+    show(
+        f"The state is in {into} with {shards} shards; continue from there with shards={shards}, in a session with "
+        f"{count} shuffle partitions."
+    )
+
+
+def _spark_checkpoint(folder: Path) -> Path:
+    """Returns the checkpoint of a query on Spark in a folder, which may be that of ``flowalg run``."""
+    query = folder / "query" if (folder / "query").is_dir() else folder
+    if not (query / "offsets").is_dir():
+        raise ArgumentError("CHECKPOINT", str(folder), "a folder with the checkpoint of a query")
+    return query
 
 
 def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[object]]:
@@ -75,4 +91,4 @@ def is_local(checkpoint: Path) -> bool:
     return (checkpoint / "manifest").is_file()
 
 
-__all__ = ["divide_state", "is_local", "load_outputs", "plan_changes"]
+__all__ = ["divide_local_state", "divide_spark_state", "is_local", "load_outputs", "plan_changes"]

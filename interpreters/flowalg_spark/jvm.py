@@ -26,13 +26,17 @@ class Java(Protocol):
         """Returns a number."""
         ...
 
+    def __iter__(self) -> Iterator[Java]:
+        """Yields the items of an array."""
+        ...
 
-def jvm_of(session: SparkSession) -> Java:
-    """Returns the JVM of a session; raises ``UnsupportedError`` over Spark Connect."""
+
+def jvm_of(session: SparkSession, use: str) -> Java:
+    """Returns the JVM of a session; raises ``UnsupportedError`` over Spark Connect, which names the use."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         raise UnsupportedError(
-            "sinks: Delta and Iceberg need a classic Spark session, since Spark Connect cannot read which batches a "
-            "table has; got a session of Spark Connect; run the query on the driver"
+            f"{use}: it needs a classic Spark session, since a client of Spark Connect has no JVM; got a session of "
+            "Spark Connect; run it on the driver"
         )
     return cast("Java", session._jvm)
 

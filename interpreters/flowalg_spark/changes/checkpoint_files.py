@@ -1,0 +1,66 @@
+"""The files of a checkpoint, in any file system that Spark writes to."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from attrs import frozen
+from pyspark.sql import SparkSession
+
+from flowalg_spark.jvm import Java, jvm_of
+
+
+@frozen
+class CheckpointFiles:
+    """The files of one checkpoint. Parts are paths below ``folder``."""
+
+    folder: str
+    hadoop: Java
+    system: Java
+    settings: Java
+
+    @classmethod
+    def of(cls, session: SparkSession, folder: str, use: str) -> CheckpointFiles:
+        """Returns the files in a folder; raises ``UnsupportedError`` over Spark Connect, which names the use."""
+        hadoop = jvm_of(session, use).org.apache.hadoop.fs
+        settings = cast("Java", session._jsparkSession).sessionState().newHadoopConf()
+        return cls(folder, hadoop, hadoop.Path(folder).getFileSystem(settings), settings)
+
+    def exists(self) -> bool:
+        """Whether the folder exists."""
+        return bool(self.system.exists(self._path("")))
+
+    def find(self, pattern: str) -> list[str]:
+        """Returns the paths of the files that match a pattern, such as ``state/*/*/1.zip``."""
+        return [str(found.getPath().toString()) for found in self.system.globStatus(self._path(pattern))]
+
+    def write(self, part: str, text: str) -> None:
+        """Writes a text to a file, which may exist."""
+        stream = self.system.create(self._path(part), True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def rename(self, path: str, name: str) -> None:
+        """Gives a file, whose path is whole, another name in its folder."""
+        old = self.hadoop.Path(path)
+        if not self.system.rename(old, self.hadoop.Path(old.getParent(), name)):
+            raise OSError(f"{path} cannot be renamed to {name}")
+
+    def remove(self, part: str = "") -> None:
+        """Removes a file or a folder with its files, if it exists."""
+        self.system.delete(self._path(part), True)
+
+    def copy(self, part: str, other: CheckpointFiles) -> None:
+        """Copies a file or a folder with its files, if it exists, to another checkpoint."""
+        if self.system.exists(self._path(part)):
+            self.hadoop.FileUtil.copy(
+                self.system, self._path(part), other.system, other._path(part), False, self.settings
+            )
+
+    def _path(self, part: str) -> Java:
+        return self.hadoop.Path(f"{self.folder}/{part}" if part else self.folder)
+
+
+__all__ = ["CheckpointFiles"]

@@ -1,0 +1,172 @@
+"""Resharding: the state of a query on Spark, divided into another number of shards, in a new checkpoint.
+
+The new checkpoint continues the old one: it has the same query id, the same offsets and the same micro-batches, so
+sources go on where they were, and sinks recognise the micro-batches that they have. Only the state differs, and the
+number of partitions in which Spark stores it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Final
+
+import polars as pl
+from attrs import evolve
+from flowalg_shard.resharding import count_misplaced
+from flowalg_shard.resharding import reshard as reshard_stage
+from flowalg_shard.tables.columns import SHARD
+from pyspark.sql import SparkSession
+
+from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg_spark.changes.checkpoint_files import CheckpointFiles
+from flowalg_spark.changes.state_writing import StageStates, write_states
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.session import ensure_state_store, require_session
+from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_logs
+from flowalg_spark.state.open_state import count_stages, read_stage
+from flowalg_spark.streaming.grouping import shard_of
+from flowalg_spark.streaming.shards import shard_ids
+
+_ROW: Final = "__row"
+_UNFINISHED: Final = "flowalg's reshard has not finished this checkpoint; remove its folder\n"
+_SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip)")
+"""The name of a snapshot of a state store after the first micro-batch, which may have an id of its own."""
+
+
+def reshard(
+    session: SparkSession,
+    checkpoint: str | PathLike[str],
+    into: str | PathLike[str],
+    *,
+    shards: int | None = None,
+) -> None:
+    """Divides the state in a query's checkpoint into another number of shards, in a new checkpoint.
+
+    A query that starts from the folder ``into`` continues after the last micro-batch of the old one, with the same id,
+    so sinks accept it. It must be compiled with the same ``shards``, in a session with as many shuffle partitions as
+    this one; ``None`` is as many shards as there are shuffle partitions. This also changes the number of partitions in
+    which Spark stores the state, which a checkpoint otherwise fixes. The old checkpoint is not changed; do not start a
+    query from it any more, since the two would write the same micro-batches.
+
+    The query must not run meanwhile. Reads the whole state into the driver's memory. The folders may be in any file
+    system that Spark writes to.
+
+    Raises ``ArgumentError`` for an invalid number and a folder ``into`` that exists, ``CheckpointError`` for a
+    checkpoint that has no micro-batch yet, is damaged, or has a state of another version, and ``UnsupportedError`` over
+    Spark Connect and for a session with another state store than RocksDB.
+
+    Example::
+
+        flowalg_spark.reshard(spark, "checkpoint", "checkpoint-8", shards=8)
+        frame = streaming.compile(totals, {scores: stream}, shards=8)
+        frame.writeStream.option("checkpointLocation", "checkpoint-8").start("panes")
+    """
+    require_session("session", session)
+    ids = shard_ids(session, shards)
+    old, new = (CheckpointFiles.of(session, fspath(folder), "reshard") for folder in (checkpoint, into))
+    if new.exists():
+        raise ArgumentError("into", new.folder, "a folder that does not exist yet")
+    ensure_state_store(session)
+    check_checkpoint(session, old.folder)
+    commits = read_logs(session, old.folder, "commits")
+    if not commits:
+        raise CheckpointError(
+            f"the checkpoint {old.folder} has no micro-batch yet; start the query with the new number of shards"
+        )
+    stages = [
+        _divide(session, old.folder, number, ids) for number in range(count_stages(session, old.folder))
+    ]
+    if not stages:
+        raise CheckpointError(f"the checkpoint {old.folder} has no state to reshard")
+    try:
+        write_states(session, new.folder, stages)
+        _continue(session, old, new, max(map(batch_of, commits)))
+    except BaseException:
+        new.remove()
+        raise
+
+
+def _divide(session: SparkSession, checkpoint: str, number: int, ids: Sequence[int]) -> StageStates:
+    """Returns the state of a stage in the shards ``ids``.
+
+    Raises ``CheckpointError`` if the old shards are not where keys would be routed to, which no known type of key does.
+    """
+    stage, before = read_stage(session, checkpoint, number)
+    if stage is None:
+        raise CheckpointError(f"stage {number} of the checkpoint {checkpoint} has no state")
+
+    def route(rows: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> pl.Series:
+        return _shards_of(session, rows, key, tuple(shards))
+
+    old = sorted(before)
+    misplaced = count_misplaced(before, lambda rows, key: route(rows, key, old))
+    if misplaced:
+        raise CheckpointError(
+            f"the state of stage {stage.label!r} in the checkpoint {checkpoint} has {misplaced} keys that this version "
+            "of Spark routes to other shards; continue with the version that wrote it"
+        )
+    after = reshard_stage(list(before.values()), ids, lambda rows, key: route(rows, key, ids))
+    return StageStates(evolve(stage, shards=tuple(ids)), dict(zip(ids, after, strict=True)))
+
+
+def _shards_of(
+    session: SparkSession, rows: pl.DataFrame, key: Sequence[str], shards: tuple[int, ...]
+) -> pl.Series:
+    """Returns the shard of each row, by the hash that Spark computes in a query."""
+    table = rows.select(key).with_row_index(_ROW) if key else pl.DataFrame({_ROW: range(rows.height)})
+    keys = session.createDataFrame(table.with_columns(pl.col(_ROW).cast(pl.Int64())).to_arrow())
+    found = keys.select(_ROW, shard_of([col(name) for name in key], shards).alias(SHARD)).toArrow()
+    shard_of_row = pl.from_arrow(found)
+    assert isinstance(shard_of_row, pl.DataFrame)
+    return shard_of_row.sort(_ROW)[SHARD]
+
+
+def _continue(session: SparkSession, old: CheckpointFiles, new: CheckpointFiles, batch: int) -> None:
+    """Makes the first micro-batch of the new checkpoint the last one of the old checkpoint, with all its logs."""
+    new.write("metadata", _UNFINISHED)
+    settings = _settings(*read_logs(session, new.folder, "offsets").values())
+    (committed,) = read_logs(session, new.folder, "commits").values()
+    for part in ("offsets", "commits", "sources"):
+        new.remove(part)
+    for part in ("commits", "sources"):
+        old.copy(part, new)
+    for path in new.find("state/*/*/1*.zip"):
+        snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
+        if snapshot is not None and batch:
+            new.rename(path, f"{batch + 1}{snapshot.group(1)}")
+    for path, text in read_logs(session, old.folder, "offsets").items():
+        new.write(f"offsets/{batch_of(path)}", _with_settings(text, settings))
+    version, line = committed.rstrip("\n").split("\n")
+    watermark = json.loads(_line(read_logs(session, old.folder, f"commits/{batch}")))["nextBatchWatermarkMs"]
+    new.write(
+        f"commits/{batch}",
+        f"{version}\n{json.dumps({**json.loads(line), 'nextBatchWatermarkMs': watermark})}",
+    )
+    new.remove("metadata")
+    old.copy("metadata", new)
+
+
+def _line(logs: Mapping[str, str]) -> str:
+    """Returns the line after the version of the only log."""
+    (text,) = logs.values()
+    return text.split("\n")[1]
+
+
+def _settings(offsets: str) -> dict[str, str]:
+    """Returns the settings of Spark in a log of offsets: those that the state was written with."""
+    settings: dict[str, str] = json.loads(offsets.split("\n")[1])["conf"]
+    return settings
+
+
+def _with_settings(offsets: str, settings: Mapping[str, str]) -> str:
+    """Returns a log of offsets with other settings of Spark."""
+    version, metadata, *sources = offsets.split("\n")
+    known = json.loads(metadata)
+    known["conf"] = {**known["conf"], **settings}
+    return "\n".join([version, json.dumps(known, separators=(",", ":")), *sources])
+
+
+__all__ = ["reshard"]
