@@ -9,6 +9,7 @@ ends the input.
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ from flowalg_kafka.client import connection_of
 from flowalg_kafka.fetching import fetch_all
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.tables import Cell, Row, Table
-from flowalg_spark import StreamInput, local_session, streaming
+from flowalg_spark import StreamInput, local_session, reshard, streaming
 from flowalg_spark.frames.topics import connector
 from flowalg_spark.sinks import changelog, upsert
 from pyspark.errors import StreamingQueryException
@@ -53,6 +54,7 @@ from flowalg_development.kafka.traffic import (
 )
 
 PARTITIONS: Final = 2
+_MORE_SHARDS: Final = 3
 FORMATS: Final[Mapping[str, Format]] = {"json": JSON, "avro": AVRO}
 _PLANNED: Final = "a planned failure after a transaction"
 TOTALS: Final = totals(timedelta(days=1))
@@ -60,7 +62,9 @@ TOTALS: Final = totals(timedelta(days=1))
 
 
 def _fail(frame: DataFrame, batch: int) -> None:
-    raise RuntimeError(_PLANNED)
+    """Fails after the first micro-batch, since state is resharded after one."""
+    if batch:
+        raise RuntimeError(_PLANNED)
 
 
 def spark_session(more: Mapping[str, str] | None = None, *, log: Path | None = None) -> SparkSession:
@@ -88,8 +92,8 @@ class SparkTrial:
     def run(self, spark: SparkSession, *, drain: bool) -> None:
         """Reads what the topic has, and with ``drain`` ends the input.
 
-        With ``drain`` the query before fails after one and after both transactions of a micro-batch, which Spark then
-        repeats.
+        With ``drain`` the query before fails after one and after both transactions of a micro-batch. Its state is then
+        divided into more shards, and Spark repeats the micro-batch from the new checkpoint.
         """
         for transactions in (1, 2) if drain else ():
             try:
@@ -97,10 +101,27 @@ class SparkTrial:
             except StreamingQueryException as error:
                 if _PLANNED not in str(error):
                     raise
+        if drain:
+            self._reshard(spark)
         self._read()
         if drain:
             streaming.drain(spark, self.folder / "drain")
             self._read()
+
+    @property
+    def _is_resharded(self) -> bool:
+        return (self.folder / "resharded").exists()
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.folder / ("wider" if self._is_resharded else "checkpoint")
+
+    def _reshard(self, spark: SparkSession) -> None:
+        """Divides the state into more shards, once. A process that was killed may have left a part of it."""
+        if not self._is_resharded:
+            shutil.rmtree(self.folder / "wider", ignore_errors=True)
+            reshard(spark, self._checkpoint, self.folder / "wider", shards=_MORE_SHARDS)
+            (self.folder / "resharded").touch()
 
     def _read(self, *, fail_after: int | None = None) -> None:
         target = Kafka(self.servers, partitions=2)
@@ -117,11 +138,11 @@ class SparkTrial:
         panes = streaming.compile(
             TOTALS,
             {SCORES: StreamInput(topic, policy)},
+            shards=_MORE_SHARDS if self._is_resharded else None,
             dead_letters=True,
             drain_signal_path=self.folder / "drain",
         ).with_drops()
-        checkpoint = str(self.folder / "checkpoint")
-        writer = panes.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+        writer = panes.writeStream.foreachBatch(write).option("checkpointLocation", str(self._checkpoint))
         writer.trigger(availableNow=True).start().awaitTermination()
 
     def start(self, *, drain: bool) -> subprocess.Popen[bytes]:
@@ -137,7 +158,7 @@ class SparkTrial:
 
     def begun(self) -> int:
         """Returns the number of the last micro-batch that the query has begun; -1 before the first."""
-        offsets = self.folder / "checkpoint" / "offsets"
+        offsets = self._checkpoint / "offsets"
         return max((int(path.name) for path in offsets.glob("[0-9]*")), default=-1)
 
 
