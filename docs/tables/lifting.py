@@ -42,7 +42,7 @@ are not lifted, with the reason and the source location.
   immutable values are captured.
 - Elements are instances of exactly the class that a collection declares, so the methods of that class run.
 - The syntax is read from the source file. The file is compiled again, and the result must contain the code of the
-  function. This relies on no property of a version's bytecode. CPython 3.11, 3.12 and 3.13 are supported; under any
+  function. This relies on no property of a version's bytecode. CPython 3.11 to 3.14 is supported; under any
   other version, and for code without a file, every function runs in Python.
 - If a `map` builds a record or a tuple, and needs Python only for parts of it that are calls, such as
   `Row(e.x, channel_of(e.s))`, Python computes these calls from the columns of their arguments, and the rest is columns.

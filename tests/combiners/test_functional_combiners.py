@@ -34,7 +34,6 @@ from flowalg import (
     Aggregate,
     AllOf,
     AnyOf,
-    ApproximateDistinct,
     ArgumentError,
     AtCount,
     Combiner,
@@ -67,6 +66,7 @@ from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
+from tests.support.sketches import distinct_counts
 
 A = TypeVar("A")
 SMALL = st.integers(-(2**40), 2**40)
@@ -137,7 +137,7 @@ OF_NUMBERS: list[tuple[Aggregate[int, object], SearchStrategy[int]]] = [
     (ToSet[int](), SMALL),
     (Quantile(0.5), SMALL),
     (Quantiles((0, 0.9)), SMALL),
-    (ApproximateDistinct(), SMALL),
+    *((combiner, SMALL) for combiner in distinct_counts()),
     (Sum.of(abs), SMALL),
     (AVERAGE, SMALL),
     (AVERAGE_GROUP, SMALL),

@@ -57,6 +57,8 @@ from flowalg.data.hashing import canonical_bytes, hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, ListOf
 from tests.support.scores import POINTS, SCORES, Score, minute
 
+pytest.importorskip("datasketches", reason="datasketches has no wheel for this version of Python")
+
 ROOT = Path(__file__).parents[2]
 NORMAL = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 NUMBERS = st.one_of(NORMAL, st.integers(-(2**63), 2**63 - 1), st.sampled_from([0.0, -0.0]))

@@ -55,7 +55,6 @@ from flowalg import (
     AllowedLateness,
     Always,
     AnyOf,
-    ApproximateDistinct,
     ArgumentError,
     AtCount,
     AtElement,
@@ -131,6 +130,7 @@ from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POL
 from flowalg.serialization.notations import format_duration, parse_duration
 from flowalg.serialization.registry import algebra
 from tests.support.scores import Score, minute
+from tests.support.sketches import distinct_counts
 
 A = TypeVar("A")
 MINUTE = timedelta(minutes=1)
@@ -466,7 +466,7 @@ EXAMPLES: list[Writable] = [
     VALUES.process(SILENCE, in_order=True),
     VALUES.every(2),
     VALUES.deduplicate(by=hash, within=MINUTE),
-    ApproximateDistinct(),
+    *distinct_counts(),
     Quantile.of(double, 0.5, relative_error=0.02),
     Quantiles((0.5, 0.95)),
     combiner(zero=0, add=operator.add, merge=operator.add),

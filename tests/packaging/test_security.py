@@ -71,6 +71,7 @@ UNPICKLING: Final = frozenset(
         "flowalg_shard/step/object_contents.py",
         "flowalg_shard/step/side_inputs.py",
         "flowalg_shard/triggers/accumulators.py",
+        "flowalg_spark/changes/state_writing.py",
         "flowalg_spark/state/state_format.py",
         "flowalg_spark/streaming/emissions.py",
         "flowalg_spark/streaming/processor.py",

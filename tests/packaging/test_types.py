@@ -37,6 +37,7 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg_laws.checks.check.check_watermark_policy": "returns None; a call of each form is in the table",
     "flowalg_laws.checks.check.check_window_fn": "returns None; a call of each form is in the table",
     "flowalg_spark.state.checkpoints.check_checkpoint": "returns None; a call is in the table",
+    "flowalg_spark.changes.resharding.reshard": "returns None; a call is in the table",
     "flowalg_spark.frames.pane_frame.PaneFrame.explain": "returns None; a call of each form is in the table",
     "flowalg.triggers.syntax._AnyTrigger.__and__": "always raises; checkers reject every call",
     "flowalg.triggers.syntax._AnyTrigger.__or__": "always raises; checkers reject every call",

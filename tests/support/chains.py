@@ -70,6 +70,7 @@ from flowalg import (
 )
 from flowalg.data.time import event_time
 from flowalg.triggers.leaves import leaves
+from tests.support.sketches import distinct_counts
 from tests.support.step_pairs import (
     combine_several,
     minutes_after,
@@ -177,7 +178,7 @@ GROUPINGS = (
     Grouping(ask_any, lambda values: int(any(value > 2 for value in values))),
     Grouping(ask_all, lambda values: int(all(value > 2 for value in values))),
     Grouping(take_median, _median),
-    Grouping(count_distinct, lambda values: len(set(values))),
+    *(Grouping(count_distinct, lambda values: len(set(values))) for _ in distinct_counts()),
     Grouping(
         combine_several,
         lambda values: 3 * sum(values) - 100 * len(values) + 10_000 * max(values) + round(7 * _mean(values)),

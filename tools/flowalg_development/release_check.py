@@ -23,7 +23,10 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-"""The versions to try: the supported ones, and the next."""
+"""The supported versions."""
+
+COMPILED: Final = {("3.14", "sketches"): "datasketches has no wheel for it"}
+"""The versions and extras for which pip compiles a dependency, so that they are not tried."""
 
 PLAIN: Final = """
 from datetime import UTC, datetime, timedelta
@@ -119,6 +122,9 @@ def check(pythons: Sequence[str], extras: Sequence[str]) -> str:
             ("wheel", str(wheel), PLAIN),
             *((extra, f"{wheel}[{extra}]", PLAIN + EXTRAS[extra]) for extra in extras),
         ):
+            if reason := COMPILED.get((python, name)):
+                print(f"Python {python}, {name}: not tried, {reason}", flush=True)
+                continue
             try_environment(interpreter, requirement, program, f"Python {python}, {name}")
             print(f"Python {python}, {name}: held", flush=True)
             count += 1

@@ -25,7 +25,7 @@ Syntax: TypeAlias = ast.Lambda | ast.FunctionDef
 Version: TypeAlias = tuple[str, int, int]
 """An implementation of Python, with its major and minor version."""
 
-KNOWN: Final[tuple[Version, ...]] = (("cpython", 3, 11), ("cpython", 3, 12), ("cpython", 3, 13))
+KNOWN: Final[tuple[Version, ...]] = tuple(("cpython", 3, minor) for minor in (11, 12, 13, 14))
 """The Python versions whose syntax lifting supports, and on which it is tested."""
 
 RUNNING: Final[Version] = (sys.implementation.name, *sys.version_info[:2])

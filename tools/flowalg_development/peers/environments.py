@@ -20,7 +20,6 @@ OLDEST: Final = (3, 11)
 CHECKER: Final = "mypy>=2.4,<2.5"
 """The type checker of every environment."""
 QUIETLY: Final = ("-q", "--disable-pip-version-check")
-"""The last line of pip's errors is then the reason, and not that there is a newer pip."""
 
 
 class MissingPeer(Exception):
@@ -52,7 +51,7 @@ def python_of(peer: Peer) -> Path:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             how = f"pip install {' '.join(peer.requirements)}"
-            raise MissingPeer(f"{how}: {(result.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+            raise MissingPeer(f"{how}: {_reason(result.stderr)}")
     stamp.write_text(wanted)
     return python
 
@@ -70,6 +69,12 @@ def _newest(most: tuple[int, int]) -> Path | None:
             if subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
                 return Path(found)
     return None
+
+
+def _reason(errors: str) -> str:
+    """Returns the line of pip's errors that has the reason."""
+    lines = errors.strip().splitlines() or ["no reason given"]
+    return next((line for line in lines if line.startswith("ERROR")), lines[-1])
 
 
 def _text(version: tuple[int, int]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flowalg import (
     KV,
@@ -11,6 +11,7 @@ from flowalg import (
     AnyOf,
     ApproximateDistinct,
     Count,
+    MissingExtraError,
     Quantile,
     Quantiles,
     ToList,
@@ -103,6 +104,15 @@ def between(known: frozenset[int]) -> int:
     return max(known) - min(known)
 
 
+def _sketches() -> Iterator[Job]:
+    """Yields the jobs of ``ApproximateDistinct``: none without its library, which some versions of Python lack."""
+    try:
+        distinct = ApproximateDistinct()
+    except MissingExtraError:
+        return
+    yield of_combiner("an approximate distinct count", distinct, lambda values: len(set(values)))
+
+
 JOBS = (
     of_combiner("a list", ToList(), list),
     of_combiner("a set", ToSet(), frozenset),
@@ -113,7 +123,7 @@ JOBS = (
         lambda values: sorted(values, key=lambda value: (-(value % 2), value))[:2],
     ),
     of_combiner("a variance", Variance(), variance),
-    of_combiner("an approximate distinct count", ApproximateDistinct(), lambda values: len(set(values))),
+    *_sketches(),
     of_combiner("a product", reduce_combiner(product, zero=1, name="product"), multiply_all),
     of_combiner(
         "a spread",

@@ -1,0 +1,16 @@
+"""The combiner whose library has no wheel for some versions of Python."""
+
+from __future__ import annotations
+
+from flowalg import ApproximateDistinct, MissingExtraError
+
+
+def distinct_counts() -> list[ApproximateDistinct]:
+    """Returns the combiner, or none if its library is not installed."""
+    try:
+        return [ApproximateDistinct()]
+    except MissingExtraError:
+        return []
+
+
+__all__ = ["distinct_counts"]
