@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flowalg import ApproximateDistinct, MissingExtraError
 
 
@@ -13,4 +15,7 @@ def distinct_counts() -> list[ApproximateDistinct]:
         return []
 
 
-__all__ = ["distinct_counts"]
+WITHOUT_LIBRARY: Final[frozenset[type]] = frozenset(() if distinct_counts() else (ApproximateDistinct,))
+"""The classes of which there are no values here."""
+
+__all__ = ["WITHOUT_LIBRARY", "distinct_counts"]
