@@ -15,7 +15,7 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve
-from flowalg_shard.resharding import count_misplaced
+from flowalg_shard.resharding import Route, count_misplaced
 from flowalg_shard.resharding import reshard as reshard_stage
 from flowalg_shard.tables.columns import SHARD
 from pyspark.sql import SparkSession
@@ -92,81 +92,78 @@ def reshard(
 def _divide(session: SparkSession, checkpoint: str, number: int, ids: Sequence[int]) -> StageStates:
     """Returns the state of a stage in the shards ``ids``.
 
-    Raises ``CheckpointError`` if the old shards are not where keys would be routed to, which no known type of key does.
+    Raises ``CheckpointError`` if keys are not in the old shards that this version of Spark would route them to.
     """
     stage, before = read_stage(session, checkpoint, number)
     if stage is None:
         raise CheckpointError(f"stage {number} of the checkpoint {checkpoint} has no state")
-
-    def route(rows: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> pl.Series:
-        return _shards_of(session, rows, key, tuple(shards))
-
-    old = sorted(before)
-    misplaced = count_misplaced(before, lambda rows, key: route(rows, key, old))
+    misplaced = count_misplaced(before, _route(session, sorted(before)))
     if misplaced:
         raise CheckpointError(
             f"the state of stage {stage.label!r} in the checkpoint {checkpoint} has {misplaced} keys that this version "
             "of Spark routes to other shards; continue with the version that wrote it"
         )
-    after = reshard_stage(list(before.values()), ids, lambda rows, key: route(rows, key, ids))
+    after = reshard_stage(list(before.values()), ids, _route(session, ids))
     return StageStates(evolve(stage, shards=tuple(ids)), dict(zip(ids, after, strict=True)))
 
 
-def _shards_of(
-    session: SparkSession, rows: pl.DataFrame, key: Sequence[str], shards: tuple[int, ...]
-) -> pl.Series:
-    """Returns the shard of each row, by the hash that Spark computes in a query."""
-    table = rows.select(key).with_row_index(_ROW) if key else pl.DataFrame({_ROW: range(rows.height)})
-    keys = session.createDataFrame(table.with_columns(pl.col(_ROW).cast(pl.Int64())).to_arrow())
-    found = keys.select(_ROW, shard_of([col(name) for name in key], shards).alias(SHARD)).toArrow()
-    shard_of_row = pl.from_arrow(found)
-    assert isinstance(shard_of_row, pl.DataFrame)
-    return shard_of_row.sort(_ROW)[SHARD]
+def _route(session: SparkSession, shards: Sequence[int]) -> Route:
+    """Returns the routing of keys to shards by the hash that Spark computes in a query."""
+
+    def route(rows: pl.DataFrame, key: Sequence[str]) -> pl.Series:
+        numbers = pl.int_range(rows.height, eager=True).alias(_ROW)
+        keys = session.createDataFrame(rows.select(key).with_columns(numbers).to_arrow())
+        shard = shard_of([col(name) for name in key], tuple(shards))
+        found = pl.from_arrow(keys.select(_ROW, shard.alias(SHARD)).toArrow())
+        assert isinstance(found, pl.DataFrame)
+        return found.sort(_ROW)[SHARD]
+
+    return route
 
 
 def _continue(session: SparkSession, old: CheckpointFiles, new: CheckpointFiles, batch: int) -> None:
     """Makes the first micro-batch of the new checkpoint the last one of the old checkpoint, with all its logs."""
     new.write("metadata", _UNFINISHED)
-    settings = _settings(*read_logs(session, new.folder, "offsets").values())
-    (committed,) = read_logs(session, new.folder, "commits").values()
+    _rename_snapshots(new, batch)
+    offsets, commits = (read_logs(session, new.folder, part) for part in ("offsets", "commits"))
     for part in ("offsets", "commits", "sources"):
         new.remove(part)
     for part in ("commits", "sources"):
         old.copy(part, new)
-    for path in new.find("state/*/*/1*.zip"):
-        snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
-        if snapshot is not None and batch:
-            new.rename(path, f"{batch + 1}{snapshot.group(1)}")
+    last = _only(read_logs(session, old.folder, f"commits/{batch}"))
+    new.write(f"commits/{batch}", _with_watermark(_only(commits), last))
     for path, text in read_logs(session, old.folder, "offsets").items():
-        new.write(f"offsets/{batch_of(path)}", _with_settings(text, settings))
-    version, line = committed.rstrip("\n").split("\n")
-    watermark = json.loads(_line(read_logs(session, old.folder, f"commits/{batch}")))["nextBatchWatermarkMs"]
-    new.write(
-        f"commits/{batch}",
-        f"{version}\n{json.dumps({**json.loads(line), 'nextBatchWatermarkMs': watermark})}",
-    )
-    new.remove("metadata")
+        new.write(f"offsets/{batch_of(path)}", _with_settings(text, _only(offsets)))
     old.copy("metadata", new)
 
 
-def _line(logs: Mapping[str, str]) -> str:
-    """Returns the line after the version of the only log."""
+def _rename_snapshots(new: CheckpointFiles, batch: int) -> None:
+    """Makes the snapshots of the state stores after the first micro-batch those after another one."""
+    for path in new.find("state/*/*/1*.zip") if batch else ():
+        snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
+        if snapshot is not None:
+            new.rename(path, f"{batch + 1}{snapshot.group(1)}")
+
+
+def _only(logs: Mapping[str, str]) -> str:
+    """Returns the text of the only log."""
     (text,) = logs.values()
-    return text.split("\n")[1]
+    return text
 
 
-def _settings(offsets: str) -> dict[str, str]:
-    """Returns the settings of Spark in a log of offsets: those that the state was written with."""
-    settings: dict[str, str] = json.loads(offsets.split("\n")[1])["conf"]
-    return settings
+def _with_watermark(commit: str, other: str) -> str:
+    """Returns a log of a commit, which may name the snapshots, with the watermark of another one."""
+    version, line = commit.rstrip("\n").split("\n")
+    watermark = json.loads(other.split("\n")[1])["nextBatchWatermarkMs"]
+    return f"{version}\n{json.dumps({**json.loads(line), 'nextBatchWatermarkMs': watermark})}"
 
 
-def _with_settings(offsets: str, settings: Mapping[str, str]) -> str:
-    """Returns a log of offsets with other settings of Spark."""
+def _with_settings(offsets: str, other: str) -> str:
+    """Returns a log of offsets with the settings of Spark of another one: those that the state was written with."""
     version, metadata, *sources = offsets.split("\n")
     known = json.loads(metadata)
-    known["conf"] = {**known["conf"], **settings}
-    return "\n".join([version, json.dumps(known, separators=(",", ":")), *sources])
+    known["conf"] |= json.loads(other.split("\n")[1])["conf"]
+    return "\n".join([version, json.dumps(known), *sources])
 
 
 __all__ = ["reshard"]

@@ -70,7 +70,8 @@ def write_states(session: SparkSession, checkpoint: str, stages: Sequence[StageS
     The state stores are written as snapshots, which need no earlier versions.
     """
     frame = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    frame = frame.select(F.lit(min(stages[0].states)).alias(SHARD))
+    # Not a literal, since the shard of a query's rows may be null to Spark, and is part of the schema of its state.
+    frame = frame.select(F.when(F.col("value") >= 0, min(stages[0].states)).alias(SHARD))
     # Spark numbers the operators from the last one.
     for stage in reversed(stages):
         writer = StateWriter(stage.stage, len(stage.states))
