@@ -1,10 +1,10 @@
 """Compares all engines with the reference on generated pipelines, for as long as it is given: ``make agree``.
 
-``python -m flowalg_development.agree [--minutes M] [--seed N]`` generates pipelines and the input of their sources. One
-process runs them on the local engine, as batches and as streams that stop and start again; another runs others on
-Spark, as batches and as streaming queries of one to four shards. Each engine must give the panes, the drops and the
-final result of the reference, or reject what it declares missing. A case that differs is shrunk, printed, and kept in
-``tests/corpus``; the cases there are compared first, and by the tests. The last line is
+``python -m flowalg_development.agree [--minutes M] [--seed N]`` generates pipelines and the input of their sources. A
+process for each core runs some of them on the local engine, as batches and as streams that stop and start again; another
+runs others on Spark, as batches and as streaming queries of one to four shards. Each engine must give the panes, the
+drops and the final result of the reference, or reject what it declares missing. A case that differs is shrunk, printed,
+and kept in ``tests/corpus``; the cases there are compared first, and by the tests. The last line is
 ``agree: N pipelines on the local engine, M on Spark; all equal``. It exits with 1 if anything differs.
 """
 
@@ -22,7 +22,8 @@ from typing import Final
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 from flowalg_development.agree.case import CORPUS
-from flowalg_development.agree.engines import ENGINES, compare
+from flowalg_development.agree.comparing import Comparison
+from flowalg_development.agree.engines import ENGINES, LOCAL, compare
 
 MINUTES: Final = 10.0
 
@@ -32,17 +33,26 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.agree", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--only", choices=ENGINES, help="the engines of one process only")
+    parser.add_argument("--only", choices=ENGINES, help="the engines of one name only")
+    parser.add_argument(
+        "--local",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="the processes of the local engine (%(default)s)",
+    )
     options = parser.parse_args(arguments)
     print(f"seed {options.seed}")
     names = [options.only] if options.only else list(ENGINES)
+    processes = [name for name in names for _ in range(options.local if name == LOCAL else 1)]
+    results = {name: Comparison() for name in names}
     # Spark's JVM must not be shared with a copy of this process.
-    with ProcessPoolExecutor(len(names), get_context("spawn")) as pool:
-        running = {
-            name: pool.submit(compare, name, options.minutes, options.seed + 2**32 * number, CORPUS)
-            for number, name in enumerate(names)
-        }
-        results = {name: future.result() for name, future in running.items()}
+    with ProcessPoolExecutor(len(processes), get_context("spawn")) as pool:
+        running = [
+            (name, pool.submit(compare, name, options.minutes, options.seed + 2**32 * number, CORPUS))
+            for number, name in enumerate(processes)
+        ]
+        for name, future in running:
+            results[name] += future.result()
     differences = [difference for result in results.values() for difference in result.differences]
     for difference in differences:
         print(f"\n{difference}\nkept in {difference.case.save(CORPUS)}")

@@ -56,7 +56,8 @@ def spark() -> Iterator[list[Compared]]:
             session.stop()
 
 
-ENGINES: Final[dict[str, Opened]] = {"the local engine": local, "Spark": spark}
+LOCAL: Final = "the local engine"
+ENGINES: Final[dict[str, Opened]] = {LOCAL: local, "Spark": spark}
 
 
 def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
@@ -72,4 +73,4 @@ def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
     return result
 
 
-__all__ = ["ENGINES", "compare", "engines_on", "local"]
+__all__ = ["ENGINES", "LOCAL", "compare", "engines_on", "local"]
