@@ -2,9 +2,9 @@
 
 ``python -m flowalg_development.agree [--minutes M] [--seed N]`` generates pipelines and the input of their sources. A
 process for each core runs some of them on the local engine, as batches and as streams that stop and start again;
-another runs others on Spark, as batches and as streaming queries of one to four shards. Each engine must give the panes, the
-drops and the final result of the reference, or reject what it declares missing. A case that differs is shrunk, printed,
-and kept in ``tests/corpus``; the cases there are compared first, and by the tests. The last line is
+another runs others on Spark, as batches and as streaming queries of one to four shards. Each engine must give the
+panes, the drops and the final result of the reference, or reject what it declares missing. A case that differs is
+shrunk, printed, and kept in ``tests/corpus``; the cases there are compared first, and by the tests. The last line is
 ``agree: N pipelines on the local engine, M on Spark; all equal``. It exits with 1 if anything differs.
 """
 
