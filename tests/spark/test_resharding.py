@@ -17,6 +17,7 @@ from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
 from flowalg import KV, ArgumentError, BoundedOutOfOrderness, CheckpointError, Count, FixedWindows, Source
+from tests.polars.test_changes import Place
 from tests.spark.test_planning import CHAIN, compiled
 from tests.spark.test_streaming import agrees, job_called, lines_of
 from tests.support.foreach_batch import VisitsQuery
@@ -55,14 +56,6 @@ def test_resharding_does_not_change_a_run(
         resharded=resharded,
     )
     assert agrees(run, job)
-
-
-@frozen
-class Place:
-    """A key of several columns."""
-
-    name: str
-    floor: int | None
 
 
 @frozen
