@@ -150,6 +150,7 @@ def test_the_number_of_partitions_may_change_too(spark: SparkSession, tmp_path: 
         run_to_end(frame, tmp_path / "out", tmp_path / "resharded")
     stores = [path for path in (tmp_path / "resharded" / "state" / "1").iterdir() if path.name.isdigit()]
     assert len(stores) == 5
+    assert not [path for store in stores for path in store.iterdir() if path.name.startswith("1.")]
     run = read_back(spark, CHAIN, tmp_path / "out")
     run_to_end(frame, tmp_path / "whole", tmp_path / "another")
     whole = read_back(spark, CHAIN, tmp_path / "whole")

@@ -32,8 +32,8 @@ from flowalg_spark.streaming.shards import shard_ids
 
 _ROW: Final = "__row"
 _UNFINISHED: Final = "flowalg's reshard has not finished this checkpoint; remove its folder\n"
-_SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip)")
-"""The name of a snapshot of a state store after the first micro-batch, which may have an id of its own."""
+_SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip(?:\.crc)?)")
+"""The name of a snapshot of a state store after the first micro-batch, which may have an id, or of its checksum."""
 
 
 def reshard(
@@ -139,7 +139,7 @@ def _continue(session: SparkSession, old: CheckpointFiles, new: CheckpointFiles,
 
 def _rename_snapshots(new: CheckpointFiles, batch: int) -> None:
     """Makes the snapshots of the state stores after the first micro-batch those after another one."""
-    for path in new.find("state/*/*/1*.zip") if batch else ():
+    for path in new.find("state/*/*/1*.zip*") if batch else ():
         snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
         if snapshot is not None:
             new.rename(path, f"{batch + 1}{snapshot.group(1)}")
