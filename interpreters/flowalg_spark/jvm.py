@@ -35,7 +35,7 @@ def jvm_of(session: SparkSession, use: str) -> Java:
     """Returns the JVM of a session; raises ``UnsupportedError`` over Spark Connect, which names the use."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         raise UnsupportedError(
-            f"{use}: it needs a classic Spark session, since a client of Spark Connect has no JVM; got a session of "
+            f"{use} needs a classic Spark session, since a client of Spark Connect has no JVM; got a session of "
             "Spark Connect; run it on the driver"
         )
     return cast("Java", session._jvm)

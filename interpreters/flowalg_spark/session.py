@@ -106,8 +106,8 @@ def configure(session: SparkSession, *, partitions: int | None = None) -> SparkS
 
 
 @contextmanager
-def with_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Sets settings of a session within a block, and restores them at its end."""
+def replace_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Replaces settings of a session within a ``with`` block, and restores them at its end."""
     before = {name: session.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         session.conf.set(name, value)
@@ -194,8 +194,8 @@ __all__ = [
     "configure",
     "ensure_state_store",
     "local_session",
+    "replace_settings",
     "require_session",
     "shuffle_partitions",
     "warn_of_partitions",
-    "with_settings",
 ]

@@ -10,13 +10,13 @@ import re
 import pytest
 from flowalg_laws import pipelines
 from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, describe_run, replays
+from flowalg_laws.kit.sketches import distinct_counts
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import find, given
 
 from flowalg import ArgumentError, Mode, PCollection
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature, features_of
-from tests.support.sketches import distinct_counts
 
 COMMON = frozenset(
     {

@@ -5,19 +5,18 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
 
 import pytest
 from attrs import frozen
 from flowalg_laws.conformance.jobs.shop import BATCHES, Sale
 from flowalg_spark import open_state, plan, reshard, streaming
-from flowalg_spark.session import PARTITIONS_KEY, with_settings
+from flowalg_spark.session import PARTITIONS_KEY, replace_settings
 from flowalg_spark.sinks import SQLite, upsert
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
-from flowalg import KV, ArgumentError, BoundedOutOfOrderness, CheckpointError, Count, FixedWindows, Source
-from tests.polars.test_changes import Place
+from flowalg import KV, ArgumentError, BoundedOutOfOrderness, CheckpointError, Count, FixedWindows
+from tests.polars.test_changes import VISITS, Place, Visit
 from tests.spark.test_planning import CHAIN, compiled
 from tests.spark.test_streaming import agrees, job_called, lines_of
 from tests.support.foreach_batch import VisitsQuery
@@ -75,19 +74,8 @@ class Everything:
     pair: tuple[int, str]
 
 
-@frozen
-class Visit:
-    """A visit of a place."""
-
-    number: int
-    at: datetime
-
-
-VISITED: Final = Source("visited", Visit, event_time=lambda visit: visit.at)
-
-
 def _everything(visit: Visit) -> Everything:
-    number = visit.number
+    number = visit.key
     return Everything(
         number,
         f"a text that is long enough to be stored apart, {number}",
@@ -110,7 +98,7 @@ def test_keys_of_all_types_are_found_again(spark: SparkSession, tmp_path: Path) 
     """
     visits = [Visit(number, datetime(2024, 5, 6, 12, tzinfo=UTC)) for number in range(8)]
     counted = (
-        VISITED.key_by(_everything)
+        VISITS.key_by(_everything)
         .window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
         .combine_per_key(Count())
     )
@@ -118,7 +106,7 @@ def test_keys_of_all_types_are_found_again(spark: SparkSession, tmp_path: Path) 
     stream = stream_of(spark, tmp_path / "in", BoundedOutOfOrderness(MINUTE), time_column=None)
 
     def run_query(checkpoint: str, shards: int) -> None:
-        frame = streaming.compile(counted, {VISITED: stream}, shards=shards)
+        frame = streaming.compile(counted, {VISITS: stream}, shards=shards)
         run_to_end(frame.with_drops(), tmp_path / "out", tmp_path / checkpoint)
 
     run_query("checkpoint", 2)
@@ -143,7 +131,7 @@ def test_the_number_of_partitions_may_change_too(spark: SparkSession, tmp_path: 
     run_to_end(
         compiled(spark, CHAIN, tmp_path / "in").with_drops(), tmp_path / "out", tmp_path / "checkpoint"
     )
-    with with_settings(spark, {PARTITIONS_KEY: "5"}):
+    with replace_settings(spark, {PARTITIONS_KEY: "5"}):
         reshard(spark, tmp_path / "checkpoint", tmp_path / "resharded", shards=2)
         write_batches(tmp_path / "in", Sale, BATCHES[2:], ends=False, first=2)
         frame = compiled(spark, CHAIN, tmp_path / "in").with_drops()

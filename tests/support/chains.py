@@ -19,6 +19,7 @@ from flowalg_laws.kit.drawing import format_value
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.replay import Replay
+from flowalg_laws.kit.sketches import distinct_counts
 from flowalg_laws.strategies import free_timelines, triggers
 from flowalg_laws.strategies.pipelines import (
     Part,
@@ -70,7 +71,6 @@ from flowalg import (
 )
 from flowalg.data.time import event_time
 from flowalg.triggers.leaves import leaves
-from tests.support.sketches import distinct_counts
 from tests.support.step_pairs import (
     combine_several,
     minutes_after,

@@ -846,7 +846,7 @@ def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.Ca
 
 
 def test_a_plan_needs_a_checkpoint(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``flowalg plan`` and ``flowalg reshard`` name a folder that is no checkpoint, and options that do not fit it."""
+    """``flowalg plan`` and ``flowalg reshard`` reject a folder without a checkpoint, and options of another engine."""
     no_checkpoint = "CHECKPOINT must be a folder with the checkpoint of"
     assert no_checkpoint in output_of(capsys, "plan", "games:STANDINGS", ".", code=2)
     assert no_checkpoint in output_of(capsys, "reshard", ".", "--shards", "2", code=2)

@@ -12,7 +12,10 @@ from flowalg_spark.jvm import Java, jvm_of
 
 @frozen
 class CheckpointFiles:
-    """The files of one checkpoint. Parts are paths below ``folder``."""
+    """The files of one checkpoint. Parts are paths below ``folder``.
+
+    ``hadoop`` is the package of Hadoop's file systems, ``system`` the file system of the folder.
+    """
 
     folder: str
     hadoop: Java
@@ -35,7 +38,7 @@ class CheckpointFiles:
         return [str(found.getPath().toString()) for found in self.system.globStatus(self._path(pattern))]
 
     def write(self, part: str, text: str) -> None:
-        """Writes a text to a file, which may exist."""
+        """Writes a text to a file, and replaces an existing one."""
         stream = self.system.create(self._path(part), True)
         try:
             stream.write(bytearray(text.encode()))

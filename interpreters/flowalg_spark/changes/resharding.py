@@ -33,7 +33,7 @@ from flowalg_spark.streaming.shards import shard_ids
 _ROW: Final = "__row"
 _UNFINISHED: Final = "flowalg's reshard has not finished this checkpoint; remove its folder\n"
 _SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip(?:\.crc)?)")
-"""The name of a snapshot of a state store after the first micro-batch, which may have an id, or of its checksum."""
+"""The name of a snapshot of version 1, which may have an id, or of its checksum."""
 
 
 def reshard(
@@ -83,7 +83,7 @@ def reshard(
         raise CheckpointError(f"the checkpoint {old.folder} has no state to reshard")
     try:
         write_states(session, new.folder, stages)
-        _continue(session, old, new, max(map(batch_of, commits)))
+        _continue(session, old, new, max(commits.items(), key=lambda log: batch_of(log[0])))
     except BaseException:
         new.remove()
         raise
@@ -121,8 +121,12 @@ def _route(session: SparkSession, shards: Sequence[int]) -> Route:
     return route
 
 
-def _continue(session: SparkSession, old: CheckpointFiles, new: CheckpointFiles, batch: int) -> None:
-    """Makes the first micro-batch of the new checkpoint the last one of the old checkpoint, with all its logs."""
+def _continue(
+    session: SparkSession, old: CheckpointFiles, new: CheckpointFiles, last: tuple[str, str]
+) -> None:
+    """Gives the new checkpoint the logs of the old one; ``last`` is the path and text of its last commit."""
+    path, commit = last
+    batch = batch_of(path)
     new.write("metadata", _UNFINISHED)
     _rename_snapshots(new, batch)
     offsets, commits = (read_logs(session, new.folder, part) for part in ("offsets", "commits"))
@@ -130,15 +134,14 @@ def _continue(session: SparkSession, old: CheckpointFiles, new: CheckpointFiles,
         new.remove(part)
     for part in ("commits", "sources"):
         old.copy(part, new)
-    last = _only(read_logs(session, old.folder, f"commits/{batch}"))
-    new.write(f"commits/{batch}", _with_watermark(_only(commits), last))
+    new.write(f"commits/{batch}", _with_watermark(_only(commits), commit))
     for path, text in read_logs(session, old.folder, "offsets").items():
         new.write(f"offsets/{batch_of(path)}", _with_settings(text, _only(offsets)))
     old.copy("metadata", new)
 
 
 def _rename_snapshots(new: CheckpointFiles, batch: int) -> None:
-    """Makes the snapshots of the state stores after the first micro-batch those after another one."""
+    """Renames the snapshots of the state stores from version 1 to the version after a micro-batch."""
     for path in new.find("state/*/*/1*.zip*") if batch else ():
         snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
         if snapshot is not None:

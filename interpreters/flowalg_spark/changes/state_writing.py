@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from flowalg_spark.session import CHANGELOG_KEY, with_settings
+from flowalg_spark.session import CHANGELOG_KEY, replace_settings
 from flowalg_spark.state.state_format import Store
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ def write_states(session: SparkSession, checkpoint: str, stages: Sequence[StageS
     The state stores are written as snapshots, which need no earlier versions.
     """
     frame = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    # Not a literal, since the shard of a query's rows may be null to Spark, and is part of the schema of its state.
+    # A literal would make the key non-nullable, unlike in a query, and nullability is part of the state's schema.
     frame = frame.select(F.when(F.col("value") >= 0, min(stages[0].states)).alias(SHARD))
     # Spark numbers the operators from the last one.
     for stage in reversed(stages):
         writer = StateWriter(stage.stage, len(stage.states))
         initial = _initial_states(session, stage.states).groupBy(SHARD)
         frame = frame.groupBy(SHARD).transformWithState(writer, _KEYS, "append", "None", initial)
-    with with_settings(session, {CHANGELOG_KEY: "false"}):
+    with replace_settings(session, {CHANGELOG_KEY: "false"}):
         started = frame.writeStream.format("noop").option("checkpointLocation", checkpoint)
         query = started.trigger(availableNow=True).start()
         try:

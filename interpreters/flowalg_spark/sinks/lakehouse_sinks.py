@@ -30,7 +30,7 @@ from flowalg.data.time import EPOCH
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.session import with_settings
+from flowalg_spark.session import replace_settings
 from flowalg_spark.sinks.batches import require_output
 from flowalg_spark.sinks.lakehouse import (
     Lakehouse,
@@ -96,7 +96,7 @@ class LakehouseSink:
                 self._write_drops(session, rows, written)
             schema = table_schema(self.table, self._shape)
             state = self._prepared(session, self.table, schema, before, written)
-            with with_settings(session, self.target.settings_of(written)):
+            with replace_settings(session, self.target.settings_of(written)):
                 self._write_rows(session, rows, batch, state)
 
     @cached_property
@@ -139,7 +139,7 @@ class LakehouseSink:
                 return
         prepared = self._prepared(session, table, table_schema(table), state, batch)
         rows = ordered_rows(drop_rows(self.pipeline, frame), batch.batch)
-        with with_settings(session, self.target.settings_of(batch)):
+        with replace_settings(session, self.target.settings_of(batch)):
             self.target.append(session, table.name, rows, batch.batch, prepared)
 
 

@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.agree", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--only", choices=ENGINES, help="the engines of one name only")
+    parser.add_argument("--only", choices=ENGINES, help="run only these engines")
     parser.add_argument(
         "--local",
         type=int,

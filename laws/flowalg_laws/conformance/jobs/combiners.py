@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from flowalg import (
     KV,
     Aggregate,
     AllOf,
     AnyOf,
-    ApproximateDistinct,
     Count,
-    MissingExtraError,
     Quantile,
     Quantiles,
     ToList,
@@ -24,6 +22,7 @@ from flowalg import (
 from flowalg_laws.conformance.jobs.feeds import SOME
 from flowalg_laws.conformance.jobs.job import Answer, Job, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.sketches import distinct_counts
 
 
 def of_combiner(name: str, aggregate: Aggregate[int, object], plain: Callable[[list[int]], object]) -> Job:
@@ -104,15 +103,6 @@ def between(known: frozenset[int]) -> int:
     return max(known) - min(known)
 
 
-def _sketches() -> Iterator[Job]:
-    """Yields the jobs of ``ApproximateDistinct``: none without its library, which some versions of Python lack."""
-    try:
-        distinct = ApproximateDistinct()
-    except MissingExtraError:
-        return
-    yield of_combiner("an approximate distinct count", distinct, lambda values: len(set(values)))
-
-
 JOBS = (
     of_combiner("a list", ToList(), list),
     of_combiner("a set", ToSet(), frozenset),
@@ -123,7 +113,10 @@ JOBS = (
         lambda values: sorted(values, key=lambda value: (-(value % 2), value))[:2],
     ),
     of_combiner("a variance", Variance(), variance),
-    *_sketches(),
+    *(
+        of_combiner("an approximate distinct count", distinct, lambda values: len(set(values)))
+        for distinct in distinct_counts()
+    ),
     of_combiner("a product", reduce_combiner(product, zero=1, name="product"), multiply_all),
     of_combiner(
         "a spread",
