@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isinf
 from typing import Final, Generic, Never, TypeAlias, TypeVar, cast, get_args, get_origin, overload
 
 from attrs import frozen
@@ -111,6 +112,8 @@ def to_json(value: Writable, *, indent: int | None = None) -> str:
         return _line(document) if indent is None else _lines(document, indent, "")
     except RecursionError as deep:
         raise NotWritableError("value: it is nested too deeply") from deep
+    except ValueError as error:  # an integer with more digits than Python converts
+        raise NotWritableError(f"value: {error}") from error
 
 
 def _line(document: object) -> str:
@@ -208,9 +211,14 @@ def _parse(text: str) -> dict[str, object]:
         raise ArgumentError("text", text, "a str of JSON, as to_json writes it")
     try:
         document: object = json.loads(
-            text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant
+            text,
+            object_pairs_hook=_reject_duplicates,
+            parse_constant=_reject_constant,
+            parse_float=_finite_float,
         )
-    except json.JSONDecodeError as error:
+    except DocumentError:
+        raise
+    except ValueError as error:  # also an integer with more digits than Python converts
         raise DocumentError(f"the text is not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise DocumentError(
@@ -226,6 +234,13 @@ def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice = next(name for name in names if names.count(name) > 1)
         raise DocumentError(f"an object of the document has the key {twice!r} twice")
     return found
+
+
+def _finite_float(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise DocumentError(f"the text is not valid: {text[:40]} is beyond the largest float")
+    return number
 
 
 def _reject_constant(name: str) -> object:

@@ -784,6 +784,12 @@ PIPELINE = to_json(VALUES)
         (VALUE % "NaN", "the text is not valid JSON: NaN is not a JSON number"),
         (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply"),
         (
+            VALUE % ('{"AtCount": {"count": %s}}' % ("1" * 5000)),
+            "the text is not valid JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 "
+            "digits; use sys.set_int_max_str_digits() to increase the limit",
+        ),
+        (VALUE % '{"LagQuantile": {"q": 1e400}}', "the text is not valid: 1e400 is beyond the largest float"),
+        (
             '{"format": "flowalg", "version": 1, "nodes": {}, "value": 1}',
             "nodes must be a list of nodes; got {} (dict)",
         ),

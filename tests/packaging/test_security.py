@@ -7,6 +7,7 @@ a function that reading a document calls.
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import pickle
 import sqlite3
@@ -26,12 +27,19 @@ from flowalg_polars import batch, streaming
 from flowalg_polars.frames.pane_frame import collect
 from flowalg_sinks import PostgreSQL, SQLite
 from flowalg_sinks.statements import quote
-from flowalg_tools.cli.expressions import parse_trigger
+from flowalg_tools.cli.expressions import (
+    evaluate,
+    parse_duration,
+    parse_lateness,
+    parse_policy,
+    parse_trigger,
+)
 from flowalg_tools.cli.files import write_output
 from flowalg_tools.cli.terminal import print_error, show
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flowalg
 from flowalg import (
     FOREVER,
     KV,
@@ -39,11 +47,14 @@ from flowalg import (
     BoundedOutOfOrderness,
     DocumentError,
     FixedWindows,
+    LagDistribution,
     Output,
     PCollection,
     Source,
     Timeline,
     ToList,
+    Trigger,
+    WatermarkPolicy,
     from_json,
     to_json,
 )
@@ -211,21 +222,143 @@ def test_reading_a_document_imports_modules_and_calls_no_function(
     assert sys.modules["named_module"].calls == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "AtCount.__init__.__globals__",
-        "__import__('os').system('true')",
-        "[x for x in (1, 2)]",
-        "(lambda: AtCount(1))()",
-        "open('file')",
-        "AtCount(1).describe.__func__",
-    ],
+ESCAPES: Final = (
+    "AtCount.__init__.__globals__",
+    "AtCount(1).__init__.__globals__",
+    "__import__('os').system('true')",
+    "[x for x in (1, 2)]",
+    "(lambda: AtCount(1))()",
+    "open('file')",
+    "AtCount(1).describe.__func__",
+    "'{0.__init__.__globals__}'.format(AtCount(1))",
+    "'{0.__init__.__globals__}'.format_map({})",
+    "'%s' % AtCount",
+    "f'{AtCount.__init__}'",
+    "str.format('{0}', AtCount)",
+    "AtCount.mro()",
+    "AtCount(1).repeat.__self__",
+    "AtCount(1).repeat",
+    "AtCount",
+    "(AtCount)(1)(2)",
+    "[AtCount][0](1)",
+    "(AtCount if 1 else AtCount)(1)",
+    "minute.total_seconds()",
+    "timedelta.max",
+    "LagDistribution.GAMMA.__class__",
+    "LagDistribution.GAMMA.value",
+    "LagDistribution('gamma')",
+    "Source('x', AtCount, event_time=AtCount)",
+    "from_json('{}', AtCount)",
+    "CustomPolicy('p', AtCount)",
+    "AtElement(AtCount)",
+    "AtSignal('x').name",
+    "AtSignal(('x').join)",
+    "AtSignal(name=(x := 'x'))",
+    "AtSignal(**{'name': 'x'})",
+    "AtCount(*[1])",
+    "AtCount(1).until",
+    "AtWatermark().with_early_firings.__globals__",
+    "And(*(AtCount(1),))",
+    "AtCount(1)\nimport os",
+    "AtCount(1); AtCount(2)",
+    "await AtCount(1)",
+    "os:system('true')",
 )
+"""Expressions that reach for something outside of the language."""
+BOMBS: Final = (
+    "minute * 1e300",
+    "minute * 1e999",
+    "minute / 0",
+    "minute * (1e999 - 1e999)",
+    "timedelta(minutes=1e300)",
+    "timedelta(days=9) * 9 ** 9 ** 9",
+    "'x' * 999999999999",
+    "(1,) * 999999999999",
+    "AtCount(1 << 999999999999)",
+    "AtCount(" + "9" * 5000 + ")",
+    "(" * 5000 + "minute" + ")" * 5000,
+    "-" * 999 + "minute",
+    "~" * 999 + "1",
+    "(" * 150 + "minute" + ")" * 150 + "()" * 150,
+    "AtCount(1)" + ".repeat()" * 5000,
+    " & ".join(["AtCount(1)"] * 5000),
+    "minute\0",
+    "minute\ud800",
+    "{[1]}",
+    "AtCount('\\N{')",
+    "",
+)
+"""Expressions that overflow, nest deeply or are no syntax."""
+
+
+@pytest.mark.parametrize("text", [*ESCAPES, *BOMBS])
 def test_expressions_have_no_other_names(text: str) -> None:
-    """An expression of the command line cannot use private attributes, other functions, or code."""
-    with pytest.raises(ArgumentError):
-        parse_trigger(text, "TRIGGER")
+    """An expression of the command line cannot reach attributes, functions or code, and fails with one line."""
+    for parse in (parse_trigger, parse_policy, parse_duration, parse_lateness):
+        with pytest.raises(ArgumentError) as failed:
+            parse(text, "TRIGGER")
+        assert len(str(failed.value)) < 2000
+
+
+OPERATORS: Final = (
+    " & ",
+    " | ",
+    " >> ",
+    " * ",
+    " + ",
+    " - ",
+    " / ",
+    " % ",
+    " ** ",
+    " @ ",
+    " < ",
+    " and ",
+    ".",
+    ", ",
+)
+ATTRIBUTES: Final = (
+    "repeat",
+    "until",
+    "format",
+    "__class__",
+    "__init__",
+    "mro",
+    "name",
+    "describe",
+    "triggers",
+)
+WORDS: Final = st.one_of(
+    st.sampled_from(sorted(dir(flowalg))),
+    st.sampled_from(sorted(dir(builtins))),
+    st.sampled_from(
+        ["minute", "timedelta", "LagDistribution.GAMMA", "1", "0.5", "'x'", "'{0.__init__}'", "None"]
+    ),
+)
+EXPRESSIONS: Final = st.recursive(
+    WORDS,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.lists(inner, max_size=2).map(", ".join)).map(
+            lambda pair: f"{pair[0]}({pair[1]})"
+        ),
+        st.tuples(inner, st.sampled_from(ATTRIBUTES)).map(".".join),
+        st.tuples(inner, st.sampled_from(OPERATORS), inner).map("".join),
+        inner.map(lambda text: f"({text})"),
+        inner.map(lambda text: f"[{text}]"),
+    ),
+    max_leaves=8,
+)
+VALUES: Final = (Trigger, WatermarkPolicy, timedelta, bool, int, float, str, type(None), tuple, frozenset)
+
+
+@given(EXPRESSIONS)
+def test_expressions_have_values_of_the_language_only(text: str) -> None:
+    """An expression is a value of the language, which is never a function, a class or a module, or an error."""
+    try:
+        value = evaluate(text, "TRIGGER")
+    except ArgumentError:
+        return
+    assert isinstance(value, VALUES) or value is FOREVER or isinstance(value, LagDistribution)
+    assert not callable(value)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30))

@@ -304,6 +304,24 @@ def test_the_server_only_reads_and_answers_only_its_own_names(server: StatusServ
     assert get(server, "/status.json", host="localhost:1")[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [("/", "["), ("/", "[::1"), ("/", "]"), ("http://[x/", "localhost")],
+)
+def test_a_request_that_is_not_valid_is_refused(
+    server: StatusServer, path: str, host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A malformed address or name is answered with the reason, in one line, and nothing is printed."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
+        connection.putrequest("GET", path, skip_host=True)
+        connection.putheader("Host", host)
+        connection.endheaders()
+        response = connection.getresponse()
+        assert response.status == 400
+        assert json.loads(response.read())["error"].startswith("the request is not valid: ")
+    assert "".join(capsys.readouterr()) == ""
+
+
 def test_the_script_of_the_page_reads_no_text_as_html(server: StatusServer) -> None:
     """Text enters the page as text only, and no code is made of it."""
     script = get(server, "/status.js")[2]

@@ -1,37 +1,93 @@
 """Parses triggers, policies and durations: ``AtCount(2).repeat()``, ``BoundedOutOfOrderness(5 * minute)``.
 
-An expression has the value that Python gives it. It may use the public names of flowalg, ``timedelta`` and the
-durations ``second``, ``minute``, ``hour`` and ``day``, but no other function and no private attribute.
+The language is a grammar of its own, and every case of it is listed here: literals, the names and the methods of the
+tables below, and operators on numbers, durations and triggers. There are no attributes, and no value of the language
+is a function, a class or a module, so an expression cannot reach anything that the tables do not name. An expression
+has the value that Python gives it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import operator
+import warnings
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
-import flowalg
-from flowalg import FOREVER, AllowedLateness, ArgumentError, OnceTrigger, Trigger, WatermarkPolicy
+from flowalg import (
+    FOREVER,
+    AfterDelay,
+    AfterInactivity,
+    AllowedLateness,
+    Always,
+    And,
+    ArgumentError,
+    AtCount,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    FittedLag,
+    FlowalgError,
+    IngressTime,
+    LagDistribution,
+    LagQuantile,
+    MonotonicTimestamps,
+    Never,
+    Or,
+    OrFinally,
+    Perfect,
+    ProcessingTimeLag,
+    Repeat,
+    RepeatUntil,
+    SequenceOf,
+    Timeout,
+    Trigger,
+    WatermarkPolicy,
+)
 from flowalg_tools.cli.names import is_qualified_name, load_value
 
-_DURATIONS: Final = {
+_CONSTANTS: Final[Mapping[str, object]] = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
+    "FOREVER": FOREVER,
+    **{f"LagDistribution.{name}": member for name, member in LagDistribution.__members__.items()},
 }
-_NAMES: Final[Mapping[str, object]] = {
-    **{name: getattr(flowalg, name) for name in flowalg.__all__},
-    **_DURATIONS,
-    "timedelta": timedelta,
+_CONSTRUCTORS: Final[Mapping[str, Callable[..., object]]] = {
+    constructor.__name__: constructor
+    for constructor in (
+        *(AfterDelay, AfterInactivity, Always, AtCount, AtPeriod, AtSignal, AtWatermark, Never),
+        *(And, Or, OrFinally, Repeat, RepeatUntil, SequenceOf),
+        *(BoundedOutOfOrderness, FittedLag, IngressTime, LagQuantile, MonotonicTimestamps, Perfect),
+        *(ProcessingTimeLag, Timeout, timedelta),
+    )
 }
-_EXPRESSION: Final = "an expression over flowalg's public names"
+_METHODS: Final = frozenset({"repeat", "until", "with_early_firings", "with_late_firings"})
+"""The methods of triggers."""
+_NUMBER: Final = (int, float, timedelta)
+_ON_NUMBERS: Final[Mapping[type[ast.operator], Callable[..., object]]] = {
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+"""The operators on numbers and durations."""
+_ON_TRIGGERS: Final[Mapping[type[ast.operator], Callable[..., object]]] = {
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.RShift: operator.rshift,
+}
+_LENGTH: Final = 1000
+"""The characters of an expression, which bound the depth of its syntax and the size of its numbers."""
+_EXPRESSION: Final = "an expression over flowalg's triggers, policies and durations"
 
 
 def parse_trigger(text: str, argument: str) -> Trigger:
     """A trigger, as an expression or the attribute of a module."""
-    value = _value(text, argument)
+    value = evaluate(text, argument)
     if isinstance(value, Trigger):
         return value
     raise ArgumentError(argument, value, "a trigger, such as 'AtPeriod(minute).repeat()'")
@@ -39,7 +95,7 @@ def parse_trigger(text: str, argument: str) -> Trigger:
 
 def parse_policy(text: str, argument: str) -> WatermarkPolicy:
     """A watermark policy, as an expression or the attribute of a module."""
-    value = _value(text, argument)
+    value = evaluate(text, argument)
     if isinstance(value, WatermarkPolicy):
         return value
     raise ArgumentError(argument, value, "a watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'")
@@ -47,12 +103,12 @@ def parse_policy(text: str, argument: str) -> WatermarkPolicy:
 
 def parse_duration(text: str, argument: str) -> timedelta:
     """A duration, such as ``5 * minute``."""
-    return _duration(_value(text, argument), argument)
+    return _duration(evaluate(text, argument), argument)
 
 
 def parse_lateness(text: str, argument: str) -> AllowedLateness:
     """A duration, or ``FOREVER``."""
-    value = _value(text, argument)
+    value = evaluate(text, argument)
     return FOREVER if value is FOREVER else _duration(value, argument)
 
 
@@ -62,81 +118,101 @@ def _duration(value: object, argument: str) -> timedelta:
     raise ArgumentError(argument, value, "a duration, such as '5 * minute'")
 
 
-def _value(text: str, argument: str) -> object:
+def evaluate(text: str, argument: str) -> object:
+    """The value of an expression, or of the attribute of a module."""
     if is_qualified_name(text):
         return load_value(text, argument)
+    evaluator = _Evaluator(text, argument)
+    if len(text) > _LENGTH:
+        raise evaluator.error(f"it has {len(text)} characters, and at most {_LENGTH} are allowed")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError as error:
-        raise ArgumentError(argument, text, _EXPRESSION, why=error.msg) from error
-    return _Evaluator(text, argument).evaluate(tree.body)
+        return evaluator.evaluate(evaluator.parse())
+    except RecursionError as error:
+        raise evaluator.error("it is nested too deeply") from error
 
 
 class _Evaluator:
-    """Evaluates an expression; raises ``ArgumentError`` for syntax and names that are not allowed."""
+    """Evaluates an expression; raises ``ArgumentError`` for all syntax and names but those of this class."""
 
     def __init__(self, text: str, argument: str) -> None:
         self.text, self.argument = text, argument
 
+    def parse(self) -> ast.expr:
+        """Returns the syntax of the text."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(self.text.strip(), mode="eval").body
+        except SyntaxError as error:
+            raise self.error(error.msg) from error
+        except (
+            ValueError,
+            MemoryError,
+        ) as error:  # null bytes and surrogates, parentheses that are nested deeply
+            raise self.error(str(error) or "it is nested too deeply") from error
+
     def evaluate(self, node: ast.expr) -> object:
+        """Returns the value of an expression."""
         match node:
-            case ast.Constant(value=value):
+            case ast.Constant(value=bool() | int() | float() | str() | None as value):
                 return value
-            case ast.Name(id=name) if name in _NAMES:
-                return _NAMES[name]
-            case ast.Name(id=name):
-                raise self.error(f"{name} is not a name of flowalg")
-            case ast.Attribute(value=value, attr=name) if not name.startswith("_"):
-                owner = self.evaluate(value)
-                if not hasattr(owner, name):
-                    raise self.error(f"{ast.unparse(value)} has no attribute {name}")
-                return getattr(owner, name)
-            case ast.Call(func=function, args=args, keywords=keywords):
-                return self.call(function, args, keywords)
+            case ast.Name() | ast.Attribute() if (name := ast.unparse(node)) in _CONSTANTS:
+                return _CONSTANTS[name]
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in _CONSTRUCTORS:
+                return self.call(_CONSTRUCTORS[name], args, keywords)
+            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args, keywords=keywords):
+                return self.call(self.method(owner, name), args, keywords)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.combine(op, self.evaluate(left), self.evaluate(right))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-                return -value
-            case ast.Tuple(elts=items):
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.combine(ast.Mult(), -1, self.evaluate(operand))
+            case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple(map(self.evaluate, items))
-            case ast.List(elts=items):
-                return list(map(self.evaluate, items))
+            case ast.Set(elts=items):
+                return self.apply(frozenset, list(map(self.evaluate, items)))
+            case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)):
+                raise self.error(f"{name} is not one of its names")
             case _:
                 raise self.error(f"{ast.unparse(node)} is not allowed here")
 
-    def call(self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> object:
-        called = self.evaluate(function)
-        if not callable(called):
-            raise self.error(f"{ast.unparse(function)} cannot be called")
+    def method(self, owner: ast.expr, name: str) -> Callable[..., object]:
+        """Returns a method of a trigger."""
+        trigger = self.evaluate(owner) if name in _METHODS else None
+        if not isinstance(trigger, Trigger) or not hasattr(trigger, name):
+            raise self.error(f"{ast.unparse(owner)} has no method {name}")
+        bound: Callable[..., object] = getattr(trigger, name)
+        return bound
+
+    def call(
+        self, called: Callable[..., object], args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> object:
+        """Returns the result of a constructor or method."""
         named = {keyword.arg: self.evaluate(keyword.value) for keyword in keywords if keyword.arg is not None}
         if len(named) < len(keywords):
             raise self.error("** is not allowed here")
-        try:
-            return called(*map(self.evaluate, args), **named)
-        except TypeError as error:
-            if isinstance(error, flowalg.FlowalgError):
-                raise
-            raise self.error(str(error)) from error
+        return self.apply(called, *map(self.evaluate, args), **named)
 
     def combine(self, op: ast.operator, left: object, right: object) -> object:
-        match op, left, right:
-            case ast.Mult(), timedelta(), int() | float():
-                return left * right
-            case ast.Mult(), int() | float(), timedelta():
-                return left * right
-            case ast.Add(), timedelta(), timedelta():
-                return left + right
-            case ast.Sub(), timedelta(), timedelta():
-                return left - right
-            case ast.BitAnd(), _, _ if isinstance(left, OnceTrigger) and isinstance(right, OnceTrigger):
-                return left & right
-            case ast.BitOr(), _, _ if isinstance(left, OnceTrigger) and isinstance(right, OnceTrigger):
-                return left | right
-            case _:
-                raise self.error(f"{type(op).__name__} is not defined for {left!r} and {right!r}")
+        """Returns the result of an operator."""
+        numbers = isinstance(left, _NUMBER) and isinstance(right, _NUMBER)
+        triggers = isinstance(left, Trigger) and isinstance(right, Trigger)
+        operators = _ON_NUMBERS if numbers else _ON_TRIGGERS if triggers else {}
+        if type(op) not in operators:
+            raise self.error(f"{type(op).__name__} is not defined for {left!r} and {right!r}")
+        return self.apply(operators[type(op)], left, right)
+
+    def apply(self, function: Callable[..., object], *args: object, **named: object) -> object:
+        """Calls a function of the tables, whose exceptions are errors of the expression."""
+        try:
+            return function(*args, **named)
+        except FlowalgError:
+            raise
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise self.error(str(error)) from error
 
     def error(self, why: str) -> ArgumentError:
+        """An error of the expression."""
         return ArgumentError(self.argument, self.text, _EXPRESSION, why=why)
 
 
-__all__ = ["parse_duration", "parse_lateness", "parse_policy", "parse_trigger"]
+__all__ = ["evaluate", "parse_duration", "parse_lateness", "parse_policy", "parse_trigger"]

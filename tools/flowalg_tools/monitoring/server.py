@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -40,6 +42,7 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_LOG: Final = logging.getLogger("flowalg.status")
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
 _PATIENCE: Final = 10
@@ -102,6 +105,10 @@ def _is_loopback(host: str) -> bool:
 class _Server(ThreadingMixIn, TCPServer):
     allow_reuse_address = True
     daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Logs what ends a connection, such as a client that has gone, in one line."""
+        _LOG.info("the status page could not answer %s: %r", client_address, sys.exception())
 
 
 class _Server6(_Server):
@@ -213,16 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answers a request."""
-        url = urlsplit(self.path)
-        if self.hosts is not None and self._host() not in self.hosts:
-            # A page of another site whose name leads to the loopback may not read this one.
-            answer = _Answer.refused(HTTPStatus.FORBIDDEN, "the status page has another name")
-        else:
-            try:
-                answer = self.shown.answer(url.path, parse_qs(url.query))
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                answer = _Answer.refused(HTTPStatus.INTERNAL_SERVER_ERROR, reason)
+        answer = self._answer()
         self.send_response(answer.status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
@@ -230,6 +228,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
+
+    def _answer(self) -> _Answer:
+        try:
+            url, host = urlsplit(self.path), self._host()
+            arguments = parse_qs(url.query)
+        except ValueError as error:
+            return _Answer.refused(HTTPStatus.BAD_REQUEST, f"the request is not valid: {error}")
+        if self.hosts is not None and host not in self.hosts:
+            # A page of another site whose name leads to the loopback may not read this one.
+            return _Answer.refused(HTTPStatus.FORBIDDEN, "the status page has another name")
+        try:
+            return self.shown.answer(url.path, arguments)
+        except Exception as error:
+            return _Answer.refused(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
     def _host(self) -> str | None:
         """The name of this server in the request, without its port."""
