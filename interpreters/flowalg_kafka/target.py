@@ -201,8 +201,8 @@ class KafkaTransaction:
         self._begin()
         writer.produce(progress_topic(table), table.encode(), self._progress(writer, batch).encode())
 
-    def prepare(self, table: Table) -> None:
-        """Creates the topic, or checks the existing one."""
+    def prepare(self, table: Table) -> bool:
+        """Creates the topic, or checks the existing one, and returns whether no earlier batch was written to it."""
         require_topic("the name of a table", table.name)
         writer = self._of(table.name)
         config = {} if table.key == _APPENDED else _COMPACT
@@ -213,6 +213,7 @@ class KafkaTransaction:
         if before is not None:
             require_topic_unchanged(table, before, written)
         self._topics[table.name] = written
+        return before is None
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Writes a tombstone for each key."""

@@ -14,9 +14,10 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
+from flowalg_sinks.exactly_once import require_written
 from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import Transaction
+from flowalg_sinks.target import Transaction, WrittenBatch
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,
@@ -38,10 +39,14 @@ def drop_table(table: str) -> Table:
     return Table(f"{table}_drops", _COLUMNS, ("batch", "position"))
 
 
-def write_drops(transaction: Transaction, table: str, rows: Sequence[Row]) -> None:
-    """Writes drops to the table of drops for a table of panes."""
+def write_drops(transaction: Transaction, table: str, rows: Sequence[Row], last: WrittenBatch | None) -> None:
+    """Writes drops to the table of drops for a table of panes, whose last batch is given.
+
+    Raises ``SinkError`` if the table of drops was lost.
+    """
     drops = drop_table(table)
-    transaction.prepare(drops)
+    written = last if last is not None and last.has_drops else None
+    require_written(drops.name, written, created=transaction.prepare(drops), of=table)
     transaction.put(drops, rows)
 
 

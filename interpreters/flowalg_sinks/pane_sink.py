@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
 from flowalg_sinks.drops import drop_rows, write_drops
-from flowalg_sinks.exactly_once import write_once
+from flowalg_sinks.exactly_once import require_written, write_once
 from flowalg_sinks.tables import Row, Table
 from flowalg_sinks.target import Target, Transaction, WrittenBatch
 
@@ -35,6 +35,7 @@ class PaneSink:
     target: Target
     name: str
     since: int
+    _own: dict[str, WrittenBatch] = field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     @abstractmethod
@@ -46,22 +47,27 @@ class PaneSink:
     def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
         """Returns the keys of the rows that a micro-batch deletes, and the rows that it writes."""
 
-    def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
+    def write(self, output: SinkBatch[object], batch: WrittenBatch, *, after: str | None = None) -> bool:
         """Writes a micro-batch if the table does not have it, and returns whether it did so.
 
-        Raises ``SinkError`` if rows would be lost.
+        ``after`` is the fingerprint of what the micro-batch before it has read, if the engine has one. Raises
+        ``SinkError`` if rows would be lost.
         """
         deleted, rows = self._changes(batch.batch, output.output)
+        written = evolve(batch, has_drops=output.drops is not None)
 
-        def write(transaction: Transaction) -> None:
-            transaction.prepare(self.table)
+        def write(transaction: Transaction, last: WrittenBatch | None) -> None:
+            require_written(self.name, last, created=transaction.prepare(self.table))
             if deleted:
                 transaction.delete(self.table, deleted)
             transaction.put(self.table, rows)
             if output.drops is not None:
-                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops))
+                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops), last)
 
-        return write_once(self.target, self.name, batch, write, first=self.since)
+        own = self._own.get(self.name)
+        wrote = write_once(self.target, self.name, written, write, first=self.since, after=after, own=own)
+        self._own[self.name] = written
+        return wrote
 
 
 __all__ = ["PaneSink", "SinkBatch"]

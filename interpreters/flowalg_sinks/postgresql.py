@@ -19,8 +19,10 @@ from flowalg_sinks.statements import (
     column_list,
     create_table,
     on_conflict_clause,
+    progress_row,
     quote,
     require_columns,
+    written_batch,
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import WrittenBatch
@@ -121,22 +123,22 @@ class PostgreSQLTransaction:
         # one for each table.
         if not self._columns(PROGRESS.name):
             self._lock(PROGRESS.name)
-            if not self._columns(PROGRESS.name):
-                self.connection.execute(create_table(PROGRESS, _TYPES).encode())
+        self.prepare(PROGRESS)
         self._lock(f"{PROGRESS.name}.{table}")
-        statement = f"SELECT query, batch FROM {quote(PROGRESS.name)} WHERE table_name = %s"
+        columns = column_list(PROGRESS.columns[1:])
+        statement = f"SELECT {columns} FROM {quote(PROGRESS.name)} WHERE table_name = %s"
         row = self.connection.execute(statement.encode(), (table,)).fetchone()
-        return None if row is None else WrittenBatch(str(row[0]), int(str(row[1])))
+        return None if row is None else written_batch(row)
 
     def _lock(self, name: str) -> None:
         self.connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
 
     def record_batch(self, table: str, batch: WrittenBatch) -> None:
         """Records a batch as the last one of a table."""
-        self.put(PROGRESS, [(table, batch.query, batch.batch)])
+        self.put(PROGRESS, [progress_row(table, batch)])
 
-    def prepare(self, table: Table) -> None:
-        """Creates the table, or checks the existing one."""
+    def prepare(self, table: Table) -> bool:
+        """Creates the table, or checks the existing one, and returns whether it was created."""
         for name in (table.name, *(column.name for column in table.columns)):
             if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
                 valid = f"at most {MAX_NAME_BYTES} bytes long, without NUL: PostgreSQL truncates longer names"
@@ -146,6 +148,7 @@ class PostgreSQLTransaction:
             require_columns(table, _TYPES, existing, "PostgreSQL")
         else:
             self.connection.execute(create_table(table, _TYPES).encode())
+        return not existing
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Deletes the rows with some keys."""

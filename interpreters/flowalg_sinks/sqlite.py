@@ -20,11 +20,13 @@ from flowalg_sinks.statements import (
     column_list,
     create_table,
     on_conflict_clause,
+    progress_row,
     quote,
     require_columns,
+    written_batch,
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import WrittenBatch
+from flowalg_sinks.target import SinkError, WrittenBatch
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -99,25 +101,38 @@ class SQLiteTransaction:
     path: str
 
     def last_batch(self, table: str) -> WrittenBatch | None:
-        """Returns the last batch of a table. Other writers of the file wait already."""
-        if not self._columns(PROGRESS.name):
-            self.connection.execute(create_table(PROGRESS, _TYPES))
-        row: tuple[str, int] | None = self.connection.execute(
-            f"SELECT query, batch FROM {PROGRESS.name} WHERE table_name = ?", (table,)
+        """Returns the last batch of a table. Other writers of the file wait already.
+
+        Raises ``SinkError`` if it was written under a name that differs in case, which is the same table in SQLite.
+        """
+        self.prepare(PROGRESS)
+        row: tuple[str, *tuple[Cell, ...]] | None = self.connection.execute(
+            f"SELECT {column_list(PROGRESS.columns)} FROM {PROGRESS.name} WHERE table_name = ? COLLATE NOCASE",
+            (table,),
         ).fetchone()
-        return None if row is None else WrittenBatch(*row)
+        if row is None:
+            return None
+        name, *cells = row
+        last = written_batch(cells)
+        if name != table:
+            raise SinkError(
+                f"the table {table!r} is the table {name!r}, since names in SQLite ignore case, and it has batch "
+                f"{last.batch} of streaming query {last.query}; write to another table, or use the name {name!r}"
+            )
+        return last
 
     def record_batch(self, table: str, batch: WrittenBatch) -> None:
         """Records a batch as the last one of a table."""
-        self.put(PROGRESS, [(table, batch.query, batch.batch)])
+        self.put(PROGRESS, [progress_row(table, batch)])
 
-    def prepare(self, table: Table) -> None:
-        """Creates the table, or checks the existing one."""
+    def prepare(self, table: Table) -> bool:
+        """Creates the table, or checks the existing one, and returns whether it was created."""
         existing = self._columns(table.name)
         if existing:
             require_columns(table, _TYPES, existing, self.path)
         else:
             self.connection.execute(create_table(table, _TYPES))
+        return not existing
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Deletes the rows with some keys."""

@@ -6,14 +6,39 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from flowalg_sinks.tables import Column, Kind, Table, require_same_columns
+from flowalg_sinks.tables import Cell, Column, Kind, Row, Table, require_same_columns
+from flowalg_sinks.target import WrittenBatch
 
 PROGRESS: Table = Table(
     "flowalg_sinks",
-    (Column("table_name", Kind.TEXT), Column("query", Kind.TEXT), Column("batch", Kind.INTEGER)),
+    (
+        Column("table_name", Kind.TEXT),
+        Column("query", Kind.TEXT),
+        Column("batch", Kind.INTEGER),
+        Column("generation", Kind.INTEGER, nullable=True),
+        Column("input", Kind.TEXT, nullable=True),
+        Column("has_drops", Kind.BOOLEAN),
+    ),
     ("table_name",),
 )
 """The table in which SQL targets record the last batch of each table."""
+
+
+def progress_row(table: str, batch: WrittenBatch) -> Row:
+    """Returns the row of ``PROGRESS`` for the last batch of a table."""
+    return (table, batch.query, batch.batch, batch.generation, batch.input, batch.has_drops)
+
+
+def written_batch(cells: Sequence[Cell]) -> WrittenBatch:
+    """Returns the batch of a row of ``PROGRESS``, without the name of the table."""
+    query, batch, generation, read, has_drops = cells
+    return WrittenBatch(
+        str(query),
+        int(str(batch)),
+        None if generation is None else int(str(generation)),
+        None if read is None else str(read),
+        bool(has_drops),
+    )
 
 
 @frozen
@@ -72,6 +97,8 @@ __all__ = [
     "column_list",
     "create_table",
     "on_conflict_clause",
+    "progress_row",
     "quote",
     "require_columns",
+    "written_batch",
 ]

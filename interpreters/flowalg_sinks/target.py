@@ -18,10 +18,18 @@ class SinkError(FlowalgError, RuntimeError):
 
 @frozen
 class WrittenBatch:
-    """The last batch that was written to a table: the id of the streaming query, and the id of the batch."""
+    """The last batch that was written to a table: the id of the streaming query, and the id of the batch.
+
+    ``generation`` is the number of the start of the query that wrote it, from 1, and ``input`` a fingerprint of what
+    the batch has read, such as the positions of its sources. Both are ``None`` where an engine has none. ``has_drops``
+    says whether this batch or an earlier one has written the table of drops. A target stores all of them.
+    """
 
     query: str
     batch: int
+    generation: int | None = None
+    input: str | None = None
+    has_drops: bool = False
 
 
 class Transaction(Protocol):
@@ -38,8 +46,8 @@ class Transaction(Protocol):
         """Records a batch as the last one of a table."""
         ...
 
-    def prepare(self, table: Table) -> None:
-        """Creates the table with its primary key, if it does not exist.
+    def prepare(self, table: Table) -> bool:
+        """Creates the table with its primary key, if it does not exist, and returns whether it did so.
 
         Raises ``SchemaMismatchError``, which lists every difference, for a table with other columns or another key.
         """

@@ -42,7 +42,6 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg.triggers.syntax._AnyTrigger.__and__": "always raises; checkers reject every call",
     "flowalg.triggers.syntax._AnyTrigger.__or__": "always raises; checkers reject every call",
     "flowalg_sinks.target.Transaction.delete": "returns None; a call is in the table",
-    "flowalg_sinks.target.Transaction.prepare": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.put": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.record_batch": "returns None; a call is in the table",
     "flowalg_polars.streaming.checkpoint.drain": "returns None; a call is in the table",

@@ -6,7 +6,6 @@ does not find again, and an older checkpoint that can no longer be read.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -20,7 +19,6 @@ from attrs import frozen
 from flowalg_laws import check_interpreter
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, MicroBatches, StreamInput
-from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_shard.state.compatibility import Outcome, StageDescription
 from flowalg_shard.state.plans import plan_stages
 from hypothesis import given, settings
@@ -51,14 +49,13 @@ from flowalg import (
     flatten,
 )
 from flowalg.pipeline.structure import sources_of
-from tests.polars.test_streams import BATCHES, CHAIN, TOTALS, stream_of, summary
+from tests.polars.test_streams import BATCHES, TOTALS, stream_of, summary
 from tests.support.local_queries import LocalQueries
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
 OTHERS: Final = Source("others", Score, event_time=lambda s: s.at)
 EVERY = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
-STORED: Final = Path(__file__).parents[1] / "support" / "checkpoints"
 
 Outputs = Mapping[str, PCollection[object]]
 
@@ -351,22 +348,6 @@ def test_a_stage_continues_only_with_the_same_upstreams(
 
     found = plan_stages(described(before), described(now))
     assert {finding.stage: finding.outcome.value for finding in found} == outcomes
-
-
-def test_a_checkpoint_of_an_older_layout_is_continued(tmp_path: Path) -> None:
-    """A query continues from a checkpoint of version 3, with the panes of a run that was not stopped."""
-    shutil.copytree(STORED / "local-3", tmp_path / "checkpoint")
-    stored = Checkpoint.read(tmp_path / "checkpoint")
-    assert stored.manifest is not None
-    assert [stage.description.inputs for stage in stored.manifest.stages] == [None, None]
-    assert streaming.plan(CHAIN, tmp_path / "checkpoint").accepted
-    whole = summary(streaming.batches(CHAIN, {SCORES: stream_of()}))
-    rest = summary(streaming.batches(CHAIN, {SCORES: stream_of()}, checkpoint=tmp_path / "checkpoint"))
-    assert rest == [pane for pane in whole if isinstance(pane[0], int) and pane[0] >= 2]
-    assert rest
-    rewritten = Checkpoint.read(tmp_path / "checkpoint").manifest
-    assert rewritten is not None
-    assert [stage.description.inputs for stage in rewritten.stages] == [(("scores",),), ((0,),)]
 
 
 @pytest.mark.long

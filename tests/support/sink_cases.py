@@ -39,9 +39,11 @@ class Memory:
         """Records a batch as the last one of a table."""
         self.written[table] = batch
 
-    def prepare(self, table: Table) -> None:
+    def prepare(self, table: Table) -> bool:
         """Create the table."""
+        created = table.name not in self.tables
         self.tables.setdefault(table.name, {})
+        return created
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Delete rows."""

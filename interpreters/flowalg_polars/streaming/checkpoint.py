@@ -3,6 +3,9 @@
 A micro-batch is committed in this order: the intent (what it reads, and when), the segments of its state, the sink's
 transaction, and the manifest. The manifest is replaced by an atomic rename, so a process that is killed at any point
 goes on with the last manifest, and repeats the micro-batch of the intent: the same rows at the same processing time.
+
+An intent has the fingerprint of the one before it, so files that were lost, exchanged or restored apart from each other
+do not fit together, and a sink can compare what its table has with what the query has read.
 """
 
 from __future__ import annotations
@@ -10,38 +13,44 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Final, TypeVar
 from uuid import uuid4
-from zlib import crc32
 
 from attrs import define, evolve, field, frozen
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
-from flowalg_shard.state.compatibility import upgrade_description
 
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
 from flowalg_polars.streaming.placement import placement_fingerprint
-from flowalg_polars.streaming.reading.positions import Position
+from flowalg_polars.streaming.reading.positions import FILES, Position
+from flowalg_polars.streaming.storage.files import (
+    decoded,
+    make_folder,
+    naming_errors,
+    open_file,
+    read_sealed,
+    replace_file,
+    seal,
+    sync_folder,
+    write_file,
+)
+from flowalg_polars.streaming.storage.names import NameLog, StoredNames
 
 A = TypeVar("A")
 
-FORMAT: Final = 4
-"""The version of the layout that is written."""
-
-_WITHOUT_INPUTS: Final = 3
-"""The version whose stages do not say what flows into them."""
-
-_READABLE: Final = (_WITHOUT_INPUTS, FORMAT)
-"""The versions that are read; a checkpoint of another version is rejected."""
+FORMAT: Final = 5
+"""The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
 """The most bytes of a segment that is stored in the manifest."""
 
+_IDENTITY: Final = "query"
 _MANIFEST: Final = "manifest"
 _INTENT: Final = "intent"
 _SEGMENTS: Final = "segments"
@@ -50,10 +59,20 @@ _LOCK: Final = "lock"
 
 
 @frozen
+class Identity:
+    """The query of a checkpoint: its id, how often it was started, and whether it has begun a micro-batch."""
+
+    query: str
+    generation: int = 0
+    begun: bool = False
+
+
+@frozen
 class Intent:
     """What a micro-batch reads: its number, its processing time, and the position of each source after it.
 
     ``query`` is the id of the query, which its checkpoint keeps. With ``ended`` the input of all sources ends.
+    ``kinds`` says what the positions of each source count, and ``after`` is the fingerprint of the intent before.
     """
 
     query: str
@@ -61,6 +80,15 @@ class Intent:
     time: ProcessingTime
     positions: Mapping[str, Position]
     ended: bool = False
+    kinds: Mapping[str, str] = field(factory=dict)
+    after: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that differs for any other micro-batch, and for any other history of the query."""
+        read = sorted((name, self.kinds.get(name), position) for name, position in self.positions.items())
+        text = repr((self.query, self.batch, int(self.time), read, self.ended, self.after))
+        return sha256(text.encode()).hexdigest()[:32]
 
 
 @frozen
@@ -84,13 +112,15 @@ class StoredStage:
 class Manifest:
     """The state of a query after a micro-batch: what it has read, and the state of its stages.
 
-    ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards.
+    ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards,
+    and ``names`` the logs of the files that sources have read.
     """
 
     intent: Intent
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
     placement: int
+    names: Mapping[str, StoredNames] = field(factory=dict)
 
     @property
     def shards(self) -> int:
@@ -103,25 +133,42 @@ class Checkpoint:
     """An open checkpoint; no other process can open it."""
 
     folder: Path
+    identity: Identity
     manifest: Manifest | None
     _stored: set[str] = field(factory=set)
 
     @classmethod
     @contextmanager
     def open(cls, folder: str | PathLike[str]) -> Iterator[Checkpoint]:
-        """Opens a checkpoint, which is created if it does not exist. Raises ``CheckpointError`` if it is in use."""
+        """Opens a checkpoint for a start of its query; it is created if it does not exist.
+
+        Raises ``CheckpointError`` if it is in use, damaged, or has files that do not belong together.
+        """
         path = Path(folder)
-        (path / _SEGMENTS).mkdir(parents=True, exist_ok=True)
-        with (path / _LOCK).open("a") as lock:
+        with naming_errors(path):
+            make_folder(path)
+            make_folder(path / _SEGMENTS)
+            lock = open_file(path / _LOCK, os.O_RDWR | os.O_CREAT)
+        try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as held:
                 raise CheckpointError(
                     f"the checkpoint {path} is in use by another process; stop that query, or use another checkpoint"
                 ) from held
-            checkpoint = cls(path, _load(path / _MANIFEST, Manifest))
+            identity = _load(path / _IDENTITY, Identity)
+            checkpoint = cls(path, identity or Identity(uuid4().hex), _load(path / _MANIFEST, Manifest))
+            checkpoint._require_together(identity)
+            known = checkpoint.identity
+            checkpoint._identify(
+                evolve(
+                    known, generation=known.generation + 1, begun=known.begun or checkpoint._begun is not None
+                )
+            )
             checkpoint._remove_obsolete()
             yield checkpoint
+        finally:
+            os.close(lock)
 
     @classmethod
     def read(cls, folder: str | PathLike[str]) -> Checkpoint:
@@ -132,18 +179,68 @@ class Checkpoint:
             raise CheckpointError(
                 f"{path} is no checkpoint of the local engine, or its query has not committed a micro-batch yet"
             )
-        return cls(path, manifest)
+        return cls(path, Identity(manifest.intent.query), manifest)
+
+    def _require_together(self, identity: Identity | None) -> None:
+        """Raises ``CheckpointError`` unless the files are those of one query at one time."""
+        manifest, begun = self.manifest, self._begun
+        done = None if manifest is None else manifest.intent
+        known = [found for found in (done, begun) if found is not None]
+        if identity is None and known:
+            raise self._torn(f"its file {_IDENTITY!r} is missing, and it has micro-batch {known[0].batch}")
+        if begun is None and (done is not None or (identity is not None and identity.begun)):
+            last = (
+                "it has begun a micro-batch" if done is None else f"it has committed micro-batch {done.batch}"
+            )
+            raise self._torn(f"its intent is missing, and {last}")
+        for name, found in ((_MANIFEST, done), (_INTENT, begun)):
+            if found is not None and found.query != self.identity.query:
+                raise self._torn(
+                    f"its {name} is of the query {found.query}, and its file {_IDENTITY!r} of {self.identity.query}"
+                )
+        if begun is None:
+            return
+        if done is None:
+            if begun.batch != 0:
+                raise self._torn(f"its manifest is missing, and its intent is of micro-batch {begun.batch}")
+        elif begun.batch == done.batch + 1:
+            if begun.after != done.fingerprint:
+                raise self._torn(
+                    f"its intent of micro-batch {begun.batch} follows {begun.after}, and its manifest is of "
+                    f"{done.fingerprint}, which has read other data under the number {done.batch}"
+                )
+        elif begun != done:
+            raise self._torn(
+                f"its intent is of micro-batch {begun.batch} ({begun.fingerprint}), and its manifest of "
+                f"{done.batch} ({done.fingerprint})"
+            )
+
+    def _torn(self, found: str) -> CheckpointError:
+        return CheckpointError(
+            f"the checkpoint {self.folder} has files of different times: {found}; restore all files of one copy, or "
+            "start the query with a new checkpoint"
+        )
+
+    def _identify(self, identity: Identity) -> None:
+        _replace(self.folder / _IDENTITY, identity)
+        self.identity = identity
+
+    @property
+    def _begun(self) -> Intent | None:
+        return _load(self.folder / _INTENT, Intent)
 
     @property
     def intent(self) -> Intent | None:
         """The intent of a micro-batch that was begun and not committed."""
-        found = _load(self.folder / _INTENT, Intent)
+        found = self._begun
         done = -1 if self.manifest is None else self.manifest.intent.batch
         return found if found is not None and found.batch > done else None
 
     def begin(self, intent: Intent) -> None:
         """Stores what the next micro-batch reads."""
         _replace(self.folder / _INTENT, intent)
+        if not self.identity.begun:
+            self._identify(evolve(self.identity, begun=True))
 
     def commit(
         self, intent: Intent, stages: Sequence[tuple[StageDescription, Sequence[OperatorState]]]
@@ -155,11 +252,26 @@ class Checkpoint:
             for description, states in stages
         )
         if self._stored:
-            _sync_folder(self.folder / _SEGMENTS)
-        manifest = Manifest(intent, stored, small, placement_fingerprint())
+            with naming_errors(self.folder):
+                sync_folder(self.folder / _SEGMENTS)
+        manifest = Manifest(intent, stored, small, placement_fingerprint(), self._add_names(intent))
         _replace(self.folder / _MANIFEST, manifest)
         self.manifest = manifest
         self._remove_obsolete()
+
+    def names(self, source: str) -> NameLog:
+        """Returns the log of the names of the files that a source has read."""
+        known = {} if self.manifest is None else self.manifest.names
+        return NameLog(self.folder, source, known.get(source, StoredNames()))
+
+    def _add_names(self, intent: Intent) -> Mapping[str, StoredNames]:
+        """Returns the logs of names after a micro-batch."""
+        before = {} if self.manifest is None else self.manifest.intent.positions
+        logs = {source: self.names(source) for source, kind in intent.kinds.items() if kind == FILES}
+        for source, log in logs.items():
+            if intent.positions[source] != before.get(source):
+                log.add([str(name) for name in intent.positions[source][1:]])
+        return {source: log.stored for source, log in logs.items()}
 
     def _store(self, state: OperatorState, small: dict[str, bytes]) -> StoredShard:
         """Stores the segments of a shard that are not stored yet: a small one in the manifest, others in files."""
@@ -172,7 +284,8 @@ class Checkpoint:
             if len(packed) <= _SMALL:
                 small[segment.name] = packed
             else:
-                _write(self._segment(segment.name), _seal(packed))
+                with naming_errors(self.folder):
+                    write_file(self._segment(segment.name), seal(segment.name, packed))
                 self._stored.add(segment.name)
         return StoredShard(state.input_clocks, state.side_input, tuple(names))
 
@@ -188,9 +301,10 @@ class Checkpoint:
             for shard in stage.shards
             for name in shard.segments
         }
-        for path in (self.folder / _SEGMENTS).iterdir():
-            if path.name not in known:
-                path.unlink()
+        with naming_errors(self.folder):
+            for name in os.listdir(self.folder / _SEGMENTS):
+                if name not in known:
+                    os.unlink(self._segment(name))
         self._stored &= known
 
     def restore(self, shard: StoredShard, *, evaluate_all: bool) -> OperatorState:
@@ -199,15 +313,19 @@ class Checkpoint:
         small = self.manifest.small
 
         def segment(name: str) -> Segment:
+            def decode(payload: bytes) -> Segment:
+                return Segment.restore(name, payload)
+
+            what = f"its segment {name}"
             if name in small:
-                return Segment.restore(name, small[name])
-            path = self._segment(name)
-            if not path.exists():
+                return decoded(self.folder, what, small[name], decode)
+            found = read_sealed(self.folder, self._segment(name), what, decode)
+            if found is None:
                 raise CheckpointError(
                     f"the checkpoint {self.folder} is damaged: its segment {name} is missing"
                 )
             self._stored.add(name)
-            return _read(path, f"its segment {name}", lambda payload: Segment.restore(name, payload))
+            return found
 
         windows = WindowStore.restore(shard.segments, segment)
         return OperatorState(shard.clocks, WindowStore(windows.parts, evaluate_all=evaluate_all), shard.side)
@@ -219,7 +337,7 @@ class Checkpoint:
 
 
 def new_query_id() -> str:
-    """Returns the id of a new query, which its checkpoint keeps."""
+    """Returns the id of a query without a checkpoint."""
     return uuid4().hex
 
 
@@ -230,85 +348,36 @@ def drain(checkpoint: str | PathLike[str]) -> None:
     their last panes. A query that runs does so at its next micro-batch, and ends.
     """
     path = Path(checkpoint)
-    path.mkdir(parents=True, exist_ok=True)
-    _write(path / _DRAIN, b"")
+    with naming_errors(path):
+        make_folder(path)
+        write_file(path / _DRAIN, b"")
 
 
 def _load(path: Path, kind: type[A]) -> A | None:
     """Returns a stored value; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
-    if not path.exists():
-        return None
+    folder = path.parent
 
     def unpickle(payload: bytes) -> A:
         version, value = pickle.loads(payload)  # trusted: written by ``_replace``, and its checksum is right
-        if version not in _READABLE:
+        if version != FORMAT:
             raise CheckpointError(
-                f"the checkpoint {path.parent} has format {version}, and this version of flowalg reads the formats "
-                f"{' and '.join(map(str, _READABLE))}; continue with the version that wrote it, or start the query "
-                "with a new checkpoint"
+                f"the checkpoint {folder} has format {version}, and this version of flowalg reads the format {FORMAT}; "
+                "continue with the version that wrote it, or start the query with a new checkpoint"
             )
-        upgraded = _upgrade(value) if version == _WITHOUT_INPUTS else value
-        assert isinstance(upgraded, kind)
-        return upgraded
-
-    return _read(path, f"its {path.name}", unpickle)
-
-
-def _upgrade(value: object) -> object:
-    """Returns a value of the version ``_WITHOUT_INPUTS`` as one of this version."""
-    if not isinstance(value, Manifest):
+        if not isinstance(value, kind):
+            raise CheckpointError(
+                f"the checkpoint {folder} is damaged: its {path.name} has {type(value).__name__} instead of "
+                f"{kind.__name__}; restore a copy, or start the query with a new checkpoint"
+            )
         return value
-    stages = (evolve(stage, description=upgrade_description(stage.description)) for stage in value.stages)
-    return evolve(value, stages=tuple(stages))
 
-
-def _read(path: Path, what: str, decode: Callable[[bytes], A]) -> A:
-    sealed = path.read_bytes()
-    payload = sealed[4:]
-    if len(sealed) < 4 or int.from_bytes(sealed[:4], "big") != crc32(payload):
-        raise CheckpointError(
-            f"the checkpoint {_folder_of(path)} is damaged: {what} has the wrong checksum; restore a copy, or start "
-            "the query with a new checkpoint"
-        )
-    return decode(payload)
-
-
-def _folder_of(path: Path) -> Path:
-    """Returns the checkpoint of a file."""
-    return path.parent.parent if path.parent.name == _SEGMENTS else path.parent
-
-
-def _seal(payload: bytes) -> bytes:
-    return crc32(payload).to_bytes(4, "big") + payload
+    return read_sealed(folder, path, f"its {path.name}", unpickle)
 
 
 def _replace(path: Path, value: object) -> None:
-    """Replaces a file by an atomic rename."""
-    temporary = path.with_name(f".{path.name}")
-    _write(temporary, _seal(pickle.dumps((FORMAT, value))))
-    temporary.replace(path)
-    _sync_folder(path.parent)
+    """Replaces a file of a checkpoint by an atomic rename."""
+    with naming_errors(path.parent):
+        replace_file(path, pickle.dumps((FORMAT, value)))
 
 
-def _write(path: Path, payload: bytes) -> None:
-    try:
-        with path.open("wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise CheckpointError(
-            f"the checkpoint {_folder_of(path)} cannot be written: {error.strerror}; when it can be written, start "
-            "the query again: it continues from its last micro-batch"
-        ) from error
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-__all__ = ["Checkpoint", "Intent", "Manifest", "StoredStage", "drain", "new_query_id"]
+__all__ = ["Checkpoint", "Identity", "Intent", "Manifest", "StoredStage", "drain", "new_query_id"]

@@ -11,18 +11,16 @@ from zlib import crc32
 import polars as pl
 from flowalg_shard.tables.columns import SHARD
 
-_SAMPLE: Final = pl.DataFrame(
-    {
-        "text": ["", "a", "a longer key that does not fit in a view", None],
-        "integer": [0, 1, -(2**63), None],
-        "float": [0.0, -1.5, 1e300, None],
-        "boolean": [False, True, True, None],
-        "time": [datetime(1970, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, tzinfo=UTC), None, None],
-        "duration": [timedelta(0), timedelta(microseconds=-1), None, None],
-        "list": [[], [1], [1, 2], None],
-    }
-)
-"""Keys of each type of column."""
+_SAMPLE: Final[dict[str, list[object]]] = {
+    "text": ["", "a", "a longer key that does not fit in a view", None],
+    "integer": [0, 1, -(2**63), None],
+    "float": [0.0, -1.5, 1e300, None],
+    "boolean": [False, True, True, None],
+    "time": [datetime(1970, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, tzinfo=UTC), None, None],
+    "duration": [timedelta(0), timedelta(microseconds=-1), None, None],
+    "list": [[], [1], [1, 2], None],
+}
+"""Keys of each type of column. They become a frame when it is needed: Polars starts its threads with the first one."""
 
 
 def shard_of(key: Sequence[pl.Expr], shards: int) -> pl.Expr:
@@ -39,9 +37,10 @@ def _hash(key: Sequence[pl.Expr]) -> pl.Expr:
 @cache
 def placement_fingerprint() -> int:
     """Returns a number that differs if keys have other hashes, and so other shards, than in another process."""
-    columns = [*([name] for name in _SAMPLE.columns), _SAMPLE.columns[:2]]
-    hashes = _SAMPLE.select(
-        _hash([pl.col(name) for name in names]).alias(str(number)) for number, names in enumerate(columns)
+    names = list(_SAMPLE)
+    columns = [*([name] for name in names), names[:2]]
+    hashes = pl.DataFrame(_SAMPLE).select(
+        _hash([pl.col(name) for name in key]).alias(str(number)) for number, key in enumerate(columns)
     )
     return crc32(repr(hashes.rows()).encode())
 

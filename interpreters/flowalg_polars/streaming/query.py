@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
+from pathlib import Path
 from typing import Generic, TypeVar, overload
 
 import polars as pl
@@ -14,7 +15,7 @@ from attrs import define, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import (
     MAX_TIME,
@@ -69,6 +70,8 @@ class MicroBatch(Generic[A_co]):
     pipeline: PCollection[A_co]
     number: int
     query: str
+    _generation: int = field(repr=False)
+    _intent: Intent = field(repr=False)
     processing_time: ProcessingTime
     rows: pl.DataFrame
     _stage_drops: tuple[StageDrops, ...] = field(repr=False)
@@ -134,7 +137,9 @@ class MicroBatch(Generic[A_co]):
             {"drop": drop_fields(record, now), "start": None, "end": None} for record in self.bad_records
         ]
         output: SinkBatch[object] = SinkBatch(self.output, (*self.drop_fields, *bad))
-        return sink.write(output, WrittenBatch(self.query, self.number))
+        intent = self._intent
+        written = WrittenBatch(self.query, self.number, self._generation, intent.fingerprint)
+        return sink.write(output, written, after=intent.after)
 
 
 @frozen
@@ -224,7 +229,10 @@ class Query:
     positions: dict[str, Position]
     recording: Recording | None = None
     id: str = field(factory=new_query_id)
+    generation: int = 1
     number: int = 0
+    last: str | None = None
+    begun: Intent | None = None
     time: ProcessingTime = BEGINNING.processing_time
     ended: bool = False
 
@@ -279,11 +287,10 @@ class Query:
         opened: AbstractContextManager[Checkpoint | None] = (
             nullcontext(None) if place is None else Checkpoint.open(place)
         )
-        with opened as checkpoint:
+        with opened as checkpoint, self.closing_readers():
             if checkpoint is not None:
+                self.id, self.generation = checkpoint.identity.query, checkpoint.identity.generation
                 self.restore(checkpoint)
-                if checkpoint.intent is not None:
-                    self.id = checkpoint.intent.query
             with self.reported():
                 while not self.ended:
                     intent = self.next_intent(checkpoint)
@@ -322,16 +329,27 @@ class Query:
         error: str | None = None
         try:
             yield
-        except Exception as failure:
+        except GeneratorExit:
+            raise
+        except BaseException as failure:  # a panic of Polars and Ctrl-C are no ``Exception``
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
             self.report(QueryEnded(self.name, datetime.now(UTC), error))
 
+    @contextmanager
+    def closing_readers(self) -> Iterator[None]:
+        """Closes the readers at the end of the query."""
+        try:
+            yield
+        finally:
+            for reader in self.readers.values():
+                reader.close()
+
     def next_intent(self, checkpoint: Checkpoint | None) -> Intent | None:
         """Returns what the next micro-batch reads; ``None`` if there is nothing to do now."""
-        if checkpoint is not None and (begun := checkpoint.intent) is not None:
-            self.id = begun.query
+        if self.begun is not None:
+            begun, self.begun = self.begun, None
             return begun
         positions = dict(self.positions)
         found = False
@@ -348,7 +366,9 @@ class Query:
             return None
         if not found and not ends:
             time.sleep(self.options.interval.total_seconds())
-        return Intent(self.id, self.number, max(self.time, self.now()), positions, ended=ends)
+        kinds = {name: reader.kind for name, reader in self.readers.items()}
+        time_ = max(self.time, self.now())
+        return Intent(self.id, self.number, time_, positions, ends, kinds, self.last)
 
     def now(self) -> ProcessingTime:
         """Returns the processing time of the next micro-batch: the clock's, or in a replay the recorded one."""
@@ -386,7 +406,7 @@ class Query:
             arrivals[name] = source.arrival(read, intent.time, ended=ended)
         rows = {name: operator.run(arrivals).frame.collect() for name, operator in self.operators.items()}
         self.positions, self.time = dict(intent.positions), intent.time
-        self.number = intent.batch + 1
+        self.number, self.last = intent.batch + 1, intent.fingerprint
         self.ended = intent.ended or all(
             reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
         )
@@ -399,6 +419,8 @@ class Query:
                     self.outputs[name],
                     intent.batch,
                     self.id,
+                    self.generation,
+                    intent,
                     self.graph.processing_time,
                     rows[name],
                     self.graph.drops(operator.stages),
@@ -413,16 +435,44 @@ class Query:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continues from a checkpoint; raises ``CheckpointError`` if the pipeline is another one."""
-        manifest = checkpoint.manifest
-        if manifest is None:
-            return
-        self.graph.restore(checkpoint)
-        self.id, self.number = manifest.intent.query, manifest.intent.batch + 1
-        self.positions, self.time = dict(manifest.intent.positions), manifest.intent.time
-        self.ended = manifest.intent.ended or all(
-            reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
-        )
+        """Continues from a checkpoint; raises ``CheckpointError`` if the pipeline or its input is another one."""
+        self.begun, manifest = checkpoint.intent, checkpoint.manifest
+        if manifest is not None:
+            self.graph.restore(checkpoint)
+            done = manifest.intent
+            self.number, self.last = done.batch + 1, done.fingerprint
+            self.positions, self.time = dict(done.positions), done.time
+            self.ended = done.ended or all(
+                reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
+            )
+        for intent in (None if manifest is None else manifest.intent, self.begun):
+            if intent is not None:
+                self.require_same_sources(checkpoint.folder, intent)
+        for name, reader in self.readers.items():
+            reader.resume(checkpoint.names(name).names())
+            unread = reader.unread(self.positions[name]) if self.ended else None
+            if unread is not None:
+                raise CheckpointError(
+                    f"the checkpoint {checkpoint.folder} has ended the input of source {name!r}, after micro-batch "
+                    f"{self.number - 1}, and the source has {unread}, which the query would never read; start the "
+                    "query with a new checkpoint"
+                )
+
+    def require_same_sources(self, folder: Path, intent: Intent) -> None:
+        """Raises ``CheckpointError`` unless the positions of an intent are those of the inputs of this query."""
+        if set(intent.positions) != set(self.readers):
+            raise CheckpointError(
+                f"the checkpoint {folder} has the sources {', '.join(sorted(intent.positions))}, and the pipeline "
+                f"{', '.join(sorted(self.readers))}; start the changed pipeline with a new checkpoint"
+            )
+        for name, reader in self.readers.items():
+            kind = intent.kinds[name]
+            if kind != reader.kind and intent.positions[name] != START:
+                raise CheckpointError(
+                    f"the checkpoint {folder} has a position in {kind} for source {name!r}, and its input is "
+                    f"{reader.kind}; give the source the input that the checkpoint was written with, or start the "
+                    "query with a new checkpoint"
+                )
 
 
 __all__ = ["MicroBatch", "MicroBatches", "Options", "Query", "require_shards"]

@@ -10,6 +10,7 @@ from typing import Final, Never, TypeAlias, TypeVar, cast
 
 from attrs import field, frozen
 from flowalg_sinks import PaneSink
+from flowalg_sinks.distinct import require_distinct_tables
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes, require_outputs
@@ -250,10 +251,14 @@ def run_all(
     known = require_outputs(outputs)
     if not isinstance(sinks, Mapping) or set(sinks) != set(known):
         raise ArgumentError("sinks", sinks, f"a mapping with sinks for each output: {', '.join(known)}")
-    writers = {
-        name: [_writer(sink) for sink in (found if isinstance(found, Sequence) else [found])]
-        for name, found in sinks.items()
-    }
+    listed = {name: list(found if isinstance(found, Sequence) else [found]) for name, found in sinks.items()}
+    writers = {name: [_writer(sink) for sink in some] for name, some in listed.items()}
+    require_distinct_tables(
+        {
+            name: [(sink.target, sink.name) for sink in some if isinstance(sink, PaneSink)]
+            for name, some in listed.items()
+        }
+    )
     summaries = dict.fromkeys(known, RunSummary(0, 0, 0, 0))
     found = batches_all(
         known,
@@ -276,7 +281,7 @@ def run_all(
                 for write in some:
                     write(batch[output])
                 summaries[output] = summaries[output].after(batch[output])
-        except Exception as failure:
+        except BaseException as failure:
             found.throw(failure)  # so that the query has failed, and its observers and its checkpoint know it
     return summaries
 

@@ -75,6 +75,9 @@ def tables(table: Table, column: Column, kind: Kind, written: WrittenBatch) -> N
     assert_type(WrittenBatch("query", 3), WrittenBatch)
     assert_type(written.query, str)
     assert_type(written.batch, int)
+    assert_type(written.generation, int | None)
+    assert_type(written.input, str | None)
+    assert_type(written.has_drops, bool)
     assert_type(SinkError("no"), SinkError)
 
 
@@ -83,7 +86,7 @@ def protocol(target: Target, transaction: Transaction, table: Table, row: Row, w
     assert_type(target.transaction(), AbstractContextManager[Transaction])
     assert_type(transaction.last_batch("t"), WrittenBatch | None)
     transaction.record_batch("t", written)
-    transaction.prepare(table)
+    assert_type(transaction.prepare(table), bool)
     transaction.delete(table, [row[:1]])
     transaction.put(table, [row])
     cells: list[Cell] = [None, True, 1, 1.5, "x", b"x"]

@@ -7,10 +7,15 @@ from typing import Final, TypeAlias
 from attrs import frozen
 
 Position: TypeAlias = tuple[object, ...]
-"""How far a source has been read: names of files, offsets, or a number of micro-batches or
-records; and whether it has ended."""
+"""How far a source has been read. Of files, their number and the names of the last ones; of messages, offsets; else a
+number of micro-batches or records, and whether they have ended."""
 
 START: Final[Position] = ()
+
+FILES: Final = "files"
+FRAMES: Final = "frames"
+RECORDS: Final = "records"
+MESSAGES: Final = "messages of Kafka"
 
 
 @frozen
@@ -21,4 +26,4 @@ class Available:
     ended: bool = False
 
 
-__all__ = ["START", "Available", "Position"]
+__all__ = ["FILES", "FRAMES", "MESSAGES", "RECORDS", "START", "Available", "Position"]

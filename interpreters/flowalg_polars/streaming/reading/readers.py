@@ -7,16 +7,16 @@ after a restart.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from typing import Final, Literal, Protocol, cast
+from threading import Condition, Thread
+from typing import ClassVar, Final, Literal, Protocol, cast
 
 import polars as pl
 import pyarrow as pa
-from attrs import define, field
+from attrs import Factory, define, field
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
@@ -33,12 +33,15 @@ from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, SourceData
-from flowalg_polars.streaming.reading.positions import Available, Position
+from flowalg_polars.streaming.reading.positions import FILES, FRAMES, RECORDS, Available, Position
 from flowalg_polars.streaming.reading.topics import MessageReader
 
 
 class Reader(Protocol):
     """Reads the data of a source."""
+
+    kind: ClassVar[str]
+    """What its positions count."""
 
     def available(self, after: Position) -> Available | None:
         """Returns what can be read after a position; ``None`` if there is nothing now, or nothing more."""
@@ -52,6 +55,18 @@ class Reader(Protocol):
         """Whether nothing can follow a position."""
         ...
 
+    def unread(self, after: Position) -> str | None:
+        """Returns what follows the last position of an input that has ended, as far as it is known without waiting."""
+        ...
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Continues after a restart; ``read`` are the names of the files that were read."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the reader holds; it is not used afterwards."""
+        ...
+
 
 def reader_of(source: SourceNode, data: SourceData) -> Reader:
     """Returns the reader of a source's data."""
@@ -59,7 +74,7 @@ def reader_of(source: SourceNode, data: SourceData) -> Reader:
         case Files():
             return FileReader(source, data)
         case Frames(frames=frames):
-            return FrameReader(iter(frames))
+            return FrameReader(frames)
         case Records():
             return RecordReader(source, data)
         case KafkaInput():
@@ -68,24 +83,32 @@ def reader_of(source: SourceNode, data: SourceData) -> Reader:
 
 @define
 class FileReader:
-    """Reads the files of a folder, in the order of their modification."""
+    """Reads the files of a folder, in the order of their modification.
+
+    A position is the number of files read, and the names of those that the last micro-batch has read: the names of all
+    are in the checkpoint, and in memory.
+    """
 
     source: SourceNode
     files: Files
-    _listed: list[str] = field(factory=list)
+    kind: ClassVar[str] = FILES
+    _read: set[str] = field(factory=set)
+    _listed: deque[str] = field(factory=deque)
 
     def available(self, after: Position) -> Available | None:
         """Returns the next files that are not among those read.
 
         The folder is listed when all files of the last list are read.
         """
-        read = frozenset(after)
-        self._listed = [name for name in self._listed if name not in read]
+        while self._listed and self._listed[0] in self._read:
+            self._listed.popleft()
         if not self._listed:
-            self._listed = [name for name in self._names() if name not in read]
-        return Available((*after, *self._listed[: self.files.per_batch])) if self._listed else None
+            self._listed.extend(self._names())
+        following = tuple(islice(self._listed, self.files.per_batch))
+        return Available((count_of(after) + len(following), *following)) if following else None
 
     def _names(self) -> list[str]:
+        """Returns the names of the files that were not read."""
         folder = Path(self.files.folder)
         if not folder.is_dir():
             raise ElementError(f"source {self.source.name!r}: {self.files.folder} must be a folder of files")
@@ -93,15 +116,30 @@ class FileReader:
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
                 for entry in entries
-                if entry.is_file() and not entry.name.startswith((".", "_"))
+                if entry.name not in self._read and entry.is_file() and not entry.name.startswith((".", "_"))
             ]
         return [name for _, name in sorted(found)]
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
-        """Returns the rows of the files that are only in the second position."""
-        names = cast("Sequence[str]", until[len(after) :])
+        """Returns the rows of the files of the second position."""
+        del after
+        names = cast("Sequence[str]", until[1:])
         frames = [self._scan(Path(self.files.folder) / name, bad) for name in names]
+        self._read.update(names)
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+
+    def unread(self, after: Position) -> str | None:
+        """Returns the first file that was not read."""
+        del after
+        names = self._names()
+        return f"the file {Path(self.files.folder) / names[0]}" if names else None
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Continues after the files that were read."""
+        self._read.update(read)
+
+    def close(self) -> None:
+        """Does nothing."""
 
     def has_ended(self, after: Position) -> bool:
         """A folder never ends."""
@@ -159,7 +197,9 @@ def read_text(
 class FrameReader:
     """Reads the frames of an iterator; a position is the number of frames read, and whether they have ended."""
 
-    frames: Iterator[pl.DataFrame]
+    given: Iterable[pl.DataFrame]
+    kind: ClassVar[str] = FRAMES
+    frames: Iterator[pl.DataFrame] = field(default=Factory(lambda self: iter(self.given), takes_self=True))
     _taken: int = 0
     _next: pl.DataFrame | None = None
     _ended: bool = False
@@ -200,13 +240,84 @@ class FrameReader:
         """Whether the iterator was exhausted."""
         return len(after) > 1 and bool(after[1])
 
+    def unread(self, after: Position) -> str | None:
+        """Returns the number of frames that follow a position, if the iterable knows its length."""
+        more = len(self.given) - count_of(after) if isinstance(self.given, Sized) else 0
+        return f"{more} more frames" if more > 0 else None
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Does nothing: frames are counted."""
+
+    def close(self) -> None:
+        """Does nothing."""
+
 
 def count_of(position: Position) -> int:
     """Returns the number in a position."""
     return cast("int", position[0]) if position else 0
 
 
-_END: Final = object()
+@define
+class Pump:
+    """Takes records from an iterator in a thread, at most so many as fit; it stops when the reader does."""
+
+    iterator: Iterator[object]
+    capacity: int
+    _records: deque[object] = field(factory=deque)
+    _changed: Condition = field(factory=Condition)
+    _stopped: bool = False
+    _ended: bool = False
+    _error: BaseException | None = None
+
+    def start(self) -> None:
+        """Starts the thread."""
+        Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        error: BaseException | None = None
+        try:
+            for record in self.iterator:
+                with self._changed:
+                    while len(self._records) >= self.capacity and not self._stopped:
+                        self._changed.wait()
+                    if self._stopped:
+                        break
+                    self._records.append(record)
+                    self._changed.notify_all()
+                del record
+        except BaseException as raised:  # raised again where the records are read
+            error = raised
+        with self._changed:
+            self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def take(self, most: int, seconds: float) -> list[object]:
+        """Returns at most so many records that have arrived; waits so many seconds for the first one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._records or self._ended, seconds)
+            taken = [self._records.popleft() for _ in range(min(most, len(self._records)))]
+            self._changed.notify_all()
+        return taken
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all records were taken; raises the error of the iterator."""
+        if self._records or not self._ended:
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def stop(self) -> None:
+        """Ends the thread at its next record, and forgets what was not taken."""
+        with self._changed:
+            self._stopped = True
+            self._records.clear()
+            self._changed.notify_all()
+
+
+_CAPACITY: Final = 200_000
+"""The greatest number of records that wait to be taken."""
 
 
 @define
@@ -215,55 +326,37 @@ class RecordReader:
 
     source: SourceNode
     records: Records[object]
-    _queue: Queue[object] = field(factory=lambda: Queue(maxsize=200_000))
+    kind: ClassVar[str] = RECORDS
     _waiting: list[object] = field(factory=list)
-    _skipped: bool = False
-    _ended: bool = False
-    _error: BaseException | None = None
-    _thread: Thread | None = None
+    _pump: Pump | None = None
 
     def available(self, after: Position) -> Available | None:
         """Returns the records that have arrived, or the end."""
         if self.has_ended(after):
             return None
-        self._fill(after)
+        pump = self._fill(after, self.records.per_batch)
         count = count_of(after)
         if self._waiting:
             taken = min(len(self._waiting), self.records.per_batch)
             return Available((count + taken, False))
-        return Available((count, True), ended=True) if self._ended else None
+        return Available((count, True), ended=True) if pump.has_ended else None
 
-    def _fill(self, after: Position) -> None:
-        """Takes the records that have arrived out of the queue."""
-        if self._thread is None:
+    def _fill(self, after: Position, most: int) -> Pump:
+        """Takes the records that have arrived, until there are ``most``."""
+        if self._pump is None:
             iterator = islice(self.records.records, count_of(after), None)
-            self._thread = Thread(target=self._pump, args=(iterator,), daemon=True)
-            self._thread.start()
-        while not self._ended and len(self._waiting) < self.records.per_batch:
-            try:
-                record = self._queue.get(timeout=0.01) if not self._waiting else self._queue.get_nowait()
-            except Empty:
-                return
-            if record is _END:
-                self._ended = True
-                if self._error is not None:
-                    raise self._error
-                return
-            self._waiting.append(record)
-
-    def _pump(self, iterator: Iterator[object]) -> None:
-        try:
-            for record in iterator:
-                self._queue.put(record)
-        except BaseException as error:  # raised again where the records are read
-            self._error = error
-        self._queue.put(_END)
+            self._pump = Pump(iterator, _CAPACITY)
+            self._pump.start()
+        missing = most - len(self._waiting)
+        if missing > 0:
+            self._waiting += self._pump.take(missing, 0.0 if self._waiting else 0.01)
+        return self._pump
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the records between two positions; those that do not match the source may be bad records."""
         wanted = count_of(until) - count_of(after)
-        while len(self._waiting) < wanted and not self._ended:
-            self._fill(after)
+        while len(self._waiting) < wanted and not self._fill(after, wanted).has_ended:
+            pass
         if len(self._waiting) < wanted:
             raise CheckpointError(
                 f"source {self.source.name!r}: the iterable of records has fewer records than were read before"
@@ -275,6 +368,22 @@ class RecordReader:
     def has_ended(self, after: Position) -> bool:
         """Whether the iterable was exhausted."""
         return len(after) > 1 and bool(after[1])
+
+    def unread(self, after: Position) -> str | None:
+        """Returns the number of records that follow a position, if the iterable knows its length."""
+        given = self.records.records
+        more = len(given) - count_of(after) if isinstance(given, Sized) else 0
+        return f"{more} more records" if more > 0 else None
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Does nothing: records are counted."""
+
+    def close(self) -> None:
+        """Stops the thread, and forgets the records that were not read."""
+        self._waiting = []
+        if self._pump is not None:
+            self._pump.stop()
+            self._pump = None
 
 
 def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import ClassVar, Final
 
 import polars as pl
 from attrs import evolve, frozen
@@ -62,6 +62,7 @@ class RecordedReader:
 
     recorded: RecordedRows
     instants: Sequence[ReplayInstant]
+    kind: ClassVar[str] = "instants of a replay"
 
     def available(self, after: Position) -> Available | None:
         """Returns the next instant, also if it has no rows of this source."""
@@ -78,6 +79,17 @@ class RecordedReader:
         """Whether the last instant that was read ends the input."""
         count = count_of(after)
         return count > 0 and self.instants[count - 1].ends
+
+    def unread(self, after: Position) -> str | None:
+        """Returns ``None``: a replay has no checkpoint."""
+        del after
+        return None
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Does nothing: a replay has no checkpoint."""
+
+    def close(self) -> None:
+        """Does nothing."""
 
 
 @frozen

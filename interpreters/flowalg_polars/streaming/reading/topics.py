@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import polars as pl
 from attrs import define
 from flowalg_columns.names import ORIGIN
@@ -12,7 +15,7 @@ from flowalg_kafka.reader import TopicReader
 
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.reading.positions import Available, Position
+from flowalg_polars.streaming.reading.positions import MESSAGES, Available, Position
 
 
 @define
@@ -22,6 +25,7 @@ class MessageReader:
     source: SourceNode
     topic: KafkaInput
     _reader: TopicReader
+    kind: ClassVar[str] = MESSAGES
 
     @classmethod
     def of(cls, source: SourceNode, topic: KafkaInput) -> MessageReader:
@@ -50,6 +54,17 @@ class MessageReader:
         """A topic never ends."""
         del after
         return False
+
+    def unread(self, after: Position) -> str | None:
+        """Returns a description of messages after a position, if there are some."""
+        topic = self.topic.topic
+        return None if self._reader.available(after) is None else f"further messages in the topic {topic!r}"
+
+    def resume(self, read: Sequence[str]) -> None:
+        """Does nothing: a position has all offsets."""
+
+    def close(self) -> None:
+        """Does nothing."""
 
 
 __all__ = ["MessageReader"]

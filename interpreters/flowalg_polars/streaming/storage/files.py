@@ -1,0 +1,126 @@
+"""Files of a checkpoint. They are for their owner alone, have a checksum, and every error names the checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+from zlib import crc32
+
+from polars.exceptions import PanicException
+
+from flowalg.data.errors import CheckpointError
+
+A = TypeVar("A")
+
+_OWNER_FOLDER: Final = 0o700
+_OWNER_FILE: Final = 0o600
+
+_WRITES: Final = "when it can be written, start the query again: it continues from its last micro-batch"
+_READS: Final = "restore a copy, or start the query with a new checkpoint"
+
+
+@contextmanager
+def naming_errors(folder: Path, fails: str = "cannot be written", remedy: str = _WRITES) -> Iterator[None]:
+    """Raises ``CheckpointError`` with the folder instead of an error of the operating system."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint {folder} {fails}: {error.strerror or error}; {remedy}"
+        ) from error
+
+
+def make_folder(path: Path) -> None:
+    """Creates a folder for its owner alone, if it does not exist, and the folders that contain it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=_OWNER_FOLDER, exist_ok=True)
+
+
+def open_file(path: Path, flags: int) -> int:
+    """Opens a file, which is created for its owner alone; returns its descriptor."""
+    return os.open(path, flags | os.O_CLOEXEC, _OWNER_FILE)
+
+
+def write_file(path: Path, payload: bytes, at: int = 0) -> None:
+    """Writes bytes from a position on, durably; the file ends after them."""
+    descriptor = open_file(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        os.ftruncate(descriptor, at)
+        os.lseek(descriptor, at, os.SEEK_SET)
+        rest = memoryview(payload)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Makes the names of a folder's files durable."""
+    descriptor = open_file(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, payload: bytes) -> None:
+    """Replaces a sealed file by an atomic rename."""
+    temporary = path.with_name(f".{path.name}")
+    write_file(temporary, seal(path.name, payload))
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def seal(name: str, payload: bytes) -> bytes:
+    """Returns the content of a sealed file: bytes after a checksum of the file's name and the bytes."""
+    return _checksum(name, payload) + payload
+
+
+def read_sealed(folder: Path, path: Path, what: str, decode: Callable[[bytes], A]) -> A | None:
+    """Returns what a sealed file has; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
+    with naming_errors(folder, f"cannot be read: {what}", _READS):
+        try:
+            sealed = path.read_bytes()
+        except FileNotFoundError:
+            return None
+    if len(sealed) < 4 or sealed[:4] != _checksum(path.name, sealed[4:]):
+        raise CheckpointError(f"the checkpoint {folder} is damaged: {what} has the wrong checksum; {_READS}")
+    return decoded(folder, what, sealed[4:], decode)
+
+
+def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A]) -> A:
+    """Returns decoded bytes; raises ``CheckpointError`` if they cannot be decoded."""
+    try:
+        return decode(payload)
+    except CheckpointError:
+        raise
+    except (ImportError, AttributeError) as error:
+        raise CheckpointError(
+            f"the checkpoint {folder} cannot be read: {what} has a value of a class that cannot be imported: {error}; "
+            "start the query with the program that wrote it, or with a new checkpoint"
+        ) from error
+    except (Exception, PanicException) as error:
+        raise CheckpointError(
+            f"the checkpoint {folder} cannot be read: {what}: {type(error).__name__}: {error}; {_READS}"
+        ) from error
+
+
+def _checksum(name: str, payload: bytes) -> bytes:
+    return crc32(payload, crc32(os.fsencode(name))).to_bytes(4, "big")
+
+
+__all__ = [
+    "decoded",
+    "make_folder",
+    "naming_errors",
+    "open_file",
+    "read_sealed",
+    "replace_file",
+    "seal",
+    "sync_folder",
+    "write_file",
+]

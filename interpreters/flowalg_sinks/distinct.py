@@ -1,0 +1,45 @@
+"""The tables of several sinks, which must be distinct: a table has the batches of one output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from flowalg.data.errors import ArgumentError
+from flowalg_sinks.drops import drop_table
+from flowalg_sinks.sqlite import SQLite
+
+TableOfTarget: TypeAlias = tuple[object, str]
+"""A target and the name of a table in it."""
+
+
+def require_distinct_tables(outputs: Mapping[str, Iterable[TableOfTarget]]) -> None:
+    """Raises ``ArgumentError`` if two sinks write to one table, or one to the table of drops of another.
+
+    ``outputs`` has the target and the table of each sink, by the name of its output.
+    """
+    known: list[tuple[TableOfTarget, str]] = []
+    for output, tables in outputs.items():
+        for target, table in tables:
+            own = [_place(target, name) for name in (table, drop_table(table).name)]
+            for place in own:
+                other = next((name for found, name in known if found == place), None)
+                if other is not None:
+                    both = (
+                        f"the outputs {other!r} and {output!r} both write"
+                        if other != output
+                        else f"two sinks of the output {output!r} write"
+                    )
+                    raise ArgumentError(
+                        "sinks", place[1], "sinks of distinct tables", why=f"{both} to this table"
+                    )
+            known += [(place, output) for place in own]
+
+
+def _place(target: object, table: str) -> TableOfTarget:
+    """Returns what is equal for names of one table: SQLite ignores the case of names, and a file has many paths."""
+    return (os.path.realpath(target.path), table.lower()) if isinstance(target, SQLite) else (target, table)
+
+
+__all__ = ["TableOfTarget", "require_distinct_tables"]
