@@ -193,13 +193,24 @@ class Lateness:
         if ended <= MIN_TIME:
             return MIN_TIME
         match self.windows:
-            case SlidingWindows(size=size):
-                return _after_windows_of(size, ended)
+            case SlidingWindows() as windows:
+                return _after_sliding_windows(windows, ended)
             case FixedWindows(size=size, offset_by_key=offset) if offset is not None:
                 return _after_windows_of(size, ended)
             case windows:
                 (window,) = windows.assign(EventTime(ended), None)
                 return window.start
+
+
+def _after_sliding_windows(windows: SlidingWindows, ended: int) -> EventTime:
+    """The least event time whose newest window ends after a point, or in a gap, any window of their size with it."""
+    size, period, offset = (
+        duration_of(name, duration, allow_zero=name == "offset")
+        for name, duration in (("size", windows.size), ("period", windows.period), ("offset", windows.offset))
+    )
+    newest = ended - size
+    start = newest - (newest - offset) % period
+    return max(clamp(start + min(size, period)), _after_windows_of(windows.size, ended))
 
 
 def _after_windows_of(size: timedelta, ended: int) -> EventTime:

@@ -78,18 +78,18 @@ def add_total(values: Values) -> Values:
 def test_all_windows_before_the_horizon_have_expired(
     windows: WindowFn, allowed: timedelta, watermark: EventTime, time: EventTime
 ) -> None:
-    """All windows of an event time before the horizon have expired; of a later one none, if it has one for all keys."""
+    """All windows of an event time before the horizon have expired, and one of a later event time has not."""
     strategy = WindowingStrategy(windows, allowed_lateness=allowed)
     lateness = Lateness.of(strategy)
     assert lateness is not None
     horizon = lateness.horizon(watermark)
-    keys = range(5) if isinstance(windows, FixedWindows) and windows.offset_by_key else [None]
+    keys = [*range(5)] if isinstance(windows, FixedWindows) and windows.offset_by_key else [None]
     for candidate in {time, EventTime(max(horizon - 1, MIN_TIME)), EventTime(min(horizon, MAX_TIME - 1))}:
         known = [each for key in keys for each in assign_windows(windows, candidate, key, None)]
         expired = all(window.end + allowed // timedelta(microseconds=1) <= watermark for window in known)
         assert expired or candidate >= horizon
-        if len(known) == 1:
-            assert not expired or candidate < horizon
+        if known and keys == [None]:
+            assert expired == (candidate < horizon)
 
 
 def lateness_of(values: PCollection[object]) -> Lateness | None:
@@ -135,6 +135,26 @@ def test_only_elements_whose_windows_have_expired_are_dropped(engine: Interprete
     assert (drop.key, drop.window, drop.reason) == ("a", read, DropReason.EXPIRED)
     assert elements(point(12) - timedelta(microseconds=1))[0] == [2]
     assert elements(point(12))[0] == []
+
+
+@pytest.mark.parametrize("engine", [Reference(), PolarsStreaming()])
+def test_an_element_in_sliding_windows_is_too_late_when_its_last_window_has_expired(
+    engine: Interpreter,
+) -> None:
+    """Of an element in sliding windows, the last window decides, which starts before the element."""
+    windows = SlidingWindows(10 * MINUTE, period=5 * MINUTE)
+    enriched = add_total(VALUES.window(windows, allowed_lateness=timedelta(0)))
+
+    def dropped(watermark: datetime) -> int:
+        """The number of drops of an element in [0, 10) and in an earlier window that arrives after a watermark."""
+        main = Timeline[Reading]().at(point(30), watermark=watermark)
+        main = main.at(point(31), Reading("a", 1, point(4), point(31)), watermark=point(40))
+        run = engine.run(enriched, {READINGS: main, RATES: Timeline[Reading]().end(point(0))})
+        assert len(run.elements) + len(run.dropped) == 1
+        return len(run.dropped)
+
+    assert dropped(point(10) - timedelta(microseconds=1)) == 0
+    assert dropped(point(10)) == 1
 
 
 @pytest.mark.parametrize("engine", [Reference(), PolarsStreaming()])
