@@ -69,4 +69,9 @@ def covers(whole: Window, part: Window) -> bool:
     return whole.start <= part.start and part.end <= whole.end
 
 
-__all__ = ["GLOBAL_WINDOW", "Window", "clamp", "covers", "span"]
+def overlap(one: Window, other: Window) -> bool:
+    """Whether some event time is in both windows."""
+    return one.start < other.end and other.start < one.end
+
+
+__all__ = ["GLOBAL_WINDOW", "Window", "clamp", "covers", "overlap", "span"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -22,7 +22,7 @@ from flowalg.runs.signals import AnySignal, name_of, signals_reaching
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
 from flowalg.windows.group_errors import errors_in_group
-from flowalg.windows.window import Window
+from flowalg.windows.window import Window, overlap
 from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows, merged_windows
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
@@ -96,13 +96,21 @@ class Grouping:
         affected = touched | set(self._due(clocks))
         # Steps 5 and 6: evaluate, then flush and expire.
         self.ready_again = set()
+        keys = {keyed_window.key for keyed_window in affected} if self.spec.unmerges else ()
+        open_windows = {key: self._open_windows(key, clocks) for key in keys}
         panes = [
-            pane
+            ordered
             for keyed_window in sorted(affected, key=_order)
-            for pane in self._evaluate(keyed_window, before, clocks)
+            for ordered in self._evaluate(
+                keyed_window, before, clocks, open_windows.get(keyed_window.key, ())
+            )
         ]
+        for key in keys:
+            self._free_vacant(key, clocks)
+        if self.spec.unmerges:
+            panes.sort(key=lambda pane: pane[0])
         self.output = clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)
-        return NodeOutput(tuple(panes), {id(self): self.output})
+        return NodeOutput(tuple(element for _, element in panes), {id(self): self.output})
 
     def _receive(
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime
@@ -240,18 +248,33 @@ class Grouping:
                     state.observe_signals(self.spec, given)
                     yield KeyedWindow(state.window, key)
 
-    def _evaluate(self, keyed_window: KeyedWindow, before: EventTime, clocks: Clocks) -> Iterator[Element]:
-        """Steps 5 and 6 for one window. Then its hold and its timers are set again, unless it has expired."""
+    def _evaluate(
+        self, keyed_window: KeyedWindow, before: EventTime, clocks: Clocks, open_windows: Sequence[Window]
+    ) -> Iterator[tuple[tuple[object, ...], Element]]:
+        """Steps 5 and 6 for one window. Then its hold and its timers are set again, unless it has expired.
+
+        Yields panes with their order: the retractions of a window that has come apart by their own window, and before
+        its value; all others by the window that emits them. The bounds of an expired window may come again while an
+        open window overlaps them.
+        """
         key, window = keyed_window.key, keyed_window.window
         state = self.windows[key][window]
-        trigger_state = state.trigger
+        trigger_state, expires = state.trigger, self.spec.expired(window, clocks.watermark)
+        returns = any(overlap(window, other) for other in open_windows)
         with errors_in_group(key, window):
-            panes = tuple(state.evaluate(key, self.spec, before, clocks))
+            panes = tuple(state.evaluate(key, self.spec, before, clocks, returns=returns))
+        is_last = expires and not returns and not panes
+        ended = tuple(state.retract_ended(before, clocks, is_last=is_last))
         if self.trace is not None:
-            self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, panes, state.is_vacant))
-        yield from panes
+            shown = (*ended, *panes)
+            self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, shown, state.is_vacant))
+        yield from (((*_order(KeyedWindow(pane.window, key)), False), pane) for pane in ended)
+        yield from (((*_order(keyed_window), True), pane) for pane in panes)
         self._forget(keyed_window)
-        if self.spec.expired(window, clocks.watermark):
+        if expires and returns and state.next_index:
+            self.windows[key][window] = WindowState.vacant(window, state.next_index, self.spec)
+            return
+        if expires:
             del self.windows[key][window]
             if not self.windows[key]:
                 del self.windows[key]
@@ -260,6 +283,25 @@ class Grouping:
             self.holds[keyed_window] = state.hold(self.spec)
         if not state.closed and not state.is_vacant:
             self._schedule(keyed_window, state, clocks)
+
+    def _open_windows(self, key: object, clocks: Clocks) -> list[Window]:
+        """The windows of a key that hold something and do not expire in this instant."""
+        states = self.windows.get(key, {}).values()
+        return [
+            state.window
+            for state in states
+            if not state.is_vacant and not self.spec.expired(state.window, clocks.watermark)
+        ]
+
+    def _free_vacant(self, key: object, clocks: Clocks) -> None:
+        """Forget the number of panes of expired bounds that no open window of the key overlaps any more."""
+        open_windows = self._open_windows(key, clocks)
+        for window in list(self.windows.get(key, {})):
+            expired = self.spec.expired(window, clocks.watermark)
+            if expired and not any(overlap(window, other) for other in open_windows):
+                del self.windows[key][window]
+        if not self.windows.get(key, {}):
+            self.windows.pop(key, None)
 
     def _schedule(self, keyed_window: KeyedWindow, state: WindowState, clocks: Clocks) -> None:
         """Record when the trigger is ready next without new elements: in the next instant, or at a deadline."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from flowalg.data.time import EventTime
 from flowalg.runs.elements import Element
@@ -49,8 +49,8 @@ def regroup(
     """Performs steps 1 to 3 for the elements of a key, of which none is inside a closed window.
 
     A live window *stays* if its proto-windows are still in one group that covers it. Any other has come apart: its
-    parts start again, with everything that they hold as pending. A window whose bounds are gone leaves its number of
-    panes behind, since the bounds may come again; if it has come apart, it retracts its current panes.
+    parts start again, with everything that they hold as pending, and its current panes are retracted. A window whose
+    bounds are gone leaves its number of panes behind, since the bounds may come again.
     """
     live = {at: state for at, state in windows.items() if state.proto_windows and not state.closed}
     owners = {proto: at for at, state in live.items() for proto in state.proto_windows or ()}
@@ -68,23 +68,22 @@ def regroup(
         joining[targets.get(arrival.assigned, former)].append(arrival)
 
     indices = {at: state.next_index for at, state in windows.items()}
-    standing = {at: state.current_panes for at, state in live.items() if at not in staying}
+    ended = {at: state.current_panes for at, state in live.items() if at not in staying}
     after = {at: state for at, state in windows.items() if at not in live}
     result = Regrouped(after, [], [])
     for window, group in groups.items():
         members = [live[at] for at, target in staying.items() if target == window]
         parts = [
             _part(window, held, spec)
-            for at in standing
+            for at in ended
             if (held := [proto for assigned, proto in group.items() if owners.get(assigned) == at])
         ]
-        if window in standing:
-            parts.append(evolve(WindowState.new(window, spec), current_panes=standing[window]))
         if not members and not parts and spec.expired(window, before):
             result.dropped.extend(joining[window])
             continue
         state = merge_windows(window, [*members, *parts], spec, before)
         state.next_index = indices.get(window, 0)
+        state.ended_panes = ended.get(window, [])
         state.proto_windows = dict(sorted(group.items()))
         state.merge_proto_windows(spec)
         bundle = TriggerSummary()
@@ -95,11 +94,12 @@ def regroup(
         state.observe(spec, bundle)
         state.changed = state.changed or bool(joining[window])
         after[window] = state
-        if joining[window] or parts or len(members) > 1:
+        if joining[window] or parts or len(members) > 1 or state.ended_panes:
             result.changed.append(window)
     for at in live.keys() - after.keys():
-        gone = WindowState.vacant(at, indices[at], standing.get(at, []), spec)
-        if gone.next_index or gone.current_panes:
+        gone = WindowState.vacant(at, indices[at], spec)
+        gone.ended_panes = ended.get(at, [])
+        if gone.next_index or gone.ended_panes:
             after[at] = gone
             result.changed.append(at)
     return result

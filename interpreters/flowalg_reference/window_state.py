@@ -102,7 +102,8 @@ class WindowState:
     the trigger starts again: it observes what is ``unobserved`` together with the elements of the instant.
     ``next_index`` is the index of the next pane. ``current_panes`` are the panes to retract before the next one, under
     ``RETRACTING``. Where merged windows come apart, ``proto_windows`` has what the contents consist of, by assigned
-    window; it is ``None`` elsewhere.
+    window; it is ``None`` elsewhere. ``ended_panes`` are then the panes of a window with these bounds that has come
+    apart in this instant, which retracts them whatever the trigger.
     """
 
     window: Window
@@ -114,6 +115,7 @@ class WindowState:
     next_index: int = 0
     current_panes: list[CurrentPane] = field(factory=list)
     proto_windows: dict[Window, ProtoWindow] | None = None
+    ended_panes: list[CurrentPane] = field(factory=list)
 
     @classmethod
     def new(cls, window: Window, spec: GroupingSpec) -> WindowState:
@@ -122,12 +124,10 @@ class WindowState:
         return cls(window, contents, initial_state(spec.strategy.trigger))
 
     @classmethod
-    def vacant(
-        cls, window: Window, next_index: int, current_panes: list[CurrentPane], spec: GroupingSpec
-    ) -> WindowState:
-        """A window that holds nothing any more, because it has come apart or has merged into another."""
+    def vacant(cls, window: Window, next_index: int, spec: GroupingSpec) -> WindowState:
+        """A window that holds nothing any more: it has come apart, has merged into another, or has expired."""
         state = cls.new(window, spec)
-        state.next_index, state.current_panes, state.proto_windows = next_index, current_panes, {}
+        state.next_index, state.proto_windows = next_index, {}
         return state
 
     @property
@@ -167,18 +167,13 @@ class WindowState:
         self.trigger = observe(spec.strategy.trigger, self.trigger, TriggerSummary(signals=signals))
 
     def evaluate(
-        self, key: object, spec: GroupingSpec, before: EventTime, clocks: Clocks
+        self, key: object, spec: GroupingSpec, before: EventTime, clocks: Clocks, *, returns: bool = False
     ) -> Iterator[Element]:
         """Steps 5 and 6: fire if the trigger is ready; flush pending changes if the window expires or the input ends.
 
-        ``before`` is the watermark before the instant.
+        ``before`` is the watermark before the instant. ``returns`` says that the bounds may come again.
         """
         if self.is_vacant:
-            yield from self._retract(
-                timing(self.window, before, clocks.watermark),
-                clocks,
-                is_last=spec.expired(self.window, clocks.watermark),
-            )
             return
         trigger = spec.strategy.trigger
         fires = is_ready(trigger, self.trigger, self.window, clocks)
@@ -190,7 +185,8 @@ class WindowState:
         when = timing(self.window, before, clocks.watermark)
         forced = fires and when is Timing.ON_TIME and spec.strategy.on_time_behavior is OnTimeBehavior.ALWAYS
         if self.changed or forced:
-            yield from self._emit(key, spec, when, clocks, is_last=expires or self.closed, forced=forced)
+            is_last = (expires and not returns) or self.closed
+            yield from self._emit(key, spec, when, clocks, is_last=is_last, forced=forced)
 
     def _emit(
         self, key: object, spec: GroupingSpec, when: Timing, clocks: Clocks, *, is_last: bool, forced: bool
@@ -204,7 +200,8 @@ class WindowState:
             forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result
         )
         has_value = empty or self.contents.has_value(mode)
-        yield from self._retract(when, clocks, is_last=is_last and not has_value)
+        yield from self._retract(self.current_panes, when, clocks, is_last=is_last and not has_value)
+        self.current_panes = []
         if has_value:
             value = canonicalize(self.contents.extract(), f"the result of {spec.label}")
             pair, time = KV(key, value), self.pane_event_time(spec)
@@ -220,13 +217,20 @@ class WindowState:
         self.changed = False
         self.pending = TriggerSummary()
 
-    def _retract(self, when: Timing, clocks: Clocks, *, is_last: bool) -> Iterator[Element]:
-        """The retractions of the current panes, the last of which may be the last pane of the window."""
-        for position, pane in enumerate(self.current_panes, start=1):
-            last = is_last and position == len(self.current_panes)
+    def retract_ended(self, before: EventTime, clocks: Clocks, *, is_last: bool) -> Iterator[Element]:
+        """The retractions of a window with these bounds that has come apart in this instant."""
+        when = timing(self.window, before, clocks.watermark)
+        yield from self._retract(self.ended_panes, when, clocks, is_last=is_last)
+        self.ended_panes = []
+
+    def _retract(
+        self, panes: Sequence[CurrentPane], when: Timing, clocks: Clocks, *, is_last: bool
+    ) -> Iterator[Element]:
+        """The retractions of panes, the last of which may be the last pane of the window."""
+        for position, pane in enumerate(panes, start=1):
+            last = is_last and position == len(panes)
             info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)
             yield Element(pane.element, pane.event_time, pane.window, -1, info)
-        self.current_panes = []
 
     def _discard(self) -> None:
         """Empty the contents, after a discarding pane."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import cast
 
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_laws.conformance import Replay, replays
 from flowalg_laws.conformance.drawing import difference_of, full_line
 from flowalg_laws.conformance.generated import describe_run
@@ -41,7 +41,7 @@ from flowalg_laws.strategies.pipelines import (
     take_max,
     use_one_key,
 )
-from flowalg_laws.strategies.times import durations
+from flowalg_laws.strategies.times import durations, point
 from flowalg_polars import Cluster, PolarsStreaming
 from flowalg_reference import Reference
 from flowalg_shard.triggers.summary import SummaryColumns
@@ -60,6 +60,7 @@ from flowalg import (
     GlobalWindows,
     Max,
     Mean,
+    MergedWindow,
     Mode,
     PCollection,
     Repeat,
@@ -193,6 +194,28 @@ def overlapping_groups(windows: Sequence[Window]) -> list[list[Window]]:
         else:
             groups.append([window])
     return groups
+
+
+def one_minute(point: EventTime, key: object) -> tuple[Window, ...]:
+    """Returns the minute after an event time."""
+    return (_window(point, point + MINUTE),)
+
+
+def up_to_four_minutes(windows: Sequence[Window]) -> list[MergedWindow]:
+    """Returns sessions whose ends are rounded up to four minutes, so that a part may have the bounds of the whole."""
+    groups: list[list[Window]] = []
+    for window in sorted(windows, key=lambda window_: (window_.start, window_.end)):
+        if groups and window.start <= groups[-1][-1].end:
+            groups[-1].append(window)
+        else:
+            groups.append([window])
+    return [
+        MergedWindow(_window(group[0].start, -(-group[-1].end // (4 * MINUTE)) * 4 * MINUTE), tuple(group))
+        for group in groups
+    ]
+
+
+ROUNDED = CustomWindows("rounded", one_minute, up_to_four_minutes)
 
 
 def any_windows() -> SearchStrategy[WindowFn]:
@@ -408,6 +431,63 @@ def corrections() -> SearchStrategy[Values]:
     )
 
 
+def keep_odd(values: Values) -> Values:
+    """Removes even values, so that sums come and go."""
+    return values.filter(lambda pair: pair.value % 2 == 1)
+
+
+def expiring_sessions() -> SearchStrategy[Values]:
+    """Returns sessions of values that come and go, which come apart while parts of them have expired."""
+    minute = WindowingStrategy(
+        FixedWindows(timedelta(minutes=1)), Repeat(AtCount(1)), Accumulation.RETRACTING
+    )
+    at_once = st.integers(1, 2).map(lambda count: Repeat(AtCount(count)))
+    second = windowing_strategies(
+        windows=durations(1, 3).map(Sessions) | st.just(ROUNDED),
+        trigger=st.one_of(at_once, at_once, papers_triggers(), triggers()),
+        modes=st.sampled_from([Accumulation.RETRACTING, *Accumulation]),
+    )
+    short = st.builds(
+        lambda strategy, lateness: evolve(strategy, allowed_lateness=lateness),
+        second,
+        st.sampled_from([timedelta(0), timedelta(minutes=1), timedelta(minutes=4)]),
+    )
+    grouping = st.sampled_from([count_values, sum_values, group_values])
+    later = st.builds(lambda strategy, group: ([keep_odd], strategy, group), short, grouping)
+    last: SearchStrategy[Second] = st.just(([], EACH, count_values))
+    return st.builds(
+        _build_pipeline,
+        st.just([]),
+        st.just(minute),
+        st.just(sum_values),
+        st.tuples(later) | st.tuples(later) | st.tuples(later, last),
+        st.none(),
+    )
+
+
+def creeping_timelines() -> SearchStrategy[Timeline[Reading]]:
+    """Returns timelines of one key whose watermark lags behind its readings, so that windows expire one by one."""
+    reading = st.tuples(st.integers(1, 2), st.integers(0, 8))
+    step = st.tuples(st.lists(reading, min_size=1, max_size=2), st.sampled_from([0, 0, 1, 1, 2]))
+    return st.lists(step, min_size=4, max_size=14).map(_creeping)
+
+
+def _creeping(steps: Sequence[tuple[Sequence[tuple[int, int]], int]]) -> Timeline[Reading]:
+    timeline, watermark = Timeline[Reading](), 0
+    for number, (readings, advance) in enumerate(steps):
+        watermark += advance
+        elements = [Reading("a", value, point(minute), point(number)) for value, minute in readings]
+        timeline = timeline.at(point(number), *elements, watermark=point(watermark))
+    return timeline
+
+
+def expiring_pairs() -> SearchStrategy[Pair]:
+    """Returns sessions that come apart while parts of them have expired."""
+    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 2), st.booleans())
+    inputs = st.builds(Inputs.of_timelines, creeping_timelines(), st.just(Timeline[Reading]()))
+    return st.builds(Pair, expiring_sessions(), inputs, clusters, st.sampled_from(Mode))
+
+
 def correction_pairs() -> SearchStrategy[Pair]:
     """Returns groupings over corrected panes, of dense readings."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
@@ -446,4 +526,4 @@ def pairs() -> SearchStrategy[Pair]:
     )
 
 
-__all__ = ["Pair", "correction_pairs", "pairs"]
+__all__ = ["Pair", "correction_pairs", "expiring_pairs", "pairs"]

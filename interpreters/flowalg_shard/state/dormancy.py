@@ -61,10 +61,15 @@ def _with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFra
 
 
 def _next_watermark(stage: Stage, clocks: Clocks) -> pl.Expr:
-    """Returns the watermark at which the window ends, or expires if it has ended; at the latest the end of time."""
+    """Returns the watermark at which the window ends, or expires if it has ended; at the latest the end of time.
+
+    One that has expired is vacant, and is freed with an open window of its key.
+    """
     lateness = stage.strategy.lateness_micros
     last = pl.lit(MAX_TIME, pl.Int64())
     expires = last if lateness is None or lateness >= _LONG else pl.col(END) + lateness
+    if stage.unmerges:
+        expires = pl.when(expires > clocks.watermark).then(expires).otherwise(last)
     return pl.min_horizontal(
         pl.when(pl.col(END) > clocks.watermark).then(pl.col(END)).otherwise(expires), last
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import DropReason
@@ -37,7 +37,8 @@ class ArrivedElements:
     ``touched`` has the rows of the windows to combine, with their new bounds, in the order in which their contents are
     merged. ``accepted`` has the rows of the bundle, with the new bounds of their windows; where merged windows come
     apart, it has all rows to combine. Where windows merge, ``RESTARTS`` marks the touched windows whose trigger
-    restarts. ``untouched`` has the rows of all other windows.
+    restarts. ``untouched`` has the rows of all other windows. ``ended_panes`` are the current panes of windows that
+    have come apart.
     """
 
     untouched: pl.DataFrame
@@ -45,6 +46,7 @@ class ArrivedElements:
     accepted: pl.DataFrame
     current_panes: pl.DataFrame
     dropped: tuple[tuple[DropReason, pl.DataFrame], ...]
+    ended_panes: pl.DataFrame = field(factory=pl.DataFrame)
 
 
 def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame, now: ProcessingTime) -> ArrivedElements:
@@ -133,9 +135,13 @@ def _regroup(
     if not replaced.is_empty():
         # The new window continues the indices of the one that it replaces.
         rows = pl.concat([rows, replaced.select(*window_key, PANES)], how="diagonal_relaxed")
+    ended_panes = current_panes.clear()
+    if not current_panes.is_empty() and not regrouped.ended.is_empty():
+        ended_panes = semi_join(current_panes, regrouped.ended, window_key)
+        current_panes = anti_join(current_panes, regrouped.ended, window_key)
     current_panes = _move_current_panes(stage, current_panes, regrouped.staying)
     untouched = stack([of_other_keys, *regrouped.untouched, finished])
-    return ArrivedElements(untouched, untouched.clear(), rows, current_panes, tuple(dropped))
+    return ArrivedElements(untouched, untouched.clear(), rows, current_panes, tuple(dropped), ended_panes)
 
 
 def _nothing_accepted(

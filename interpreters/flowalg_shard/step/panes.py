@@ -11,7 +11,7 @@ from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
 from flowalg_shard.step.contents import Contents
-from flowalg_shard.step.proto_windows import discard
+from flowalg_shard.step.proto_windows import discard, is_vacant, overlapped, vacate
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
@@ -36,6 +36,7 @@ from flowalg_shard.triggers.automaton import CLOSED, FIRES
 EMITS: Final = "__emits"
 EMITS_VALUE: Final = "__emits_value"
 EXPIRES: Final = "__expires"
+RETURNS: Final = "__returns"
 HOLD: Final = "__hold"
 
 ORDER_START: Final = "__order_start"
@@ -43,14 +44,15 @@ ORDER_END: Final = "__order_end"
 """The window by which panes are ordered. After a merge, a retraction carries another window."""
 
 _LAST: Final = 2**62
+_NUMBER: Final = "__number"
 
 
 def emit(
-    stage: Stage, contents: Contents, state: ShardState, clocks: Clocks
+    stage: Stage, contents: Contents, state: ShardState, clocks: Clocks, ended_panes: pl.DataFrame
 ) -> tuple[ShardState, pl.DataFrame, EventTime]:
     """Returns the state, the panes and the hold after an instant, for windows whose triggers have been evaluated.
 
-    ``state.watermark`` is the watermark before the instant.
+    ``state.watermark`` is the watermark before the instant. ``ended_panes`` are those of windows that have come apart.
     """
     table = _decide(stage, contents, state.windows, state.watermark, clocks)
     emitted = contents.extract(table.filter(EMITS_VALUE)).with_columns(
@@ -61,10 +63,15 @@ def emit(
     )
     current_panes = state.current_panes
     if retracts(stage):
+        ended = _retract_ended(stage, table, ended_panes, state.watermark, clocks)
         retracted, current_panes = _retract(stage, table, current_panes)
-        panes = pl.concat([*([] if retracted is None else [retracted]), panes])
+        panes = pl.concat([*([] if retracted is None else [retracted]), *ended, panes])
         current_panes = _with_emitted(stage, emitted.filter(~pl.col(EXPIRES)), current_panes)
-    table = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES)))
+    if stage.unmerges:
+        remaining = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES) | pl.col(RETURNS)))
+        table = _without_expired(stage, remaining, clocks)
+    else:
+        table = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES)))
     hold = _hold(stage, table, current_panes)
     return ShardState(table, clocks.watermark, current_panes), panes, hold
 
@@ -72,9 +79,14 @@ def emit(
 def _decide(
     stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the windows with columns for whether they expire, emit anything, and emit a value."""
-    limit = stage.expired_up_to(clocks.watermark)
-    expires = pl.lit(False) if limit is None else pl.col(END) <= limit
+    """Returns the windows with columns for whether they expire, emit anything, and emit a value.
+
+    Where merged windows come apart, ``RETURNS`` says that the bounds of an expired window may come again.
+    """
+    expires, final = _expires(stage, clocks.watermark), _expires(stage, clocks.watermark)
+    if stage.unmerges:
+        table = table.with_columns(_returns(stage, table, table, expires).alias(RETURNS))
+        final &= ~pl.col(RETURNS)
     may_emit = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
     closed = pl.col(CLOSED) if stage.automaton.finishes else pl.lit(False)
     emits, has_value = may_emit & pl.col(CHANGED), contents.has_value
@@ -88,9 +100,35 @@ def _decide(
         emits.alias(EMITS),
         (emits & has_value).alias(EMITS_VALUE),
         expires.alias(EXPIRES),
-        (expires | closed).alias(IS_LAST),
+        (final | closed).alias(IS_LAST),
         timing(before, clocks.watermark).alias(TIMING),
     )
+
+
+def _expires(stage: Stage, watermark: EventTime) -> pl.Expr:
+    limit = stage.expired_up_to(watermark)
+    return pl.lit(False) if limit is None else pl.col(END) <= limit
+
+
+def _returns(stage: Stage, rows: pl.DataFrame, table: pl.DataFrame, expires: pl.Expr) -> pl.Series:
+    """Returns whether a window expires while an open one of its key overlaps it, so that its bounds may come again."""
+    number, expiring = pl.int_range(pl.len()).alias(_NUMBER), rows.filter(expires)
+    mask = pl.repeat(False, rows.height, dtype=pl.Boolean(), eager=True)
+    if expiring.is_empty():
+        return mask
+    hits = overlapped(stage, expiring, table.filter(~expires, ~is_vacant()))
+    return mask.scatter(rows.select(number.filter(expires))[_NUMBER].filter(hits), True)
+
+
+def _without_expired(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Returns the windows without expired ones, of which the number of panes stays while their bounds may return."""
+    expires = _expires(stage, clocks.watermark)
+    if not table.select(expires.any()).item():
+        return table
+    vacant = table.filter(expires, pl.col(PANES) > 0).with_columns(**vacate(stage))
+    table = table.filter(~expires)
+    returning = vacant.filter(overlapped(stage, vacant, table.filter(~is_vacant())))
+    return pl.concat([table, returning.select(table.columns)])
 
 
 def _pane_columns(stage: Stage, change: Change) -> list[pl.Expr]:
@@ -134,6 +172,30 @@ def _retract(
     bounds = retractions.select(PANE_START, PANE_END)
     retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
     return retracted, known.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
+
+
+def _retract_ended(
+    stage: Stage, table: pl.DataFrame, ended_panes: pl.DataFrame, before: EventTime, clocks: Clocks
+) -> list[pl.DataFrame]:
+    """Returns the retractions of windows that have come apart, in the order of their own windows, before any value."""
+    if ended_panes.is_empty():
+        return []
+    window_key, expires = list(stage.window_key), _expires(stage, clocks.watermark)
+    emits = (pl.col(EMITS_VALUE) | (pl.col(EMITS) & pl.col(HAS_CURRENT))).alias(EMITS)
+    known = ended_panes.join(table.select(*window_key, emits), on=window_key, how="left", nulls_equal=True)
+    known = known.with_columns(_returns(stage, known, table, expires).alias(RETURNS))
+    final = pl.col(RANK) == pl.col(RANK).max().over(window_key)
+    more = pl.col(EMITS).fill_null(False) | pl.col(RETURNS)
+    return [
+        known.with_columns(timing(before, clocks.watermark).alias(TIMING))
+        .with_columns((expires & final & ~more).alias(IS_LAST))
+        .with_columns(pl.col(PANE_START).alias(START), pl.col(PANE_END).alias(END))
+        .select(
+            *_pane_columns(stage, Change.RETRACTION),
+            pl.col(IS_LAST),
+            *_order_columns(stage, pl.col(RANK) - _LAST),
+        )
+    ]
 
 
 def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:

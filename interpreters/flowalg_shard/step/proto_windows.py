@@ -48,6 +48,7 @@ _MEMBERS: Final = "__members"
 whether some of them are parts of a window that has come apart, and the number of live windows that become it."""
 
 _STAYS: Final = "__stays"
+_ROW: Final = "__row"
 
 
 @frozen
@@ -56,12 +57,14 @@ class Regrouped:
 
     ``rows`` are to be combined by the bounds of windows: what remains of former windows, and proto-windows.
     ``untouched`` are the rows of windows that stay as they are. ``staying`` has the bounds of the windows that stay,
-    and those that they have now, and ``expired`` the proto-windows whose elements are dropped.
+    and those that they have now, ``ended`` the windows that have come apart, and ``expired`` the proto-windows whose
+    elements are dropped.
     """
 
     rows: pl.DataFrame
     untouched: list[pl.DataFrame]
     staying: pl.DataFrame
+    ended: pl.DataFrame
     expired: pl.DataFrame
 
 
@@ -113,8 +116,6 @@ def regroup(
     )
     targets = targets.with_columns(pl.col(_MEMBERS).fill_null(0))
     ended = anti_join(live, staying, window_key) if known else live
-    if known:
-        targets = _flag(targets, target, _PARTS, ended.rename({START: TO_START, END: TO_END}))
     limit = stage.expired_up_to(before)
     is_expired = pl.lit(False) if limit is None else ~pl.col(_OLD) & (pl.col(TO_END) <= limit)
     expired = semi_join(held, targets.filter(is_expired), target).select(window_key)
@@ -136,9 +137,9 @@ def regroup(
             _remaining(stage, remaining, touched, before),
             _places(stage, remaining),
             _places(stage, semi_join(vacant, bounds, window_key)),
-            _places(stage, ended, come_apart=True),
+            _places(stage, ended),
         ]
-    return Regrouped(pl.concat(rows, how="diagonal_relaxed"), untouched, staying, expired)
+    return Regrouped(pl.concat(rows, how="diagonal_relaxed"), untouched, staying, ended, expired)
 
 
 def _flag(targets: pl.DataFrame, target: list[str], name: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -262,14 +263,9 @@ def _remaining(stage: Stage, moved: pl.DataFrame, touched: pl.DataFrame, before:
     )
 
 
-def _places(stage: Stage, windows: pl.DataFrame, *, come_apart: bool = False) -> pl.DataFrame:
-    """Returns what stays at the bounds of windows: the number of panes; if they have come apart, the current panes."""
-    places = windows.select(
-        *stage.window_key, PANES, *([HAS_CURRENT] if retracts(stage) and come_apart else [])
-    )
-    return (
-        places.with_columns(pl.col(HAS_CURRENT).alias(CHANGED)) if HAS_CURRENT in places.columns else places
-    )
+def _places(stage: Stage, windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns what stays at the bounds of windows: the number of panes."""
+    return windows.select(*stage.window_key, PANES)
 
 
 def combine_rows(stage: Stage, rows: pl.DataFrame, extra: list[pl.Expr]) -> pl.DataFrame:
@@ -277,7 +273,26 @@ def combine_rows(stage: Stage, rows: pl.DataFrame, extra: list[pl.Expr]) -> pl.D
     held = pl.col(PROTO_WINDOWS).drop_nulls()
     table = contents_of(stage).absorb(rows, stage.window_key, [*extra, held])
     table = table.with_columns(pl.col(RESTARTS) | is_vacant())
-    return table.filter(~is_vacant() | (pl.col(PANES) > 0) | pl.col(CHANGED))
+    return table.filter(~is_vacant() | (pl.col(PANES) > 0))
+
+
+def overlapped(stage: Stage, windows: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
+    """Returns for each window whether one of ``others`` with its key overlaps it."""
+    numbered = windows.select(*stage.window_key).with_row_index(_ROW)
+    bounds = others.select(*stage.keys, pl.col(START).alias(OWNER_START), pl.col(END).alias(OWNER_END))
+    pairs = (
+        numbered.join(bounds, on=stage.keys, how="inner", nulls_equal=True)
+        if stage.keys
+        else numbered.join(bounds, how="cross")
+    )
+    hits = pairs.filter((pl.col(OWNER_START) < pl.col(END)) & (pl.col(START) < pl.col(OWNER_END)))
+    return numbered.select(pl.col(_ROW).is_in(hits[_ROW].unique().implode()))[_ROW]
+
+
+def vacate(stage: Stage) -> dict[str, pl.Expr]:
+    """Returns the columns that make windows vacant: they hold nothing, and their trigger has not begun."""
+    nothing = {CHANGED: pl.lit(False), PROTO_WINDOWS: pl.col(PROTO_WINDOWS).list.head(0)}
+    return nothing | stage.automaton.initial_state()
 
 
 def discard(stage: Stage, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
@@ -301,4 +316,4 @@ def discard(stage: Stage, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
     return pl.concat([table.filter(~pl.col(emitted)), discarded])
 
 
-__all__ = ["Regrouped", "combine_rows", "discard", "is_vacant", "regroup"]
+__all__ = ["Regrouped", "combine_rows", "discard", "is_vacant", "overlapped", "regroup", "vacate"]

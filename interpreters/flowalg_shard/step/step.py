@@ -68,20 +68,20 @@ def _step(
         table = table.with_columns(**automaton.observe_signals(reached))
     table = _evaluate(stage, table, clocks)
     known = ShardState(table, state.watermark, arrived.current_panes)
-    after, panes, hold = emit(stage, contents, known, clocks)
+    after, panes, hold = emit(stage, contents, known, clocks, arrived.ended_panes)
     return after, Emission(panes, late, hold)
 
 
 def _evaluate(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Performs the first half of step 5: returns the windows, with whether they fire, after ready triggers have fired.
 
-    A vacant window has no trigger; if it has just come apart, it retracts its current panes now.
+    A vacant window has no trigger.
     """
     if not stage.unmerges:
         return stage.automaton.evaluate(table, END, clocks)
     held, vacant = table.filter(~is_vacant()), table.filter(is_vacant())
     return pl.concat(
-        [stage.automaton.evaluate(held, END, clocks), vacant.with_columns(pl.col(CHANGED).alias(FIRES))]
+        [stage.automaton.evaluate(held, END, clocks), vacant.with_columns(pl.lit(False).alias(FIRES))]
     )
 
 

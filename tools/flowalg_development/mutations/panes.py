@@ -45,7 +45,7 @@ ACCUMULATION_MUTANTS: Final = (
     ),
     Replacement(
         "a retracted pane stays current if no value follows",
-        "WindowState._retract",
+        "WindowState._emit",
         "self.current_panes = []",
         "pass",
     ),
@@ -65,13 +65,13 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "the last pane of a closing window is not marked as last",
         "WindowState.evaluate",
-        "expires or self.closed",
-        "expires",
+        "expires and not returns or self.closed",
+        "expires and not returns",
     ),
     Replacement(
         "the last pane of an expiring window is not marked as last",
         "WindowState.evaluate",
-        "expires or self.closed",
+        "expires and not returns or self.closed",
         "self.closed",
     ),
     Replacement(

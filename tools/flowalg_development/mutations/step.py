@@ -178,9 +178,7 @@ STEP_MUTANTS: Final = (
         "has_value | insists & ~pl.col(CHANGED)",
         "has_value & ~(insists & ~pl.col(CHANGED))",
     ),
-    Replacement(
-        "the pane of a finished trigger is not marked as last", "_decide", "expires | closed", "expires"
-    ),
+    Replacement("the pane of a finished trigger is not marked as last", "_decide", "final | closed", "final"),
     Replacement(
         "every retraction of a last firing is marked as last",
         "_retract",

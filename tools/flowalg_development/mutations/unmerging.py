@@ -29,8 +29,26 @@ UNMERGING_MUTANTS: Final = (
     Replacement(
         "a window that has come apart leaves its panes current",
         "flowalg_reference:regroup",
-        "standing.get(at, [])",
-        "[]",
+        "gone.ended_panes = ended.get(at, [])",
+        "pass",
+    ),
+    Replacement(
+        "a part keeps the panes of the window that had its bounds",
+        "flowalg_reference:regroup",
+        "state.ended_panes = ended.get(window, [])",
+        "state.current_panes = ended.get(window, [])",
+    ),
+    Replacement(
+        "the number of panes of expired bounds is forgotten while a part may have them",
+        "Grouping._evaluate",
+        "expires and returns and state.next_index",
+        "False",
+    ),
+    Replacement(
+        "a part is emitted before the retraction of the pane with its bounds",
+        "Grouping._advance",
+        "if self.spec.unmerges:\n    panes.sort(key=lambda pane: pane[0])",
+        "pass",
     ),
     Replacement(
         "the trigger of a part starts without what the part holds",
@@ -58,9 +76,21 @@ UNMERGING_MUTANTS: Final = (
     ),
     Replacement(
         "in the step, a window that has come apart leaves its panes current",
-        "flowalg_shard:regroup",
-        "_places(stage, ended, come_apart=True)",
-        "_places(stage, ended)",
+        "emit",
+        "_retract_ended(stage, table, ended_panes, state.watermark, clocks)",
+        "[]",
+    ),
+    Replacement(
+        "in the step, a part is emitted before the retraction of the pane with its bounds",
+        "_retract_ended",
+        "pl.col(RANK) - _LAST",
+        "pl.col(RANK) + _LAST + 1",
+    ),
+    Replacement(
+        "in the step, the number of panes of expired bounds is forgotten while a part may have them",
+        "_without_expired",
+        "overlapped(stage, vacant, table.filter(~is_vacant()))",
+        "pl.repeat(False, vacant.height, dtype=pl.Boolean(), eager=True)",
     ),
     Replacement(
         "in the step, parts are not pending",
@@ -77,7 +107,7 @@ UNMERGING_MUTANTS: Final = (
     Replacement(
         "in the step, a vacant window fires",
         "flowalg_shard:_evaluate",
-        "vacant.with_columns(pl.col(CHANGED).alias(FIRES))",
+        "vacant.with_columns(pl.lit(False).alias(FIRES))",
         "stage.automaton.evaluate(vacant, END, clocks)",
     ),
 )
