@@ -29,7 +29,7 @@ from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.data.values import canonicalize, conform
 
 MOST_FIRINGS: Final = 10_000
-"""The number of timers of a key that may fire in an instant without an element between them."""
+"""The number of timers of a key that may fire at one time without an element between them."""
 
 LAST_TIME: Final = EventTime(MAX_TIME - 1)
 """The last event time that an element can have."""
@@ -45,7 +45,8 @@ class PendingTimer(NamedTuple):
     def time_at(self, watermark: EventTime) -> EventTime:
         """Returns the event time of its outputs: its own, or for a timer of processing time that of its cause.
 
-        If the watermark has passed the cause, it is the watermark, so that the outputs are not late.
+        If the watermark has passed the cause, it is the watermark, so that the outputs are not late. At the end of the
+        input the watermark is the horizon.
         """
         timer = self.timer
         of_outputs = max(self.cause, watermark) if isinstance(timer, ProcessingTimer) else self.point
@@ -139,11 +140,17 @@ class Calls:
         key: object,
         pending: PendingTimer,
         clocks: tuple[ProcessingTime, EventTime],
+        horizon: EventTime | None = None,
     ) -> Effect:
-        """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer."""
+        """Returns the effect of a timer; raises ``FailedTransition``. ``before`` no longer has the timer.
+
+        If the input has ended, ``horizon`` is the greatest watermark before the end of time.
+        """
         f = self.computation.on_timer
         assert f is not None, "a computation without on_timer sets no timers"
-        return self.call(f, before, pending.timer, pending.time_at(clocks[1]), _read(clocks), key)
+        ended = horizon is not None
+        cause = pending.time_at(clocks[1] if horizon is None else horizon)
+        return self.call(f, before, pending.timer, cause, _read(clocks, input_ended=ended), key)
 
     @cached_property
     def initial(self) -> KeyState:
@@ -177,8 +184,8 @@ class Calls:
     def too_many_firings(self, key: object) -> ElementError:
         """Returns the error for timers that set each other without end."""
         return ElementError(
-            f"{self.label}: more than {MOST_FIRINGS:,} timers of the key {format_value(key)} fired in one instant; "
-            "on_timer must free the key or stop setting timers that are due at once"
+            f"{self.label}: more than {MOST_FIRINGS:,} timers of the key {format_value(key)} fired at one time; "
+            "on_timer must free the key, or set timers at later times, or stop setting timers that are due at once"
         )
 
     def unstorable(self, key: object, state: str, error: Exception) -> ElementError:
@@ -238,8 +245,8 @@ class Calls:
         return f"an output of {self.label}"
 
 
-def _read(clocks: tuple[ProcessingTime, EventTime]) -> Clocks:
-    return Clocks(clocks[0].datetime, clocks[1].datetime)
+def _read(clocks: tuple[ProcessingTime, EventTime], *, input_ended: bool = False) -> Clocks:
+    return Clocks(clocks[0].datetime, clocks[1].datetime, input_ended)
 
 
 def _describe_call(

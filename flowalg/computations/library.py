@@ -104,6 +104,11 @@ def built_in(computation: AnyComputation) -> EmitFirst | EmitEvery | None:
             return None
 
 
+def depends_on_horizon(computation: AnyComputation) -> bool:
+    """Whether the outputs at the end of the input may depend on how far the watermark advances before it ends."""
+    return computation.on_timer is not None and built_in(computation) is None
+
+
 def state_shape(computation: AnyComputation, value: Shape) -> Shape | None:
     """Returns the shape of the states of a computation for values of a shape; ``None`` if it is unknown."""
     if isinstance(built_in(computation), EmitEvery):
@@ -118,6 +123,7 @@ __all__ = [
     "EmitFirst",
     "built_in",
     "deduplication",
+    "depends_on_horizon",
     "output_shape",
     "state_shape",
     "tuples",

@@ -56,10 +56,15 @@ def observe_all(columns: Sequence[Iterable[object]], count: int) -> list[Observe
 
 @frozen
 class Clocks:
-    """What both clocks read. Elements are observed before the watermark of their instant, timers fire after it."""
+    """What both clocks read. Elements are observed before the watermark of their instant, timers fire after it.
+
+    ``input_ended`` says that the input has ended: the timers that are set then fire for the last time, and what they
+    set does not fire. The watermark is ``MAX_TIME``.
+    """
 
     processing_time: datetime
     watermark: datetime
+    input_ended: bool = False
 
 
 @frozen

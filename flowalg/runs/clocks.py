@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from attrs import field, frozen
+from attrs import asdict, evolve, field, fields_dict, frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.signals import AnySignal
@@ -15,7 +15,8 @@ from flowalg.runs.signals import AnySignal
 class Clocks:
     """What both clocks read after the elements of an instant have been observed, and the signals of the instant.
 
-    ``idle`` says that all sources upstream are idle: a union then does not wait for this collection.
+    ``idle`` says that all sources upstream are idle: a union then does not wait for this collection. ``horizon`` is the
+    instant after the greatest event time of all elements of the sources upstream, so far (SEMANTICS section 17).
     """
 
     processing_time: ProcessingTime
@@ -23,6 +24,15 @@ class Clocks:
     percentiles: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[AnySignal] = frozenset()
     idle: bool = False
+    horizon: EventTime = MIN_TIME
+
+    def __getstate__(self) -> dict[str, object]:
+        return asdict(self, recurse=False)
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        # Checkpoints of before have no horizon.
+        for name in fields_dict(Clocks):
+            object.__setattr__(self, name, state.get(name, MIN_TIME))
 
     def percentile(self, q: float | None) -> EventTime:
         """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
@@ -42,7 +52,7 @@ class Clocks:
             q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))
             for q, point in self.percentiles.items()
         }
-        return Clocks(self.processing_time, watermark, percentiles, self.signals, self.idle)
+        return evolve(self, watermark=watermark, percentiles=percentiles)
 
 
 def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
@@ -66,6 +76,7 @@ def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
         },
         frozenset[AnySignal]().union(*(each.signals for each in clocks)),
         bool(running) and not active,
+        max(before.horizon, *(each.horizon for each in clocks)),
     )
 
 

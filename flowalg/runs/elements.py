@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from flowalg.computations.calls import Effect
 from flowalg.data.errors import FlowalgError
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
-from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.data.values import canonicalize
 from flowalg.elementwise.functions import apply
 from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
@@ -55,6 +55,11 @@ def read_records(source: SourceNode, records: Iterable[object], arrival_of: Arri
     return tuple(
         _element(source, step, record, require_record(source, record), arrival_of) for record in records
     )
+
+
+def horizon_of(elements: Iterable[Element]) -> EventTime:
+    """The instant after the greatest event time of some elements; ``MIN_TIME`` without elements."""
+    return EventTime(max((element.event_time + 1 for element in elements), default=MIN_TIME))
 
 
 def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) -> Element | BadRecord:
@@ -170,6 +175,7 @@ __all__ = [
     "apply_steps",
     "at_any_time",
     "good_records",
+    "horizon_of",
     "output_of",
     "pair_with_metadata",
     "pane_of",

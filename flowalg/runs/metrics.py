@@ -65,7 +65,7 @@ class Counts:
     windows of a side input are those that elements may still read; each shard has all of them, and the first counts.
     ``early``, ``on_time`` and ``late`` count the emitted panes by timing, and ``retraction`` the retracted ones.
     ``expired``, ``closed`` and ``dropped_late`` count the dropped elements by reason. The windows of a computation are
-    its keys.
+    its keys. ``unfired_timers`` counts the timers that were set when the input had ended, which do not fire.
     """
 
     windows: int = 0
@@ -77,6 +77,7 @@ class Counts:
     expired: int = 0
     closed: int = 0
     dropped_late: int = 0
+    unfired_timers: int = 0
 
 
 PANE_COUNTS: Final = ("early", "on_time", "late", "retraction")
@@ -85,7 +86,7 @@ PANE_COUNTS: Final = ("early", "on_time", "late", "retraction")
 DROP_COUNTS: Final = ("expired", "closed", "dropped_late")
 """The counts of dropped elements, by reason."""
 
-_OVER_TIME: Final = (*PANE_COUNTS, *DROP_COUNTS, "elements", "step_seconds")
+_OVER_TIME: Final = (*PANE_COUNTS, *DROP_COUNTS, "unfired_timers", "elements", "step_seconds")
 """The metrics of a stage that add up over micro-batches; the others describe its state after the last one."""
 
 

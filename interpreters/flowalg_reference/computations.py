@@ -9,6 +9,7 @@ from functools import partial
 from attrs import define, evolve, field
 
 from flowalg.computations.calls import (
+    LAST_TIME,
     MOST_FIRINGS,
     Calls,
     Effect,
@@ -40,7 +41,8 @@ class Computing:
     """The state of a computation: what it keeps for each key, and its clocks.
 
     In order, ``waiting`` has the elements of each key that the watermark has not passed. ``record``, if given, receives
-    each element that is received, and each call of a function of the computation.
+    each element that is received, and each call of a function of the computation. ``unfired`` is the number of timers
+    that firings at the end of the input have set.
     """
 
     calls: Calls
@@ -53,6 +55,7 @@ class Computing:
     keys: dict[object, KeyState] = field(factory=dict)
     waiting: dict[object, list[Element]] = field(factory=lambda: defaultdict(list))
     drops: list[DroppedElement] = field(factory=list)
+    unfired: int = 0
 
     @classmethod
     def of(
@@ -74,17 +77,22 @@ class Computing:
             for key in sorted({*self.waiting, *self._due_keys()}, key=sort_key)
             for output in self._advance_key(key, before.watermark)
         ]
-        holds = [known.hold for known in self.keys.values() if known.hold is not None]
+        holds = [known.hold for known in self.keys.values() if known.hold is not None and not self._has_ended]
         self.output = self.clocks.with_hold(min(holds, default=MAX_TIME), self.output)
         return NodeOutput(tuple(outputs), {id(self): self.output})
 
+    @property
+    def _has_ended(self) -> bool:
+        return self.clocks.watermark >= MAX_TIME
+
     def _due_keys(self) -> Iterator[object]:
-        """The keys with a timer that is due."""
+        """The keys with a timer that is due; all timers are at the end of the input."""
         clocks = self.clocks
         return (
             key
-            for key in self.keys
-            if self._next_due(key, clocks.watermark, clocks.processing_time) is not None
+            for key, known in self.keys.items()
+            if (self._has_ended and known.timers)
+            or self._next_due(key, clocks.watermark, clocks.processing_time) is not None
         )
 
     def _receive(self, element: Element, before: EventTime) -> None:
@@ -108,7 +116,14 @@ class Computing:
         else:
             for element in arrived:
                 yield from self._observe(key, element, before)
-        yield from self._fire(key, watermark, now)
+        if self._has_ended:
+            horizon = EventTime(min(self.clocks.horizon, LAST_TIME))
+            if before < MAX_TIME:
+                horizon = max(before, horizon)
+            yield from self._fire(key, horizon, now)
+            yield from self._fire_last(key, horizon)
+        else:
+            yield from self._fire(key, watermark, now)
         if not self.waiting.get(key):
             self.waiting.pop(key, None)
 
@@ -128,16 +143,42 @@ class Computing:
     def _fire(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> Iterator[Element]:
         """The outputs of the timers that are due at a watermark, and at a processing time if it is given."""
         firings = 0
+        latest: dict[type[Timer], int] = {}
         while (pending := self._next_due(key, watermark, now)) is not None:
-            firings += 1
+            timer = pending.timer
+            is_later = type(timer) not in latest or pending.point > latest[type(timer)]
+            latest[type(timer)] = max(pending.point, latest.get(type(timer), pending.point))
+            firings = 1 if is_later else firings + 1
             if firings > MOST_FIRINGS:
                 raise self.calls.too_many_firings(key)
-            timer, known = pending.timer, self.keys[key]
-            timers = {tag: other for tag, other in known.timers.items() if tag != timer.tag}
-            self.keys[key] = fired = evolve(known, timers=timers)
+            fired = self._without_timer(key, timer)
             reached = timer.point if self.in_order and isinstance(timer, EventTimer) else watermark
             clocks = self.clocks.processing_time, reached
             yield from self._call(key, pending, clocks, partial(self.calls.fire, fired, key, pending, clocks))
+
+    def _fire_last(self, key: object, horizon: EventTime) -> Iterator[Element]:
+        """The outputs of the timers that are set when the input ends, each fired once; what they set is discarded."""
+        clocks = self.clocks.processing_time, MAX_TIME
+        known = self.keys.get(key)
+        for pending in sorted(known.timers.values(), key=order_of_firing) if known else ():
+            current = self.keys.get(key)
+            if current is None or current.timers.get(pending.timer.tag) is not pending:
+                continue  # an earlier firing has cleared it, or has set it again
+            fired = self._without_timer(key, pending.timer)
+            yield from self._call(
+                key, pending, clocks, partial(self.calls.fire, fired, key, pending, clocks, horizon)
+            )
+        left = self.keys.get(key)
+        if left is not None and left.timers:
+            self.unfired += len(left.timers)
+            self.keys[key] = evolve(left, timers={})
+
+    def _without_timer(self, key: object, timer: Timer) -> KeyState:
+        """Removes a timer of a key; returns what is kept for the key then."""
+        known = self.keys[key]
+        timers = {tag: other for tag, other in known.timers.items() if tag != timer.tag}
+        self.keys[key] = evolve(known, timers=timers)
+        return self.keys[key]
 
     def _next_due(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> PendingTimer | None:
         """The timer that fires next: those of event time first, by time and tag."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias, assert_never
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from flowalg.data.metadata import Metadata
-from flowalg.data.time import ProcessingTime
+from flowalg.data.time import MIN_TIME, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.graph import Fold, fold_all
@@ -27,7 +27,14 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.elements import Element, apply_steps, pair_with_metadata, read_records, tag_elements
+from flowalg.runs.elements import (
+    Element,
+    apply_steps,
+    horizon_of,
+    pair_with_metadata,
+    read_records,
+    tag_elements,
+)
 from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.computations import Computing
@@ -71,10 +78,15 @@ class Operators:
                 raise node.refused()
             case SourceNode(name=name):
                 read = read_records if self.bad is None else self.bad.read_records
-                return lambda instant: NodeOutput(
-                    read(node, instant.records(name), partial(instant.arrival_of, name)),
-                    {id(node): instant.clocks[name]},
-                )
+                horizon = MIN_TIME
+
+                def advance(instant: PipelineInstant) -> NodeOutput:
+                    nonlocal horizon
+                    elements = read(node, instant.records(name), partial(instant.arrival_of, name))
+                    horizon = max(horizon, horizon_of(elements))
+                    return NodeOutput(elements, {id(node): evolve(instant.clocks[name], horizon=horizon)})
+
+                return advance
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
@@ -135,6 +147,11 @@ class Operators:
             *self.computations.values(),
         ]
         return tuple(drop for one in keepers for drop in one.drops)
+
+    @property
+    def unfired_timers(self) -> int:
+        """The number of timers that firings at the end of the input have set."""
+        return sum(computing.unfired for computing in self.computations.values())
 
     @property
     def bad_records(self) -> tuple[BadRecord, ...]:

@@ -64,13 +64,15 @@ class ReferenceRun(Run[A_co]):
     """A run of the reference interpreter: a ``Run`` whose drops are single elements, with more to ask of it.
 
     ``watermarks`` has a reading for each instant. ``spec`` is what the run was made from, so that ``explain_when`` and
-    ``why_not`` can replay it.
+    ``why_not`` can replay it. ``unfired_timers`` is the number of timers that firings at the end of the input have set,
+    which do not fire (SEMANTICS section 17).
     """
 
     panes: tuple[Pane[A_co], ...]
     dropped: tuple[DroppedElement, ...]
     watermarks: tuple[WatermarkReading, ...]
     spec: RunSpec = field(eq=False, repr=False)
+    unfired_timers: int = field(default=0, kw_only=True)
 
 
 @frozen
@@ -278,6 +280,7 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
         spec,
         elements=output.elements,
         bad_records=operators.bad_records,
+        unfired_timers=operators.unfired_timers,
     )
 
 

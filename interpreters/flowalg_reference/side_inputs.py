@@ -65,7 +65,8 @@ class SideReader:
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
         self.output = self.main_clocks.with_hold(until, self.output)
         signals = self.main_clocks.signals | of_side.signals
-        return NodeOutput(passed, {id(self): evolve(self.output, signals=signals)})
+        read = max(self.main_clocks.horizon, of_side.horizon)
+        return NodeOutput(passed, {id(self): evolve(self.output, signals=signals, horizon=read)})
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:
         """Add an element of the side input to its window; drop it if the window is complete."""

@@ -93,7 +93,8 @@ def measure_shard(
         counts = unpack_side_drops(output.drops).counts
         windows = count_side_windows(after) if first_shard else 0
     elif isinstance(operator, Computing):
-        counts = Counter(dropped_late=len(unpack_computation_drops(output.drops)[0]))
+        late, _, unfired = unpack_computation_drops(output.drops)
+        counts = Counter(dropped_late=len(late), unfired_timers=unfired)
         windows = after.windows.window_count
     else:
         counts = count_emitted(unpack(output.panes), unpack(output.drops))

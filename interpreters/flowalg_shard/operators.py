@@ -14,7 +14,7 @@ from typing import Protocol, cast
 import polars as pl
 from attrs import evolve, field, frozen
 
-from flowalg.data.time import EventTime
+from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import minimum
 from flowalg_shard.clocks.exchange import (
@@ -198,10 +198,11 @@ class Side:
             of_side = evolve(of_side, clocks=minimum(both, state.input_clocks[1].clocks))
         before, now = map(_watermarks, (state.input_clocks, (of_main, of_side)))
         after, output = read_side(self.stage, side_state, elements, side, before, now)
+        read = max(of_main.clocks.horizon, of_side.clocks.horizon)
         return (
             OperatorState((of_main, of_side), side_input=pack_side(after)),
             output,
-            StageReport(of_main.clocks, output.hold),
+            StageReport(evolve(of_main.clocks, horizon=read), output.hold),
         )
 
 
@@ -235,7 +236,8 @@ class Computing:
         windows = active.put_rows_back(
             self.stage.keys, kept.keys, kept.waiting, lambda: kept.keys.with_columns(due)
         )
-        return OperatorState(input_clocks, windows), output, StageReport(now.clocks, windows.hold)
+        hold = windows.hold if now.clocks.watermark < MAX_TIME else MAX_TIME
+        return OperatorState(input_clocks, windows), output, StageReport(now.clocks, hold)
 
     def advance(
         self,
@@ -250,7 +252,7 @@ class Computing:
         (arrived,) = bundles
         rows = stack([unpack(bundle) for bundle in arrived])
         after, output, report = self.step(state, input_clocks, rows)
-        others = (output.drops, output.bad_records)
+        others = (output.drops, output.bad_records, output.unfired)
         return after, OperatorOutput(
             pack(output.outputs), pickle.dumps(others) if any(others) else b"", report
         )
@@ -285,9 +287,9 @@ def unpack_side_values(packed: bytes) -> dict[EventTime, object]:
     return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
 
 
-def unpack_computation_drops(packed: bytes) -> tuple[tuple[LateElement, ...], tuple[BadRecord, ...]]:
-    """``OperatorOutput.drops`` of a computation: the late elements, and the bad records."""
-    return pickle.loads(packed) if packed else ((), ())  # trusted: written by ``Computing``
+def unpack_computation_drops(packed: bytes) -> tuple[tuple[LateElement, ...], tuple[BadRecord, ...], int]:
+    """``OperatorOutput.drops`` of a computation: late elements, bad records, and the number of unfired timers."""
+    return pickle.loads(packed) if packed else ((), (), 0)  # trusted: written by ``Computing``
 
 
 def _packed_drops(drops: SideDrops) -> bytes:

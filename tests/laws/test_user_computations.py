@@ -12,7 +12,15 @@ from flowalg_laws.laws.computations import (
     in_order_the_outputs_are_those_of_the_batch,
     outputs_are_not_late_by_themselves,
 )
-from flowalg_laws.strategies.computations import ECHO, HEARTBEAT, HOLDING, SILENCE, SUMS_OF_FIVE, TOTAL
+from flowalg_laws.strategies.computations import (
+    ECHO,
+    FILLING,
+    HEARTBEAT,
+    HOLDING,
+    SILENCE,
+    SUMS_OF_FIVE,
+    TOTAL,
+)
 from flowalg_laws.strategies.times import point
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import strategies as st
@@ -136,7 +144,7 @@ def test_a_dropped_element_changes_the_outputs_in_order() -> None:
 
 
 def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
-    """A timer of processing time fires in a stream, and after the only instant of a batch."""
+    """A timer of processing time fires when it is due in a stream, and at the end of the input in a batch."""
     assert "does not depend on processing time" in in_order_the_outputs_are_those_of_the_batch.condition
     instants = timeline((0, 0)).instants[:1]
     silent = (
@@ -144,8 +152,19 @@ def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
     )
     stream = MICRO_BATCH.run(VALUES.process(HEARTBEAT, in_order=True), {READINGS: silent})
     batch = ReferenceBatch().run(VALUES.process(HEARTBEAT), {READINGS: silent})
-    assert stream.elements
-    assert not batch.elements
+    assert [each.value for each in stream.elements] == [3, -4]
+    assert [each.value for each in batch.elements] == [-2]
+
+
+def test_a_watermark_beyond_the_horizon_fires_more_timers() -> None:
+    """A computation that fills silent minutes fills those that the watermark has passed; a batch knows its elements."""
+    condition = in_order_the_outputs_are_those_of_the_batch.condition
+    assert "no watermark before the end is beyond the horizon" in condition
+    beyond = timeline((0, 3))
+    stream = MICRO_BATCH.run(VALUES.process(FILLING, in_order=True), {READINGS: beyond})
+    batch = ReferenceBatch().run(VALUES.process(FILLING), {READINGS: beyond})
+    assert [each.value for each in stream.elements] == [1, 0, 0, 0]
+    assert [each.value for each in batch.elements] == [1]
 
 
 def test_the_output_of_a_late_element_is_late() -> None:

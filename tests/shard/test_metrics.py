@@ -24,7 +24,7 @@ def test_every_kind_of_pane_and_of_drop_is_counted() -> None:
         *(reason.value for reason in DropReason),
         "dropped_late",
     }
-    assert {field.name for field in fields(Counts)} == kinds | {"windows", "state_bytes"}
+    assert {field.name for field in fields(Counts)} == kinds | {"windows", "state_bytes", "unfired_timers"}
 
 
 def test_the_schemas_have_the_fields_of_the_class() -> None:

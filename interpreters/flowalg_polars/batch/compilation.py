@@ -36,7 +36,7 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import branches_of
+from flowalg.pipeline.structure import branches_of, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run
 from flowalg_polars.batch.computations import lower_computation
@@ -236,7 +236,8 @@ class _Lowering:
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, flow(inner), flow(side), ())
             case Process(input=inner):
-                return lower_computation(node, flow(inner), self.time, self.letters)
+                sources = [flow(source) for source in sources_of(inner)]
+                return lower_computation(node, flow(inner), sources, self.time, self.letters)
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:

@@ -108,7 +108,11 @@ class ShardedComputation:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
         shards = (
-            (Counter(dropped_late=len(output.drops)), state.windows.window_count, state)
+            (
+                Counter(dropped_late=len(output.drops), unfired_timers=output.unfired),
+                state.windows.window_count,
+                state,
+            )
             for output, state in zip(self.outputs, self.states, strict=True)
         )
         return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)

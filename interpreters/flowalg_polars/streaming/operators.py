@@ -293,7 +293,7 @@ class ShardedSide:
             drops.append(output.drops)
             received.append(report)
         self.dropped = SideDrops(drops[0].side, stack([each.elements for each in drops]))
-        self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
+        self.report = StageReport(received[0].clocks, min(each.hold for each in received))
         table = stack(passed)
         frame = self._read(table.sort(_NUMBER), known) if table.height else self._empty
         self.seconds = time.perf_counter() - started

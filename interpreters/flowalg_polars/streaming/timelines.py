@@ -14,7 +14,7 @@ from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Up
 from flowalg_shard.clocks.reports import source_report
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.time import MAX_TIME
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import ArrivalOf, good_records, read_records
@@ -45,7 +45,10 @@ class PublishedClocks:
         name = self.node.name
         records = good_records(self.node, now.records(name), self.bad)
         elements = element_frame(self.node, records, partial(now.arrival_of, name))
-        return Arrival(elements.lazy(), {0: StageReport(now.clocks[name])})
+        latest = elements[EVENT_TIME].max()
+        assert latest is None or isinstance(latest, int)
+        horizon = MIN_TIME if latest is None else EventTime(latest + 1)
+        return Arrival(elements.lazy(), {0: StageReport(evolve(now.clocks[name], horizon=horizon))})
 
 
 @frozen

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from attrs import evolve, field, frozen
 
 from flowalg.data.errors import errors_of
-from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
@@ -62,16 +62,23 @@ Upstream: TypeAlias = FromSource | FromStage
 
 @frozen
 class SourceReport:
-    """The contribution of some rows of a source to its clock, their signals, and the number of elements."""
+    """The contribution of some rows of a source to its clock, their signals, and the number of elements.
+
+    ``horizon`` is the instant after the greatest event time of the elements, those included that the clock ignores.
+    """
 
     clock: ClockSummary = field(factory=ClockSummary)
     signals: frozenset[AnySignal] = frozenset()
     elements: int = 0
+    horizon: EventTime = MIN_TIME
 
     def merge(self, other: SourceReport) -> SourceReport:
         """The report of the rows of both."""
         return SourceReport(
-            self.clock.merge(other.clock), self.signals | other.signals, self.elements + other.elements
+            self.clock.merge(other.clock),
+            self.signals | other.signals,
+            self.elements + other.elements,
+            max(self.horizon, other.horizon),
         )
 
 
@@ -103,7 +110,10 @@ class UntimedReport:
     def at(self, now: ProcessingTime) -> SourceReport:
         """The report, given the time."""
         partitions = {name: PartitionClock(latest, now) for name, latest in self.latest_events.items()}
-        return SourceReport(ClockSummary(partitions, now, ended=self.ended), self.signals, self.elements)
+        horizon = EventTime(max((latest + 1 for latest in self.latest_events.values()), default=MIN_TIME))
+        return SourceReport(
+            ClockSummary(partitions, now, ended=self.ended), self.signals, self.elements, horizon
+        )
 
 
 def at_time(reports: Mapping[int, Report | UntimedReport], now: ProcessingTime | None) -> Reports:
@@ -188,7 +198,8 @@ def _advance_input(
     clocks = minimum(
         [_clocks_of(upstream, clock) for upstream, clock in zip(upstreams, after, strict=True)], before.clocks
     )
-    return InputClocks(after, evolve(clocks, processing_time=now, signals=signals))
+    horizon = max([before.clocks.horizon, *map(_horizon, reports.values())])
+    return InputClocks(after, evolve(clocks, processing_time=now, signals=signals, horizon=horizon))
 
 
 def _advance_upstream(
@@ -225,6 +236,10 @@ def _times(report: Report) -> tuple[ProcessingTime, ...]:
         return (report.clocks.processing_time,)
     latest = report.clock.latest_processing
     return () if latest is None else (latest,)
+
+
+def _horizon(report: Report) -> EventTime:
+    return report.horizon if isinstance(report, SourceReport) else report.clocks.horizon
 
 
 def _signals(report: Report) -> frozenset[AnySignal]:

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 import polars as pl
 
-from flowalg.data.time import EventTime, Micros, ProcessingTime
+from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import (
     ClockSummary,
@@ -103,7 +103,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     control = policy.summarize((), publications=publications, ended=_has_ended(rows))
     control = control.merge(ClockSummary({}, None if latest is None else ProcessingTime(latest)))
     report = observed_report(policy, seen)
-    return SourceReport(report.clock.merge(control), _signals(rows), report.elements)
+    return SourceReport(report.clock.merge(control), _signals(rows), report.elements, report.horizon)
 
 
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:
@@ -202,11 +202,12 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
     reached: dict[str, ReachedTimes] = {}
     published: dict[str, PublishedWatermarks] = {}
     latest: ProcessingTime | None = None
-    elements = 0
+    elements, horizon = 0, MIN_TIME
     for row in seen.iter_rows(named=True):
         if not row[_COUNT]:
             continue
         elements += row[_COUNT]
+        horizon = max(horizon, EventTime(row[_EVENT] + 1))
         clock = PartitionClock(EventTime(row[_EVENT]), ProcessingTime(row[_PROCESSING]))
         latest = later(latest, clock.latest_processing)
         name = row.get(PARTITION, "")
@@ -233,7 +234,7 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
     summary = ClockSummary(
         partitions, latest, lags=lags, event_times=event_times, reached=reached, published=published
     )
-    return SourceReport(summary, frozenset(), elements)
+    return SourceReport(summary, frozenset(), elements, horizon)
 
 
 __all__ = [

@@ -23,7 +23,10 @@ from flowalg_shard.tables.times import read_datetimes
 DUE_WATERMARK: Final = "__due_watermark"
 DUE_TIME: Final = "__due_time"
 KEPT_HOLD: Final = "__kept_hold"
-"""The watermark and the processing time at which a key is due without new elements, and its hold."""
+"""The watermark and the processing time at which a key is due without new elements, and its hold.
+
+Every key with a timer is due at the end of time.
+"""
 
 FORM: Final = "__form"
 """The form of the state of a key."""
@@ -197,6 +200,7 @@ def _write_timers(states: Sequence[KeyState]) -> list[pl.Series]:
             of_clock = type(timer) is ProcessingTimer
             due = due_time if of_clock else due_watermark
             due[row] = min(due[row], point)
+            due_watermark[row] = min(due_watermark[row], MAX_TIME)
             rows.append((row, tag, of_clock, point, cause))
     return [
         _timer_lists(rows, len(states)),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 from attrs import define, field
 
 from flowalg.computations.calls import MOST_FIRINGS, Effect, FailedTransition, KeyState, PendingTimer
 from flowalg.computations.transition import Clocks, EventTimer, Observed, ProcessingTimer
-from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.bad_records import BadRecord, bad_call
 from flowalg_shard.computations.stage import ComputationStage
 
@@ -17,9 +18,15 @@ Element = tuple[EventTime, int, Observed[object, object]]
 """The event time and the weight of an element, and what the function receives."""
 
 
+_BEGINNING: Final = -(2**63)
+
+
 @define
 class KeyRun:
-    """The state of a key during an instant, and what it has emitted so far; ``now`` is the processing time."""
+    """The state of a key during an instant, and what it has emitted so far; ``now`` is the processing time.
+
+    ``unfired`` is the number of timers that its firings at the end of the input have set.
+    """
 
     stage: ComputationStage
     key: object
@@ -27,6 +34,7 @@ class KeyRun:
     now: datetime
     outputs: list[tuple[EventTime, object]] = field(factory=list)
     bad_records: list[BadRecord] = field(factory=list)
+    unfired: int = 0
 
     def observe(self, elements: Iterable[Element], clocks: Clocks) -> None:
         """Observes elements at some clocks."""
@@ -50,21 +58,51 @@ class KeyRun:
 
     def fire(self, watermark: EventTime, time: ProcessingTime | None, clocks: Clocks) -> None:
         """Fires the timers that are due at a watermark, and at a processing time if it is given."""
-        on_timer, firings = self.stage.computation.on_timer, 0
+        firings, last_event, last_time = 0, _BEGINNING, _BEGINNING
         while self.known is not None and (pending := _next_due(self.known, watermark, time)) is not None:
             firings += 1
-            if firings > MOST_FIRINGS:
+            timer, point, _ = pending
+            is_of_event = type(timer) is EventTimer
+            if is_of_event and point > last_event:
+                firings, last_event = 0, point
+            elif not is_of_event and point > last_time:
+                firings, last_time = 0, point
+            if firings >= MOST_FIRINGS:
                 raise self.stage.calls.too_many_firings(self.key)
-            assert on_timer is not None, "a computation without on_timer sets no timers"
-            left = {tag: other for tag, other in self.known.timers.items() if other is not pending}
-            self.known = KeyState(self.known.state, self.known.hold, left)
-            timer, read, cause = pending.timer, clocks, pending.time_at(watermark)
-            if self.stage.in_order and isinstance(timer, EventTimer):
-                read = Clocks(self.now, timer.at)
-            try:
-                self._apply(self.stage.calls.call(on_timer, self.known, timer, cause, read, self.key))
-            except FailedTransition as failure:
-                self._fail(failure)
+            read = Clocks(self.now, timer.at) if self.stage.in_order and is_of_event else clocks
+            self._fire(self.known, pending, watermark, read)
+
+    def fire_at_end(self, horizon: EventTime) -> None:
+        """Fires each timer that is set at the end of the input, and discards the timers that these firings set."""
+        if self.known is None or not self.known.timers:
+            return
+        clocks = Clocks(self.now, MAX_TIME.datetime, input_ended=True)
+        in_turn = sorted(
+            (type(timer) is ProcessingTimer, point, tag)
+            for tag, (timer, point, _) in self.known.timers.items()
+        )
+        set_before = dict(self.known.timers)
+        for _, _, tag in in_turn:
+            if self.known is None:
+                return
+            pending = set_before[tag]
+            if self.known.timers.get(tag) is pending:
+                self._fire(self.known, pending, horizon, clocks)
+        if self.known is not None and self.known.timers:
+            self.unfired += len(self.known.timers)
+            self.known = KeyState(self.known.state, self.known.hold)
+
+    def _fire(self, known: KeyState, pending: PendingTimer, watermark: EventTime, clocks: Clocks) -> None:
+        """Fires a timer, whose outputs are not behind a watermark."""
+        on_timer = self.stage.computation.on_timer
+        assert on_timer is not None, "a computation without on_timer sets no timers"
+        left = {tag: other for tag, other in known.timers.items() if other is not pending}
+        self.known = KeyState(known.state, known.hold, left)
+        cause = pending.time_at(watermark)
+        try:
+            self._apply(self.stage.calls.call(on_timer, self.known, pending.timer, cause, clocks, self.key))
+        except FailedTransition as failure:
+            self._fail(failure)
 
     def _apply(self, effect: Effect) -> None:
         self.known, outputs = effect

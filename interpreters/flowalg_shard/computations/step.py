@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice, repeat
-from typing import cast
+from typing import TypeAlias, cast
 
 import polars as pl
 from attrs import frozen
 
+from flowalg.computations.calls import LAST_TIME
 from flowalg.computations.computation import Late
 from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
 from flowalg.data.collector import pause_collector
 from flowalg.data.kv import KV
-from flowalg.data.time import EventTime
+from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
@@ -47,11 +48,15 @@ from flowalg_shard.tables.times import read_datetimes
 
 @frozen
 class ComputationOutput:
-    """The output of an instant: the key, the value and the event time of each output, drops and bad records."""
+    """The output of an instant: the key, the value and the event time of each output, drops and bad records.
+
+    ``unfired`` is the number of timers that firings at the end of the input have set.
+    """
 
     outputs: pl.DataFrame
     drops: tuple[LateElement, ...] = ()
     bad_records: tuple[BadRecord, ...] = ()
+    unfired: int = 0
 
 
 def compute(
@@ -78,11 +83,13 @@ def compute(
         ready, waiting = ready.filter(passed), ready.filter(~passed)
         ready, corrections = ready.filter(pl.col(WEIGHT) > 0), ready.filter(pl.col(WEIGHT) < 0)
     known = touched.keys.filter(pl.col(FORM) != WITHOUT_STATE) if touched.keys.height else touched.keys
-    keys, outputs, bad_records = _run(stage, known, ready, before, now)
+    keys, outputs, bad_records, unfired = _run(stage, known, ready, before, now)
     after = with_waiting(stage, keys, waiting)
     return (
         Kept(stack([untouched.keys, after.keys]), stack([untouched.waiting, after.waiting])),
-        ComputationOutput(outputs, (*_dropped(stage, late), *_dropped(stage, corrections)), bad_records),
+        ComputationOutput(
+            outputs, (*_dropped(stage, late), *_dropped(stage, corrections)), bad_records, unfired
+        ),
     )
 
 
@@ -120,16 +127,19 @@ def _dropped(stage: ComputationStage, rows: pl.DataFrame) -> tuple[LateElement, 
 
 _COUNT, _POSITION = "__count", "__position"
 
+_After: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...], int]
+"""The keys after an instant, the outputs, bad records, and the number of unfired timers."""
+
 
 def _run(
     stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
-) -> tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...]]:
-    """Returns the keys after an instant, the outputs, and bad records."""
+) -> _After:
+    """Returns the keys after an instant, and what it gave."""
     match built_in(stage.computation):
         case EmitFirst() as first:
-            return *run_deduplication(stage, first, known, ready, now.watermark), ()
+            return *run_deduplication(stage, first, known, ready, now.watermark), (), 0
         case EmitEvery() as every:
-            return *run_tuples(stage, every, known, ready, now.watermark), ()
+            return *run_tuples(stage, every, known, ready, now.watermark), (), 0
         case None:
             with pause_collector():
                 return _run_functions(stage, known, ready, before, now)
@@ -137,14 +147,16 @@ def _run(
 
 def _run_functions(
     stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
-) -> tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...]]:
-    """Returns the keys after their functions have observed elements and timers, the outputs, and bad records."""
+) -> _After:
+    """Returns the keys after their functions have observed elements and timers, and what they gave."""
     groups = _groups(stage, known, ready)
     keys, counts, positions = stage.key.read(groups), groups[_COUNT].to_list(), groups[_POSITION].to_list()
     states = read_states(stage, known) if known.height else []
     elements = iter(_elements(stage, ready, chain.from_iterable(map(repeat, keys, counts)), before))
     time = now.processing_time.datetime
-    clocks_before, clocks = ReadClocks(time, before.datetime), ReadClocks(time, now.watermark.datetime)
+    has_ended = now.watermark >= MAX_TIME
+    reached = _horizon(before, now) if has_ended else now.watermark
+    clocks_before, clocks = ReadClocks(time, before.datetime), ReadClocks(time, reached.datetime)
     runs = []
     for key, count, position in zip(keys, counts, positions, strict=True):
         run = KeyRun(stage, key, None if position is None else states[position], time)
@@ -153,13 +165,22 @@ def _run_functions(
             run.observe_in_order(some)
         else:
             run.observe(some, clocks_before)
-        run.fire(now.watermark, now.processing_time, clocks)
+        run.fire(reached, now.processing_time, clocks)
+        if has_ended:
+            run.fire_at_end(reached)
         runs.append(run)
     left = [(row, run.key, run.known) for row, run in enumerate(runs) if run.known is not None]
     after = write_states(
         stage, groups[[row for row, *_ in left]], [key for _, key, _ in left], [state for *_, state in left]
     )
-    return after, _outputs(stage, groups, runs), tuple(bad for run in runs for bad in run.bad_records)
+    bad = tuple(bad for run in runs for bad in run.bad_records)
+    return after, _outputs(stage, groups, runs), bad, sum(run.unfired for run in runs)
+
+
+def _horizon(before: EventTime, now: Clocks) -> EventTime:
+    """Returns the last watermark before the end of time: the horizon, or that of before if it is later."""
+    horizon = EventTime(min(now.horizon, LAST_TIME))
+    return horizon if before >= MAX_TIME else max(before, horizon)
 
 
 def _groups(stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame) -> pl.DataFrame:

@@ -274,7 +274,8 @@ class _Lowering:
                 return lower_side_input(node, self.elements(inner, flow), self.elements(side, flow), ())
             case Process(input=inner):
                 letters = self.letters is not None
-                return lower_computation(node, self.elements(inner, flow), self.time, dead_letters=letters)
+                elements, sources = self.elements(inner, flow), map(flow, sources_of(inner))
+                return lower_computation(node, elements, sources, self.time, dead_letters=letters)
         assert_never(node)
 
     def inputs(self, node: Node, flow: Fold[Node, Flow]) -> tuple[Flow, ...]:

@@ -7,6 +7,8 @@ one are complete. No more than a batch and the elements of one key are in memory
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Final
 
 import polars as pl
 import pyarrow as pa
@@ -28,10 +30,12 @@ from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.computations.step import compute
 from flowalg_shard.tables.columns import END, START, WEIGHT
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from flowalg.computations.computation import Late
-from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
+from flowalg.computations.library import depends_on_horizon
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.pipeline.nodes import Process
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
@@ -46,8 +50,16 @@ _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
 """The columns of outputs and bad records, if there are dead letters."""
 
 
-def lower_computation(node: Process, flow: Flow, time: Column, *, dead_letters: bool) -> Flow:
-    """Returns the outputs of a computation that observes all elements in order, and its bad records."""
+_HORIZON: Final = "__horizon"
+
+
+def lower_computation(
+    node: Process, flow: Flow, sources: Iterable[Flow], time: Column, *, dead_letters: bool
+) -> Flow:
+    """Returns the outputs of a computation that observes all elements in order, and its bad records.
+
+    ``sources`` are the flows of the sources that it reads, which determine the horizon.
+    """
     in_order = evolve(node, in_order=True, late=Late.DROP)
     stage, pair = computation_stage(in_order, flow, dead_letters=dead_letters)
     meta = {name: META_TYPES[name] for name in (EVENT_TIME, *(_LETTER if dead_letters else ()))}
@@ -56,11 +68,23 @@ def lower_computation(node: Process, flow: Flow, time: Column, *, dead_letters: 
     rows = flow.frame.select(
         *map(col, leaf_columns(layout)), col(EVENT_TIME), time.cast("long").alias(PROCESSING_TIME)
     )
+    if depends_on_horizon(node.computation):
+        rows = rows.crossJoin(F.broadcast(_horizon_of(sources)))
     by = list(map(col, stage.keys))
     ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
     function = ComputePartition(stage, layout_of(pair), arrow_schema(schema))
     emitted = evolve(flow, frame=ordered.mapInArrow(function, schema), shape=pair, meta=meta)
     return evolve(emitted, dead_letters=dead_letters).with_notes(note_of_computation(node))
+
+
+def _horizon_of(sources: Iterable[Flow]) -> DataFrame:
+    """Returns the horizon of some sources as a table with one row (SEMANTICS section 17)."""
+    times = [
+        (source.frame.filter(col(KEEP)) if KEEP in source.meta else source.frame).select(EVENT_TIME)
+        for source in sources
+    ]
+    latest = F.coalesce(F.max(EVENT_TIME) + 1, F.lit(int(MIN_TIME)))
+    return reduce(DataFrame.union, times).select(latest.alias(_HORIZON))
 
 
 @frozen
@@ -104,7 +128,8 @@ class ComputePartition:
             pl.lit(GLOBAL_WINDOW.start, pl.Int64()).alias(START),
             pl.lit(GLOBAL_WINDOW.end, pl.Int64()).alias(END),
         )
-        now = Clocks(ProcessingTime(int(frame[PROCESSING_TIME][0])), MAX_TIME)
+        horizon = EventTime(int(frame[_HORIZON][0])) if _HORIZON in frame.columns else MIN_TIME
+        now = Clocks(ProcessingTime(int(frame[PROCESSING_TIME][0])), MAX_TIME, horizon=horizon)
         _, output = compute(self.stage, Kept(), rows, MIN_TIME, now)
         if output.outputs.height:
             yield self._batch(self._outputs(output.outputs), output.outputs.height)

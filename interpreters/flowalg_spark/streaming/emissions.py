@@ -204,7 +204,7 @@ class ComputationRows:
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
         """Returns the rows of late elements and of bad records, one for each."""
-        late, bad = unpack_computation_drops(emission.output.drops)
+        late, bad, _ = unpack_computation_drops(emission.output.drops)
         if late:
             yield _dropped(emission, self.stage.label, late, self.shape)
         if bad:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_columns.observed_rows import (
     ENDS,
     MARKS,
@@ -38,7 +39,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.source import Source, source_node
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.elements import good_records
+from flowalg.runs.elements import good_records, horizon_of, read_records
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.lowering.binding import StreamColumns
@@ -96,8 +97,9 @@ def published_batches(
     node = source_node(source)
     timed = node.event_time is not None
     for now in instants:
-        clocks = pickle.dumps(StageReport(now.clocks[source.name]))
         records = good_records(node, now.records(source.name), bad)
+        horizon = horizon_of(read_records(node, records, partial(now.arrival_of, source.name)))
+        clocks = pickle.dumps(StageReport(evolve(now.clocks[source.name], horizon=horizon)))
         rows = [
             {**row, TIME: (now.processing_time if timed else now.arrival_of(source.name, record)).datetime}
             for record, row in zip(records, record_rows(source, records), strict=True)

@@ -16,6 +16,7 @@ Emitted: TypeAlias = tuple[int, int, str, int]
 """The processing time, the event time, the key and the value of an output."""
 
 END: Final = MAX_TIME.datetime
+_LAST: Final = EventTime(MAX_TIME - 1).datetime
 
 
 @define
@@ -47,7 +48,26 @@ class KeyLoop:
             reached = at if is_event and stepwise else watermark
             assert self.computation.on_timer is not None, "it sets timers"
             transition = self.computation.on_timer(self.state, timer, Clocks(now, reached))
-            self.move(transition, min(at, EventTime(MAX_TIME - 1).datetime))
+            self.move(transition, min(at, _LAST))
+
+    def end(self, now: datetime, horizon: datetime) -> None:
+        """Fires each timer once that is set when the input ends, and forgets what these firings set."""
+        last = sorted(
+            (not isinstance(timer, EventTimer), timer.at, tag) for tag, (timer, _) in self.timers.items()
+        )
+        pending, self.timers = self.timers, {}
+        for is_of_clock, at, tag in last:
+            if tag not in pending:
+                continue
+            timer, cause = pending.pop(tag)
+            assert self.computation.on_timer is not None, "it sets timers"
+            transition = self.computation.on_timer(self.state, timer, Clocks(now, END, input_ended=True))
+            self.move(transition, min(max(cause, horizon) if is_of_clock else at, _LAST))
+            for gone in (*transition.clear, *self.timers):
+                pending.pop(gone, None)
+            if self.state is None:
+                pending = {}
+        self.timers = {}
 
     def move(self, transition: Transition[object, int], cause: datetime) -> None:
         """Applies a transition."""
@@ -67,8 +87,9 @@ def plain_loop(
     """Yields the outputs of a computation, key by key; in order or with ``drops`` it drops late elements."""
     for key in sorted({reading.key for reading in timeline.elements}):
         loop = KeyLoop(key, computation)
-        before, waiting = MIN_TIME, list[Reading]()
+        before, waiting, horizon = MIN_TIME, list[Reading](), MIN_TIME.datetime
         for instant in timeline:
+            horizon = max([horizon, *(reading.at + timedelta.resolution for reading in instant.elements)])
             now, watermark = instant.processing_time.datetime, instant.watermark.datetime
             arrived = [reading for reading in instant.elements if reading.key == key]
             if in_order or drops:
@@ -81,7 +102,12 @@ def plain_loop(
                     loop.fire(MIN_TIME.datetime, reading.at, stepwise=True)
                     loop.observe(reading, now, reading.at)
             waiting = [reading for reading in waiting if in_order and reading.at >= watermark]
-            loop.fire(now, watermark, stepwise=in_order)
+            if watermark < END:
+                loop.fire(now, watermark, stepwise=in_order)
+            else:
+                reached = max(horizon, before.datetime) if before < MAX_TIME else horizon
+                loop.fire(now, reached, stepwise=in_order)
+                loop.end(now, reached)
             for at, value in loop.emitted:
                 yield instant.processing_time, _micros(at), key, value
             loop.emitted.clear()

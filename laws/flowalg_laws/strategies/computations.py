@@ -166,6 +166,25 @@ def _chain(number: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
 CHAINED_TIMERS = Computation(initial=0, on_element=_renew, on_timer=_chain, name="chained timers")
 """Sets several timers, clears them, and sets timers from timers, some due at once."""
 
+
+def _start_minute(total: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    minute = START + ((seen.event_time - START) // _MINUTE + 1) * _MINUTE
+    return Transition(total + seen.value, set=[EventTimer("minute", minute)])
+
+
+def _take_back(total: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    return Transition(total - seen.value)
+
+
+def _fill_minute(total: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
+    return Transition(0, emit=[total], set=[EventTimer("minute", timer.at + _MINUTE)])
+
+
+FILLING = Computation(
+    initial=0, on_element=_start_minute, on_retraction=_take_back, on_timer=_fill_minute, name="filling"
+)
+"""Emits a sum for each minute from the first one of a key on, zero for a silent one; it never stops by itself."""
+
 EVENT_TIME: Sequence[Processor[str, int, int]] = (
     TOTAL,
     SILENCE,
@@ -174,6 +193,7 @@ EVENT_TIME: Sequence[Processor[str, int, int]] = (
     HOLDING,
     CHAINED_TIMERS,
     ECHO,
+    FILLING,
 )
 
 
@@ -210,6 +230,7 @@ def key_histories(values: SearchStrategy[object]) -> SearchStrategy[KeyHistory]:
 __all__ = [
     "CHAINED_TIMERS",
     "ECHO",
+    "FILLING",
     "HEARTBEAT",
     "HOLDING",
     "RUNNING_TOTAL",

@@ -57,9 +57,45 @@ COMPUTATION_MUTANTS: Final = (
     ),
     Replacement(
         "a timer that has failed fires again",
-        "Computing._fire",
+        "Computing._without_timer",
         "tag != timer.tag",
         "True",
+    ),
+    Replacement(
+        "a hold outlives the input",
+        "Computing.advance",
+        "known.hold is not None and not self._has_ended",
+        "known.hold is not None",
+    ),
+    Replacement(
+        "a timer that was set again fires at the end",
+        "Computing._fire_last",
+        "current.timers.get(pending.timer.tag) is not pending",
+        "False",
+    ),
+    Replacement(
+        "timers of processing time have no horizon",
+        "Computing._advance_key",
+        "self._fire_last(key, horizon)",
+        "self._fire_last(key, MAX_TIME)",
+    ),
+    Replacement(
+        "the horizon is that of the elements that pass",
+        "Operators._make",
+        "horizon_of(elements)",
+        "horizon_of(elements[:0])",
+    ),
+    Replacement(
+        "the step forgets timers of processing time at the end",
+        "_write_timers",
+        "min(due_watermark[row], MAX_TIME)",
+        "due_watermark[row]",
+    ),
+    Replacement(
+        "the step keeps what was set when the input had ended",
+        "KeyRun.fire_at_end",
+        "self.known is not None and self.known.timers",
+        "False",
     ),
     Replacement(
         "holds are ignored",

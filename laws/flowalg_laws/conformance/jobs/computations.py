@@ -28,6 +28,7 @@ from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.computations import (
     ECHO,
+    FILLING,
     HEARTBEAT,
     HOLDING,
     RUNNING_TOTAL,
@@ -169,8 +170,40 @@ def outputs_at_a_held_time(readings: list[Reading]) -> Answer:
     VALUES.process(HEARTBEAT), feed("10: a=1@0", "11: a=2@1, b=3@2", "13: b=4@12", "14: a=1@2", "18: b=1@13")
 )
 def timers_of_processing_time(readings: list[Reading]) -> Answer:
-    """A timer of processing time fires at its time, or in the next instant; in a batch, those before its only one."""
-    return ()
+    """A timer of processing time fires at its time, in the next instant, or when the input ends, as in a batch."""
+    horizon = max(reading.at for reading in readings) + timedelta.resolution
+    return [(KV("a", 2), horizon), (KV("b", 2), horizon)]
+
+
+@job(VALUES.process(FILLING, in_order=True), SOME)
+def silent_minutes_are_filled(readings: list[Reading]) -> Answer:
+    """A timer that always sets the next one ends when the input does, after the last element of any key."""
+    horizon = max(reading.at for reading in readings)
+    for name, some in by_key(readings):
+        end = some[0].at.replace(second=0, microsecond=0) + MINUTE
+        while True:
+            yield KV(name, sum(each.value for each in some if end - MINUTE <= each.at < end)), end
+            if end > horizon:
+                break
+            end += MINUTE
+
+
+def _keep_holding(held: datetime, seen: Observed[str, int], clocks: Clocks) -> Transition[datetime, int]:
+    first = min(held, seen.event_time)
+    return Transition(first, emit=[seen.value], hold=first)
+
+
+KEEPING = Computation(initial=LAST, on_element=_keep_holding, name="keeping")
+
+
+@job(
+    VALUES.process(KEEPING, in_order=True).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()),
+    SOME,
+)
+def holds_end_with_the_input(readings: list[Reading]) -> Answer:
+    """A hold that a computation leaves ends when the input does: what follows is flushed."""
+    for name, window, some in grouped(readings, key, five):
+        yield KV(name, sum(reading.value for reading in some)), window
 
 
 corrected: Values = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulation.RETRACTING)
@@ -260,6 +293,8 @@ JOBS = (
     a_computation_after_a_computation,
     outputs_at_a_held_time,
     timers_of_processing_time,
+    silent_minutes_are_filled,
+    holds_end_with_the_input,
     a_computation_that_subtracts,
     corrections_before_the_watermark,
     elements_without_duplicates,
