@@ -1,27 +1,22 @@
 """Decodes the messages of a topic to the records of a source, as Arrow tables.
 
-JSON is parsed as in files of JSON lines: strictly, with the types of the record class. Many messages are parsed at
-once. Each is one record: a number that is added to each message, as a field whose name no producer knows, detects
-messages that have several objects, or a part of one.
+JSON is read as in files of JSON lines, by ``flowalg_columns.text``; each message is one object.
 """
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import IO, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
-from flowalg_columns.text_files import describe_bad_cell
+from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
+from flowalg_columns.text.json_objects import read_objects, schema_of_fields
 from flowalg_columns.values import write_nested
-from pyarrow import json as arrow_json
 
 from flowalg.data.errors import (
     ElementError,
@@ -48,19 +43,7 @@ from flowalg_kafka.input import (
     MessageField,
 )
 
-_NUMBER: Final = f"__message_{secrets.token_hex(4)}"
-_BEGIN: Final = f'{{"{_NUMBER}":'.encode()
 _MICROSECOND: Final = timedelta(microseconds=1)
-_MOST_BYTES: Final = 1 << 28
-"""The size of a text that is parsed at once; pyarrow parses less than 2 GB."""
-_OBJECT: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*")
-"""The beginning of a JSON object, which may have the byte order mark of UTF-8."""
-
-_HUGE: Final = re.compile(rb"\d{309}")
-"""Digits that are perhaps a number beyond the floats, which pyarrow takes for infinity."""
-
-Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
-"""The numbers of messages in a table."""
 
 Parts: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]] | pa.Array[pa.Scalar[pa.DataType]]"
 
@@ -127,21 +110,14 @@ class _Decoder:
     ) -> None:
         self.source, self.topic, self.messages, self.reject = source, topic, messages, reject
         self.fields = fields_in(source.shape)
-        names = set(topic.fields)
-        types = {name: arrow_type(shape) for name, shape in self.fields if name not in names}
-        # JSON and Avro have durations as whole microseconds.
-        self.durations = [name for name, type_ in types.items() if pa.types.is_duration(type_)]
-        self.schema = pa.schema({**types, **dict.fromkeys(self.durations, pa.int64())})
-        self.numbered = self.schema.append(pa.field(_NUMBER, pa.int64()))
+        self.in_values = [(name, shape) for name, shape in self.fields if name not in topic.fields]
         self.values = _array(messages, "value")
 
     def decode(self) -> pa.Table:
         """Returns the records of messages that are records."""
         match self.topic.format:
             case "json":
-                table, good = self._divide(
-                    self._with_texts(), self._parse, lambda number: self._describe(self._value(number))
-                )
+                table, good = self._settled(read_objects(self.values, self.in_values, self._with_texts()))
             case AvroFormat() as avro:
                 table, good = self._avro(avro)
             case function:
@@ -154,32 +130,13 @@ class _Decoder:
         read = dict(zip(table.column_names, table.columns, strict=True))
         return pa.Table.from_pydict({**read, **parts, **places})
 
-    def _divide(
-        self, numbers: Numbers, parse: Callable[[Numbers], pa.Table | None], describe: Callable[[int], str]
-    ) -> tuple[pa.Table, Numbers]:
-        """Returns the rows of messages and their numbers.
-
-        ``parse`` returns the rows of some messages, or ``None`` if it fails; ``describe`` says why it does for one.
-        """
-        good: list[Numbers] = []
-        parts: list[pa.Table] = []
-        # Several ranges of messages, each divided until it parses or is one message.
-        ranges = [numbers] if len(numbers) else []
-        while ranges:
-            some = ranges.pop()
-            table = parse(some)
-            if table is not None:
-                parts.append(table)
-                good.append(some)
-            elif len(some) == 1:
-                self._fail(int(some[0]), describe(int(some[0])))
-            else:
-                ranges += [some[len(some) // 2 :], some[: len(some) // 2]]
-        table = pa.concat_tables(parts) if parts else self.schema.empty_table()
-        for name in self.durations:
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, table.column(name).cast(pa.duration("us")))
-        return table, np.concatenate([numbers[:0], *good])
+    def _settled(self, read: ReadTexts) -> tuple[pa.Table, Numbers]:
+        """Returns the rows of messages and their numbers; the other messages fail."""
+        for number, error in sorted(read.bad.items()):
+            missing = self.topic.format == "json" and self._value(number) is None
+            described = error.message if error.of_field else error.describe("the value")
+            self._fail(number, "the message has no value" if missing else described)
+        return read.rows, read.numbers
 
     def _with_texts(self) -> Numbers:
         """Returns the numbers of the messages whose parts that are text in records are UTF-8."""
@@ -194,44 +151,6 @@ class _Decoder:
             self._fail(number, bad[number])
         return np.delete(np.arange(len(self.values)), sorted(bad))
 
-    def _parse(self, numbers: Numbers) -> pa.Table | None:
-        """Returns the rows of JSON texts; ``None`` unless each is one object with the types of the source."""
-        whole = len(numbers) == len(self.values)
-        lines = _lines(self.values if whole else self.values.take(numbers))
-        if lines is None or (lines.nbytes > _MOST_BYTES and len(numbers) > 1):
-            return None
-        try:
-            lines.cast(pa.large_string())  # validates UTF-8
-            text = lines.buffers()[2]
-            assert text is not None, "there is a line"
-            table = arrow_json.read_json(
-                cast("IO[bytes]", pa.BufferReader(text)),
-                read_options=arrow_json.ReadOptions(use_threads=False, block_size=text.size + 1),
-                parse_options=arrow_json.ParseOptions(
-                    explicit_schema=self.numbered, unexpected_field_behavior="ignore"
-                ),
-            )
-        except pa.ArrowException:
-            return None
-        if not np.array_equal(table.column(_NUMBER).to_numpy(), np.arange(len(numbers))):
-            return None
-        if any(_has_infinity(column) for column in table.columns) and _HUGE.search(text):
-            return None
-        return table.select(self.schema.names)
-
-    def _describe(self, text: bytes | None) -> str:
-        if text is None:
-            return "the message has no value"
-        if not _is_text(text):
-            return "the value is not valid UTF-8"
-        # The text may have several lines, which would be rows of a file.
-        line = re.sub(rb"[\r\n]+", b" ", text)
-        described = describe_bad_cell(line, "json", self.schema) if line.strip() else None
-        if described is None:
-            huge = _HUGE.search(text) is not None
-            return "a number is too large for a float" if huge else "the value must be one JSON object"
-        return re.sub(r"^row 1 (?=is |must |has )", "the value ", described).removeprefix("row 1: ")
-
     def _avro(self, avro: AvroFormat) -> tuple[pa.Table, Numbers]:
         values = self.values.to_pylist()
         rows: dict[int, dict[str, object]] = {}
@@ -241,14 +160,21 @@ class _Decoder:
             except AvroError as error:
                 self._fail(number, str(error))
 
+        schema = schema_of_fields(self.in_values)
+
         def write(numbers: Numbers) -> pa.Table | None:
-            return _written([rows[number] for number in numbers.tolist()], self.schema)
+            return _written([rows[number] for number in numbers.tolist()], schema)
 
-        def describe(number: int) -> str:
-            bad = next(field for field in self.schema if _written([rows[number]], pa.schema([field])) is None)
-            return f"{bad.name} must be of type {bad.type}; got {rows[number][bad.name]!r}"
+        def one(number: int) -> Row:
+            for field in schema:
+                if _written([rows[number]], pa.schema([field])) is None:
+                    got = rows[number][field.name]
+                    raise BadTextError(
+                        f"{field.name} must be of type {field.type}; got {got!r}", of_field=True
+                    )
+            return rows[number]
 
-        return self._divide(np.array(list(rows), dtype=np.int64), write, describe)
+        return self._settled(read_divided(np.array(list(rows), dtype=np.int64), write, one, schema))
 
     def _call(self, function: Callable[[KafkaMessage], object]) -> tuple[pa.Table, Numbers]:
         good: list[int] = []
@@ -325,42 +251,12 @@ def _array(messages: pa.Table, name: str) -> pa.LargeBinaryArray:
     return found
 
 
-def _lines(texts: pa.LargeBinaryArray) -> pa.LargeBinaryArray | None:
-    """Returns JSON objects, each with its number as a further field; ``None`` if a text does not begin as an object."""
-    if texts.null_count:
-        return None
-    if not pc.all(pc.starts_with(texts, '{"')).as_py():
-        plain = [_without_space(text) for text in texts.to_pylist()]
-        if None in plain:
-            return None
-        texts = pa.array(plain, pa.large_binary())
-    numbers = pa.array(np.arange(len(texts))).cast(pa.large_string()).cast(pa.large_binary())
-    begin, comma, end, between = (pa.scalar(each, pa.large_binary()) for each in (_BEGIN, b",", b"\n", b""))
-    rest = pc.binary_replace_slice(texts, 0, 1, b"")
-    # The stubs lack scalars among the arrays, which are the same text for all.
-    join = cast("Callable[..., pa.LargeBinaryArray]", pc.binary_join_element_wise)
-    return join(begin, numbers, comma, rest, end, between)
-
-
-def _without_space(text: bytes | None) -> bytes | None:
-    """Returns a JSON object whose second character begins its first field; ``None`` if a text does not begin as one."""
-    begin = _OBJECT.match(text or b"")
-    if begin is None or text is None:
-        return None
-    rest = text[begin.end() :]
-    return (b'{"":null' if rest.startswith(b"}") else b"{") + rest
-
-
 def _written(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table | None:
     """Returns rows as a table; ``None`` if a value does not have the type of its column."""
     try:
         return pa.Table.from_struct_array(cast("pa.StructArray", pa.array(rows, pa.struct(list(schema)))))
     except (pa.ArrowException, OverflowError):
         return None
-
-
-def _has_infinity(column: Parts) -> bool:
-    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
 
 
 def _bytes_of(part: MessageField, messages: pa.Table) -> list[bytes | None]:

@@ -537,7 +537,7 @@ null
     ("kind", "text", "first"),
     [
         ("csv", BAD_CSV, r"row 2.*five|row 4 must have 3 columns"),
-        ("jsonl", BAD_LINES, r"row 4 is not valid JSON"),
+        ("jsonl", BAD_LINES, r"row 2: points must be of type int64; got 'five'"),
     ],
 )
 def test_texts_that_cannot_be_read_are_bad_records(

@@ -679,7 +679,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         HEADER.encode() + "réd".encode("latin-1"),
         "bad.csv: row 2 is not valid UTF-8",
     ),
-    "an empty file": ("bad.csv", b"", "bad.csv: the file is empty; it must have the names of its columns"),
+    "a column twice": (
+        "bad.csv",
+        b"team,points,at,points\nred,5,2015-01-01T12:00:30Z,6\n",
+        "bad.csv: the column points is in the header 2 times",
+    ),
     "a JSON value of another type": (
         "bad.jsonl",
         b'{"team": "red", "points": "five", "at": "2015-01-01T12:00:30Z"}\n',

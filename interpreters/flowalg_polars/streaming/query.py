@@ -270,7 +270,9 @@ class Query:
         cluster = Cluster(shards=options.shards)
         graph, operators = Graph.compile(resolved, upstreams, cluster, finite=replays, bad_records=bad)
         readers = {
-            name: reader_of(source.node, source.stream.data) if recording is None else recording.reader(name)
+            name: reader_of(source.node, source.stream.data, source.stream.columns)
+            if recording is None
+            else recording.reader(name)
             for name, source in sources.items()
         }
         positions = dict.fromkeys(sources, START)

@@ -18,7 +18,7 @@ from flowalg.runs.division import Division
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Options, Query
-from flowalg_polars.streaming.reading.inputs import Frames, StreamColumn, StreamInput
+from flowalg_polars.streaming.reading.inputs import Frames, StreamColumn, StreamInput, columns_in
 from flowalg_polars.streaming.reading.recorded import RecordedRows, Recording, in_order, read_all
 from flowalg_polars.streaming.running import only_output
 
@@ -123,7 +123,12 @@ def _in_order(
     micro_batch: StreamColumn | None,
 ) -> RecordedRows:
     stream = _stream_of(node.name, given, watermark, processing_time)
-    frame = read_all(node, given.data) if isinstance(given, StreamInput) else given.lazy()
+    columns = dict(stream.columns)
+    if micro_batch is not None:
+        columns = {**columns_in(micro_batch), **columns}
+    frame = (
+        read_all(node, given.data, tuple(columns.items())) if isinstance(given, StreamInput) else given.lazy()
+    )
     return in_order(node, stream, frame, division.period, micro_batch)
 
 

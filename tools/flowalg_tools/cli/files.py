@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from flowalg import ArgumentError, BadRecord, FlowalgError, MissingExtraError, Output, PCollection, Source
+from flowalg.data.shapes import TIMESTAMP
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import bad_text
 from flowalg_tools.cli.terminal import show
@@ -50,53 +51,41 @@ def read_table(
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
     with require_extra("polars"):
         import pyarrow as pa
-        from flowalg_columns.tables import arrow_schema_of
-    schema = arrow_schema_of(source)
-    for name in times:
-        if name not in schema.names:
-            schema = schema.append(pa.field(name, pa.timestamp("us", tz="UTC")))
     kind = format_of(path, f"the input of {source.name}")
     files = sorted(file for file in path.rglob("*") if file.suffix in FORMATS) if path.is_dir() else [path]
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
 
-    tables = [_read(file, kind, schema, _rejecting(source, file, bad)) for file in files]
+    tables = [_read(source, file, kind, times, bad) for file in files]
     return pa.concat_tables(tables, promote_options="default")
 
 
-def _rejecting(
-    source: Source[object], path: Path, bad: list[BadRecord] | None
-) -> Callable[[str, str], None] | None:
-    """What happens to a text that a file has in place of a record; ``None`` if it is an error."""
-    if bad is None:
-        return None
-    letters, node = bad, source_node(source)
-
-    def reject(error: str, text: str) -> None:
-        letters.append(bad_text(node, f"source {source.name!r}: {path}: {error}", text))
-
-    return reject
-
-
-def _read(path: Path, kind: str, schema: pa.Schema, reject: Callable[[str, str], None] | None) -> pa.Table:
+def _read(
+    source: Source[object], path: Path, kind: str, times: Sequence[str], bad: list[BadRecord] | None
+) -> pa.Table:
     """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
     import pyarrow as pa
-    from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
+    from flowalg_columns.layout import fields_in
+    from flowalg_columns.text.files import BadFileError, read_file
     from pyarrow import parquet
 
+    node = source_node(source)
     try:
         data = path.read_bytes()
         if kind == "parquet":
             return parquet.read_table(pa.BufferReader(data))
-        try:
-            if reject is not None:
-                return parse_records(data, kind, schema, reject)
-            return parse_text(data, kind, schema)
-        except pa.ArrowException as error:
-            raise UnreadableFileError(f"{path}: {describe_bad_cell(data, kind, schema) or error}") from error
+        extra = [(name, TIMESTAMP) for name in times]
+        found = read_file(data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra)
+    except BadFileError as error:
+        raise UnreadableFileError(f"{path}: {error}") from error
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableFileError(f"{path} cannot be read as {kind}: {reason}") from error
+    for line in found.bad:
+        if bad is None:
+            raise UnreadableFileError(f"{path}: {line.error}")
+        bad.append(bad_text(node, f"source {source.name!r}: {path}: {line.error}", line.text))
+    return found.rows
 
 
 def write_batches(table: pa.Table, folder: Path, rows: int) -> None:

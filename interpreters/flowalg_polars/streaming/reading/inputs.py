@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from attrs import field, frozen
+from flowalg_columns.text.scalars import ANY
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
 from flowalg.data.errors import ArgumentError
+from flowalg.data.metadata import WindowBounds
+from flowalg.data.shapes import BOOLEAN, TIMESTAMP, Shape, shape_of
 from flowalg.watermarks import WatermarkPolicy
 
 R_co = TypeVar("R_co", covariant=True)
@@ -32,6 +35,15 @@ STREAM_COLUMNS: Final = (
 )
 """The arguments of ``StreamInput`` that name columns."""
 
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "processing_time": TIMESTAMP,
+    "source_watermark": TIMESTAMP,
+    "end_of_input": BOOLEAN,
+    "tick": BOOLEAN,
+    "signal_window": shape_of(WindowBounds),
+}
+"""The shapes of columns; the others are texts of any scalar."""
+
 StreamColumn: TypeAlias = "str | pl.Expr"
 """A column of the frames of a source, by name or as an expression."""
 
@@ -39,6 +51,14 @@ StreamColumn: TypeAlias = "str | pl.Expr"
 def column_of(column: StreamColumn) -> pl.Expr:
     """Returns a column as an expression."""
     return pl.col(column) if isinstance(column, str) else column
+
+
+def columns_in(column: StreamColumn, shape: Shape = ANY) -> dict[str, Shape]:
+    """Returns the columns that an expression reads, with a shape if it is a column, else as texts of any scalar."""
+    if isinstance(column, str):
+        return {column: shape}
+    kind = shape if column.meta.is_column() else ANY
+    return dict.fromkeys(column.meta.root_names(), kind)
 
 
 def micros_of(column: StreamColumn) -> pl.Expr:
@@ -54,9 +74,9 @@ def _path(folder: str | PathLike[str]) -> str:
 class Files:
     """A folder of files, which are read in the order of their modification; a micro-batch has ``per_batch`` of them.
 
-    The texts of CSV and JSON lines must have the types of the source's records; a column that they lack has the type
-    that its texts suggest. Files must not change once they are in the folder: write them elsewhere and move them into
-    it. Files whose name starts with ``.`` or ``_`` are ignored.
+    The texts of CSV and JSON lines must have the types of the source's records; other columns are read only if the
+    ``StreamInput`` names them. Files must not change once they are in the folder: write them elsewhere and move them
+    into it. Files whose name starts with ``.`` or ``_`` are ignored.
     """
 
     folder: str = field(converter=_path)
@@ -151,6 +171,16 @@ class StreamInput:
     source_watermark: StreamColumn | None = field(default=None, kw_only=True)
 
     @property
+    def columns(self) -> tuple[tuple[str, Shape], ...]:
+        """The columns that are named besides the fields of records, as files of text are read."""
+        found: dict[str, Shape] = {}
+        for argument in STREAM_COLUMNS:
+            column = getattr(self, argument)
+            if column is not None:
+                found.update(columns_in(column, _SHAPES.get(argument, ANY)))
+        return tuple(found.items())
+
+    @property
     def partition_column(self) -> StreamColumn | None:
         """The column with the name of the source partition."""
         if self.partition is None and isinstance(self.data, KafkaInput):
@@ -181,5 +211,6 @@ __all__ = [
     "StreamData",
     "StreamInput",
     "column_of",
+    "columns_in",
     "micros_of",
 ]

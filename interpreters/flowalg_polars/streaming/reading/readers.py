@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from pathlib import Path
 from threading import Condition, Thread
-from typing import ClassVar, Final, Literal, Protocol, cast
+from typing import ClassVar, Final, Protocol, cast
 
 import polars as pl
-import pyarrow as pa
 from attrs import Factory, define, field
-from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
-from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
+from flowalg_columns.text.files import BadFileError, TextKind, read_file
+from flowalg_columns.text.json_objects import Fields
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
 
@@ -68,11 +67,11 @@ class Reader(Protocol):
         ...
 
 
-def reader_of(source: SourceNode, data: SourceData) -> Reader:
-    """Returns the reader of a source's data."""
+def reader_of(source: SourceNode, data: SourceData, columns: Fields = ()) -> Reader:
+    """Returns the reader of a source's data; ``columns`` are those of files of text besides the fields of records."""
     match data:
         case Files():
-            return FileReader(source, data)
+            return FileReader(source, data, columns)
         case Frames(frames=frames):
             return FrameReader(frames)
         case Records():
@@ -91,6 +90,7 @@ class FileReader:
 
     source: SourceNode
     files: Files
+    columns: Fields = ()
     kind: ClassVar[str] = FILES
     _read: set[str] = field(factory=set)
     _listed: deque[str] = field(factory=deque)
@@ -160,37 +160,24 @@ class FileReader:
                     raise SchemaMismatchError(f"{path}: {error}") from None
                 return frame
             case "csv":
-                return read_text(self.source, path, "csv", bad)
+                return self._read_text(path, "csv", bad)
             case "jsonl":
-                return read_text(self.source, path, "json", bad)
+                return self._read_text(path, "json", bad)
 
-
-def read_text(
-    source: SourceNode, path: Path, kind: Literal["csv", "json"], bad: BadRecords | None
-) -> pl.LazyFrame:
-    """Reads a CSV file with a header, or JSON lines, whose fields have the types of the source's records.
-
-    A text that has another type is a bad record, or an ``ElementError`` that names the file, row, column and value.
-    """
-    types = {name: arrow_type(shape) for name, shape in fields_in(source.shape)}
-    durations = [name for name, type_ in types.items() if pa.types.is_duration(type_)]
-    schema = pa.schema({**types, **dict.fromkeys(durations, pa.int64())})
-    data = path.read_bytes()
-    if bad is None:
+    def _read_text(self, path: Path, kind: TextKind, bad: BadRecords | None) -> pl.LazyFrame:
+        """Reads a file of text; a text that is no record is a bad record, or an ``ElementError`` with its place."""
+        source, where = self.source, f"source {self.source.name!r}: {path}"
         try:
-            table = parse_text(data, kind, schema)
-        except pa.ArrowException as error:
-            described = describe_bad_cell(data, kind, schema) or error
-            raise ElementError(f"source {source.name!r}: {path}: {described}") from error
-    else:
-
-        def reject(error: str, text: str) -> None:
-            bad.found.append(bad_text(source, f"source {source.name!r}: {path}: {error}", text))
-
-        table = parse_records(data, kind, schema, reject)
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame), "a table is a frame"
-    return frame.lazy().with_columns(pl.col(name).cast(pl.Duration("us")) for name in durations)
+            found = read_file(path.read_bytes(), kind, fields_in(source.shape), self.columns)
+        except BadFileError as error:
+            raise ElementError(f"{where}: {error}") from error
+        for line in found.bad:
+            if bad is None:
+                raise ElementError(f"{where}: {line.error}")
+            bad.found.append(bad_text(source, f"{where}: {line.error}", line.text))
+        frame = pl.from_arrow(found.rows)
+        assert isinstance(frame, pl.DataFrame), "a table is a frame"
+        return frame.lazy()
 
 
 @define

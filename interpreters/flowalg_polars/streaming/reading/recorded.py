@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
+from flowalg_columns.text.json_objects import Fields
 from flowalg_kafka import KafkaInput
 
 from flowalg.data.errors import SchemaMismatchError
@@ -110,8 +111,8 @@ class Recording:
         return RecordedReader(self.rows[source], self.instants)
 
 
-def read_all(source: SourceNode, data: SourceData) -> pl.LazyFrame:
-    """Returns all rows of a source's data that there are now."""
+def read_all(source: SourceNode, data: SourceData, columns: Fields = ()) -> pl.LazyFrame:
+    """Returns all rows of a source's data that there are now, with ``columns`` besides the fields of records."""
     match data:
         case Frames(frames=frames):
             parts = [frame.lazy() for frame in frames]
@@ -119,7 +120,7 @@ def read_all(source: SourceNode, data: SourceData) -> pl.LazyFrame:
             parts = [record_frame(source, list(records)).lazy()]
         case Files() | KafkaInput():
             parts = []
-            reader, position = reader_of(source, data), START
+            reader, position = reader_of(source, data, columns), START
             while (following := reader.available(position)) is not None:
                 part = reader.read(position, following.position, None)
                 parts += [] if part is None else [part]

@@ -1,0 +1,103 @@
+"""Whole files of text, CSV or JSON lines: the rows of their records, and the texts that are none."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from flowalg_columns.text.csv_files import BadFileError, CSVFile
+from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
+from flowalg_columns.text.scalars import ANY, infer_column
+
+TextKind: TypeAlias = Literal["csv", "json"]
+"""CSV with a header, or JSON lines."""
+
+_MARK: Final = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8, with which a file may begin."""
+
+
+@frozen
+class BadLine:
+    """A text in a file that is no record: its number among all records, from 1, the error, and the text."""
+
+    row: int
+    error: str
+    text: str
+
+
+@frozen
+class FileRows:
+    """The rows of the records of a file, in order, and the texts that are no records."""
+
+    rows: pa.Table
+    bad: tuple[BadLine, ...] = ()
+
+
+def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -> FileRows:
+    """Reads the records of a file. A CSV file whose header lacks a field gives rows without it.
+
+    ``extra`` are columns that are read besides the fields. One of type ``ANY`` has the first type that all of its texts
+    have; one that no record of a file of JSON lines has is not among the rows.
+
+    A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
+    """
+    data = data.removeprefix(_MARK)
+    known = {name for name, _ in fields}
+    extra = [(name, shape) for name, shape in extra if name not in known]
+    fields = [*fields, *extra]
+    if not data.strip():
+        return FileRows(schema_of_fields(fields).empty_table())
+    if kind == "csv":
+        file = CSVFile(data, fields)
+        found, text_of = file.read(), file.text_of
+    else:
+        lines = lines_of(data)
+        found = read_objects(lines, fields)
+
+        def text_of(number: int) -> str:
+            line: bytes = lines[number].as_py()
+            return line.decode(errors="backslashreplace").rstrip("\r\n")
+
+    bad = [
+        BadLine(number + 1, error.describe(f"row {number + 1}"), text_of(number))
+        for number, error in found.bad.items()
+    ]
+    return FileRows(_with_extra(found.rows, extra, data), tuple(bad))
+
+
+def _with_extra(rows: pa.Table, extra: Fields, data: bytes) -> pa.Table:
+    for name, shape in extra:
+        if name not in rows.column_names:
+            continue
+        at, column = rows.column_names.index(name), rows.column(name)
+        if column.null_count == len(column) and f'"{name}"'.encode() not in data:
+            rows = rows.remove_column(at)
+        elif shape == ANY:
+            rows = rows.set_column(at, name, infer_column(column.combine_chunks()))
+    return rows
+
+
+def lines_of(data: bytes) -> pa.LargeBinaryArray:
+    r"""Returns the lines of a text that are not blank; only ``\n`` ends a line."""
+    buffer = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(buffer == ord("\n")) + 1
+    if not len(ends) or ends[-1] < len(data):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1]])
+    offsets = pa.py_buffer(np.append(starts, len(data)).tobytes())
+    buffers = [None, offsets, pa.py_buffer(data)]
+    lines: object = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
+    assert isinstance(lines, pa.LargeBinaryArray), "lines are bytes"
+    doubtful = np.flatnonzero(buffer[starts] != ord("{"))
+    blank = [number for number in doubtful.tolist() if not data[starts[number] : ends[number]].strip()]
+    if not blank:
+        return lines
+    lines = lines.take(np.delete(np.arange(len(ends)), blank))
+    assert isinstance(lines, pa.LargeBinaryArray), "lines are bytes"
+    return lines
+
+
+__all__ = ["BadFileError", "BadLine", "FileRows", "TextKind", "lines_of", "read_file"]

@@ -1,0 +1,282 @@
+"""Texts of scalars: one text in Python, which defines the meaning, and a column of texts by Arrow.
+
+Times are ISO 8601 with an offset from UTC, and are rounded down to microseconds; days are ISO 8601; durations are whole
+microseconds; bytes are base64. Every value is in the range of its Python type, and integers have 64 bits.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal, InvalidOperation
+from math import isinf
+from typing import Final, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flowalg.data.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DECIMAL_PRECISION,
+    DECIMAL_SCALE,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    Scalar,
+    Shape,
+)
+from flowalg.data.time import EPOCH
+from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.values import AnyArray
+
+ANY: Final = Scalar(str, "str of any scalar")
+"""A field of no record whose type is unknown: its text, that of a number included, is kept for ``infer_column``."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+FIRST_MICROSECOND: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
+"""The first instant of ``datetime``, in microseconds since the epoch."""
+LAST_MICROSECOND: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
+"""The last instant of ``datetime``, in microseconds since the epoch."""
+FIRST_DAY: Final = (date.min - EPOCH.date()).days
+"""The first day of ``date``, in days since the epoch."""
+LAST_DAY: Final = (date.max - EPOCH.date()).days
+"""The last day of ``date``, in days since the epoch."""
+
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]+)")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NO_NUMBER: Final = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?)?"
+    r"(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
+)
+_FURTHER_DIGITS: Final = r"(\.[0-9]{6})[0-9]+"
+_MANY_DIGITS: Final = f"[0-9]{{{DECIMAL_PRECISION - DECIMAL_SCALE + 1}}}|[eE]"
+_BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "1": True, "false": False, "0": False}
+_MOST_DIGITS: Final = 19
+"""The digits of the greatest integer."""
+_EXACT: Final = Context(prec=DECIMAL_PRECISION)
+
+
+def read_scalar(text: str, shape: Scalar | EnumOf) -> object:
+    """Returns the value of a text, as Arrow stores it: times and durations are whole microseconds.
+
+    Raises ``ValueError`` for a text that is no value of the shape, or one out of range; its message may say why.
+    """
+    if isinstance(shape, EnumOf) or shape in (TEXT, ANY):
+        return text
+    return _READERS[shape](text)
+
+
+def _integer(text: str) -> int:
+    match = _INTEGER.fullmatch(text)
+    if match is None or len(match[2]) > _MOST_DIGITS:
+        raise ValueError
+    value = int(match[1] + match[2])
+    if not MIN_INTEGER <= value <= MAX_INTEGER:
+        raise ValueError
+    return value
+
+
+def _float(text: str) -> float:
+    if _NO_NUMBER.fullmatch(text):
+        return float(text)
+    if not _NUMBER.fullmatch(text):
+        raise ValueError
+    value = float(text)
+    if isinf(value):
+        raise ValueError("a number is too large for a float")
+    return value
+
+
+def _boolean(text: str) -> bool:
+    found = _BOOLEANS.get(text.lower())
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, UnicodeEncodeError) as error:
+        raise ValueError("bytes are base64") from error
+
+
+def _time(text: str) -> int:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError
+    day, hour, minute, second, fraction, sign, hours, minutes = match.groups()
+    since = date.fromisoformat(day) - EPOCH.date()
+    parts = int(hour), int(minute or 0), int(second or 0)
+    if parts >= (24,) or max(parts[1:]) > 59 or int(hours or 0) > 23 or int(minutes or 0) > 59:
+        raise ValueError
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    since += timedelta(
+        hours=parts[0],
+        minutes=parts[1],
+        seconds=parts[2],
+        microseconds=int((fraction or "").ljust(6, "0")[:6]),
+    )
+    micros = (since + offset if sign == "-" else since - offset) // _MICROSECOND
+    if not FIRST_MICROSECOND <= micros <= LAST_MICROSECOND:
+        raise ValueError("the time in UTC is out of range")
+    return micros
+
+
+def _day(text: str) -> date:
+    if not _DAY.fullmatch(text):
+        raise ValueError
+    return date.fromisoformat(text)
+
+
+def _decimal(text: str) -> Decimal:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError from error
+    if not value:
+        return Decimal(0)
+    if not -DECIMAL_SCALE <= value.adjusted() < DECIMAL_PRECISION - DECIMAL_SCALE:
+        raise ValueError
+    rounded = value.quantize(Decimal(1).scaleb(-DECIMAL_SCALE), context=_EXACT)
+    if rounded != value:
+        raise ValueError
+    return rounded
+
+
+_READERS: Final[Mapping[Scalar, Callable[[str], object]]] = {
+    BOOLEAN: _boolean,
+    INTEGER: _integer,
+    FLOAT: _float,
+    BINARY: _bytes,
+    TIMESTAMP: _time,
+    DAY: _day,
+    DURATION: _integer,
+    DECIMAL: _decimal,
+}
+
+
+def read_scalars(texts: AnyArray, shape: Scalar | EnumOf) -> AnyArray | None:
+    """Returns the values of a column of texts, which may have nulls; ``None`` if one of them perhaps has no value.
+
+    Where it returns values, ``read_scalar`` returns the same ones.
+    """
+    if isinstance(shape, EnumOf) or shape in (TEXT, ANY):
+        return texts
+    try:
+        match shape.name:
+            case INTEGER.name:
+                return _plain_integers(texts)
+            case DURATION.name:
+                found = _plain_integers(texts)
+                return None if found is None else found.cast(pa.duration("us"))
+            case FLOAT.name:
+                return _finite(texts)
+            case BOOLEAN.name:
+                return texts.cast(pa.bool_())
+            case TIMESTAMP.name:
+                return _times(texts)
+            case DAY.name:
+                return within(texts.cast(pa.date32()), pa.int32(), FIRST_DAY, LAST_DAY)
+            case DECIMAL.name:
+                return _decimals(texts)
+            case BINARY.name:
+                values = cast("list[str | None]", texts.to_pylist())
+                return pa.array([None if text is None else _bytes(text) for text in values], pa.binary())
+            case _:
+                raise AssertionError(f"{shape} is no scalar")
+    except (pa.ArrowException, ValueError):
+        return None
+
+
+def _plain_integers(texts: AnyArray) -> AnyArray | None:
+    """Returns integers; Arrow also reads hexadecimal ones, which are none."""
+    if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+        return None
+    return texts.cast(pa.int64())
+
+
+def _finite(texts: AnyArray) -> AnyArray | None:
+    """Returns finite floats and NaN; Arrow also reads a number that is too large, as infinite, and ``nan(text)``."""
+    values = texts.cast(pa.float64())
+    doubtful = has_infinity(values) or pc.any(pc.match_substring(texts, "(")).as_py()
+    return None if doubtful else values
+
+
+def has_infinity(values: AnyArray) -> bool:
+    """Whether a column of floats has an infinite one."""
+    return bool(pc.any(pc.is_inf(values)).as_py())
+
+
+def _decimals(texts: AnyArray) -> AnyArray | None:
+    """Returns decimals; Arrow's arithmetic wraps around for many digits and for large exponents."""
+    if pc.any(pc.match_substring_regex(texts, _MANY_DIGITS)).as_py():
+        return None
+    return texts.cast(arrow_type(DECIMAL))
+
+
+def _times(texts: AnyArray) -> AnyArray | None:
+    kind = arrow_type(TIMESTAMP)
+    try:
+        times = texts.cast(kind)
+    except pa.ArrowException:
+        times = pc.replace_substring_regex(texts, _FURTHER_DIGITS, r"\1").cast(kind)
+    return within(times, pa.int64(), FIRST_MICROSECOND, LAST_MICROSECOND)
+
+
+def within(values: AnyArray, kind: pa.DataType, first: int, last: int) -> AnyArray | None:
+    """Returns times or days; ``None`` if one, counted since the epoch, is not between two bounds."""
+    bounds = cast("Mapping[str, int | None]", pc.min_max(values.cast(kind)).as_py())
+    low, high = bounds["min"], bounds["max"]
+    return values if low is None or high is None or (first <= low and high <= last) else None
+
+
+def infer_column(texts: AnyArray) -> AnyArray:
+    """Returns a column of texts as values of the first type that all of them have; as texts if there is none."""
+    for shape in (INTEGER, FLOAT, BOOLEAN, TIMESTAMP):
+        values = read_scalars(texts, shape)
+        if values is not None and values.null_count < len(values):
+            return values
+    return texts
+
+
+def type_of_field(shape: Shape) -> pa.DataType:
+    """Returns the Arrow type of a field that is read."""
+    return pa.string() if shape == ANY else arrow_type(shape)
+
+
+def describe_shape(shape: Shape) -> str:
+    """Returns what a text must be, for messages."""
+    if shape == TIMESTAMP:
+        return "a time, such as 2024-01-01T12:00:00Z"
+    return f"of type {arrow_type(shape)}"
+
+
+__all__ = [
+    "ANY",
+    "FIRST_DAY",
+    "FIRST_MICROSECOND",
+    "LAST_DAY",
+    "LAST_MICROSECOND",
+    "describe_shape",
+    "has_infinity",
+    "infer_column",
+    "read_scalar",
+    "read_scalars",
+    "type_of_field",
+    "within",
+]
