@@ -35,6 +35,7 @@ from flowalg_tools.cli.expressions import (
     parse_trigger,
 )
 from flowalg_tools.cli.files import write_output
+from flowalg_tools.cli.literals import parse_key
 from flowalg_tools.cli.terminal import print_error, show
 from hypothesis import given
 from hypothesis import strategies as st
@@ -298,6 +299,14 @@ def test_expressions_have_no_other_names(text: str) -> None:
         with pytest.raises(ArgumentError) as failed:
             parse(text, "TRIGGER")
         assert len(str(failed.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * 5000 + "1", "{[1]}", "(" * 5000, "1" * 5000, "'\\N{'", "f'{1}'", "x.y", "print()"]
+)
+def test_keys_are_literals_or_text(text: str) -> None:
+    """A key of the command line is a literal of Python; what is none is the text."""
+    assert parse_key(text, None, "--key") == text
 
 
 OPERATORS: Final = (

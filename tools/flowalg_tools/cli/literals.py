@@ -45,7 +45,7 @@ def parse_key(text: str, shape: Shape | None, argument: str) -> object:
 def _literal(text: str) -> object:
     try:
         return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return text
 
 

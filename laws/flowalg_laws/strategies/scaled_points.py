@@ -1,0 +1,93 @@
+"""Event times at the scale of a window function, whose windows may last a microsecond or a month."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from flowalg import MAX_TIME, MIN_TIME, FlowalgError, WindowFn
+from flowalg.data.time import EventTime, event_time
+from flowalg.windows.window_functions import as_merging, assign_windows, merged_windows
+from flowalg_laws.kit.readings import START
+from flowalg_laws.strategies.cached import cached
+from flowalg_laws.strategies.times import event_times
+
+_MINUTE: Final = 60_000_000
+_START: Final = event_time(START)
+_FEW: Final = 6
+"""The most event times of a set."""
+_LONGEST: Final = 1024
+"""The most windows in a row that are merged to find a limit of merging."""
+
+
+@cached
+def _steps() -> SearchStrategy[tuple[int, int]]:
+    """Steps between event times: quarters of the length of a window, often a few of them, and microseconds more."""
+    quarters = st.sampled_from((4, 2, 3, 1, 5, 6, 8)) | st.integers(4, 14).map(lambda power: 2**power)
+    return st.tuples(quarters, st.sampled_from((0, 1, -1)))
+
+
+@st.composite
+def scaled_points(
+    draw: DrawFn, windows: WindowFn, key: str, limit_of: Callable[[str, int], int | None]
+) -> tuple[tuple[EventTime, ...], tuple[EventTime, ...]]:
+    """Two sets of event times whose distances are of the order of the lengths of the windows.
+
+    If a row of windows is merged only up to some length, some sets are rows beyond it: ``limit_of`` is ``row_limit`` of
+    these windows.
+    """
+    base = draw(event_times())
+    length = draw(st.sampled_from(_lengths(windows, base, key)))
+    quarters, more = draw(_steps())
+    step = max(1, length * quarters // 4 + more)
+    limit = limit_of(key, length)
+    if limit is not None and draw(st.booleans()):
+        step = max(1, min(step, length))
+        row = [base + number * step for number in range(limit * length * 2 // step)][: 2 * _LONGEST]
+        cut = draw(st.integers(0, len(row)))
+        first, second = row[:cut], row[cut:]
+        if draw(st.booleans()):
+            first, second = second, first
+    else:
+        some = st.lists(st.integers(0, 2 * _FEW).map(lambda number: base + number * step), max_size=_FEW)
+        first, second = draw(some), draw(some)
+    return _inside(first), _inside(second)
+
+
+def _lengths(windows: WindowFn, point: EventTime, key: str) -> list[int]:
+    """Returns the lengths of the windows of an element; the laws raise the error of a function that raises here."""
+    with suppress(FlowalgError):
+        return sorted(
+            {window.end - window.start for window in assign_windows(windows, point, key, None)}
+        ) or [_MINUTE]
+    return [_MINUTE]
+
+
+def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
+    """Returns a number of windows, each of which overlaps the next, that are more than one window after merging.
+
+    Returns ``None`` if windows do not merge, or if any number of them seems to become one.
+    """
+    merge = as_merging(windows)
+    count = 2
+    with suppress(FlowalgError):
+        while merge is not None and count <= _LONGEST:
+            row = _inside(_START + number * max(1, length * 3 // 4) for number in range(count))
+            known = dict.fromkeys(
+                window for point in row for window in assign_windows(windows, point, key, None)
+            )
+            if len(merged_windows(merge, known)) > 1:
+                return count
+            count *= 2
+    return None
+
+
+def _inside(points: Iterable[int]) -> tuple[EventTime, ...]:
+    return tuple(EventTime(min(max(point, MIN_TIME), MAX_TIME - 1)) for point in points)
+
+
+__all__ = ["row_limit", "scaled_points"]

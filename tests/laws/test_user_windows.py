@@ -1,0 +1,156 @@
+"""User-defined windows: ``check_window_fn`` finds a merge that breaks a law, at whatever scale its windows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import TypeAlias
+
+import pytest
+from flowalg_laws import check_combiner, check_window_fn
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+
+from flowalg import (
+    MAX_TIME,
+    CalendarMonths,
+    CustomWindows,
+    EventTime,
+    FixedWindows,
+    MergedWindow,
+    Sessions,
+    SlidingWindows,
+    UserFunctionError,
+    Window,
+    WindowFn,
+    combiner,
+)
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+LENGTHS = (
+    *(1, 7, 1000, SECOND // 10, SECOND // 2, SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND, 45 * SECOND),
+    *(MINUTE, 90 * SECOND, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE),
+    *(60 * MINUTE, 360 * MINUTE, 1440 * MINUTE, 10080 * MINUTE),
+)
+Merge: TypeAlias = Callable[[tuple[Window, ...]], Sequence[Sequence[Window]]]
+
+
+@pytest.fixture
+def without_shrinking() -> Iterator[None]:
+    """Finds counterexamples only, in as many examples as a reader has."""
+    before = settings.get_current_profile_name()
+    phases = [Phase.explicit, Phase.generate]
+    settings.register_profile(
+        "finding", max_examples=100, derandomize=True, phases=phases, deadline=timedelta(0, 1)
+    )
+    settings.load_profile("finding")
+    yield
+    settings.load_profile(before)
+
+
+def of_length(length: int, merge: Merge) -> CustomWindows:
+    """Windows of one length that begin at each element, and merge."""
+    return CustomWindows("windows", lambda point, key: [Window(point, EventTime(point + length))], merge)
+
+
+def neighbours(windows: tuple[Window, ...]) -> list[list[Window]]:
+    """Merges windows that touch their neighbour in the order of the argument only."""
+    groups: list[list[Window]] = []
+    for window in windows:
+        last = groups[-1][-1] if groups else None
+        if last is not None and window.start <= last.end and last.start <= window.end:
+            groups[-1].append(window)
+        else:
+            groups.append([window])
+    return groups
+
+
+def greedily_to(cap: int) -> Merge:
+    """Merges windows that touch, from the earliest on, until the merged window would be longer than a cap."""
+
+    def merge(windows: tuple[Window, ...]) -> list[list[Window]]:
+        groups: list[list[Window]] = []
+        end = 0
+        for window in sorted(windows):
+            if groups and window.start <= end and max(end, window.end) - groups[-1][0].start <= cap:
+                groups[-1].append(window)
+                end = max(end, window.end)
+            else:
+                groups.append([window])
+                end = window.end
+        return groups
+
+    return merge
+
+
+def double_and_add(total: int, value: int) -> int:
+    """Neither associative nor commutative."""
+    return 2 * total + value
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_merge_that_depends_on_the_order_is_found_at_every_scale(length: int) -> None:
+    """The event times of the check have distances of the order of the windows, from a microsecond to a week."""
+    with pytest.raises(AssertionError):
+        check_window_fn(of_length(length, neighbours))
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("length", [1, SECOND, 90 * SECOND, 1440 * MINUTE])
+@pytest.mark.parametrize("windows_in_a_cap", [2, 3, 10, 60, 480])
+def test_a_greedy_cap_of_sessions_is_found(length: int, windows_in_a_cap: int) -> None:
+    """Sessions that are cut at a length, from their earliest window on, are not associative, whatever the length."""
+    with pytest.raises(AssertionError, match="merging"):
+        check_window_fn(of_length(length, greedily_to(windows_in_a_cap * length)))
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize(
+    "windows",
+    [
+        FixedWindows(timedelta(microseconds=1)),
+        SlidingWindows(timedelta(days=30), timedelta(days=7)),
+        Sessions(timedelta(microseconds=1)),
+        Sessions(timedelta(days=3)),
+        CalendarMonths("America/New_York"),
+        of_length(10080 * MINUTE, lambda windows: Sessions(timedelta(1)).merge(windows)),
+    ],
+    ids=str,
+)
+def test_lawful_windows_pass_at_every_scale(windows: WindowFn) -> None:
+    """Windows that satisfy the laws pass, at whatever scale they are."""
+    check_window_fn(windows)
+
+
+@pytest.mark.usefixtures("without_shrinking")
+def test_groups_that_are_no_partition_are_a_broken_law() -> None:
+    """A merge whose groups have the same window, or leave windows out, is an ``AssertionError`` with the reason."""
+
+    def same(windows: tuple[Window, ...]) -> list[MergedWindow]:
+        whole = Window(EventTime(0), MAX_TIME)
+        return [MergedWindow(whole, (window,)) for window in windows]
+
+    for merge, reason in (
+        (same, "must have another window for each group"),
+        (lambda _: [], "must be a partition"),
+    ):
+        windows = CustomWindows("w", lambda point, key: [Window(point, EventTime(point + MINUTE))], merge)
+        with pytest.raises(AssertionError, match=f"w: the result of w.merge {reason}"):
+            check_window_fn(windows)
+
+
+def test_an_error_of_a_function_is_raised() -> None:
+    """A function that raises fails the check with its own error."""
+    with pytest.raises(UserFunctionError, match="w.assign: .* raised ZeroDivisionError"):
+        check_window_fn(CustomWindows("w", lambda point, key: [Window(point, EventTime(point // 0))]))
+
+
+@pytest.mark.usefixtures("without_shrinking")
+def test_checks_have_no_deadline_and_raise_one_failure() -> None:
+    """A check takes no notice of a deadline of the profile, and several failures are one ``AssertionError``."""
+    check_combiner(combiner(zero=0, add=max, merge=max, name="greatest"), st.integers(0))
+    unequal = combiner(zero=0, add=double_and_add, merge=double_and_add, name="odd")
+    with pytest.raises(AssertionError, match="does not hold for"):
+        check_combiner(unequal, st.integers())
