@@ -1,4 +1,4 @@
-"""The accumulation mode of groupings for which it is unset (SEMANTICS section 19)."""
+"""The accumulation mode of groupings for which it is unset (SEMANTICS section 7)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from flowalg.windows.strategy import Accumulation, emits_one_pane
 def resolve_accumulation(root: Node) -> Node:
     """Returns the pipeline with the accumulation mode of each grouping determined.
 
-    An unset mode is RETRACTING if another grouping, a computation or a side input reads the panes, and a window can
-    emit more than one (Dataflow Model, section 2.3: the panes that serial groupings need). Otherwise it is
-    ACCUMULATING.
+    An unset mode is RETRACTING if a window can emit more than one pane, and another grouping, a computation or a side
+    input reads them (Dataflow Model, section 2.3: the panes that serial groupings need), or the elements of the
+    grouping can be retracted, so that a window can become empty. Otherwise it is ACCUMULATING.
     """
     (resolved,) = resolve_accumulations([root])
     return resolved
@@ -28,7 +28,7 @@ def resolve_accumulations(roots: Sequence[Node]) -> tuple[Node, ...]:
     read = {id(grouping) for grouping in groupings_read(*roots)}
 
     def resolved(node: Node, original: Node) -> Node:
-        if not isinstance(node, GroupingNode) or id(original) not in read:
+        if not isinstance(node, GroupingNode) or not (id(original) in read or node.retracts):
             return node
         strategy = node.windowed_by.strategy
         if strategy.accumulation is not None or emits_one_pane(strategy):

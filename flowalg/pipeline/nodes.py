@@ -377,8 +377,11 @@ class _Grouping(_Node):
 
     @cached_property
     def retracts(self) -> bool:
-        """Whether some panes can be retractions."""
-        return self.windowed_by.strategy.mode is Accumulation.RETRACTING
+        """Whether some panes can be retractions: an unset mode is RETRACTING where the input can be retracted."""
+        strategy = self.windowed_by.strategy
+        if strategy.accumulation is not None or emits_one_pane(strategy):
+            return strategy.mode is Accumulation.RETRACTING
+        return any(inner.may_retract for inner in self.inputs)
 
     @cached_property
     def is_grouped(self) -> bool:

@@ -190,8 +190,9 @@ class PCollection(HasView, Generic[A_co]):
         before late elements are dropped (and counted); with ``FOREVER`` nothing is dropped. ``timestamp_combiner``
         selects the event time of panes, and ``on_time_behavior`` whether an unchanged window emits an on-time pane. An
         unset lateness means ``FOREVER``, but streaming rejects it for finite windows. With an unset ``accumulation``,
-        panes that another grouping or a side input reads are RETRACTING, if a window can emit several, so that
-        corrections count once; other panes are ACCUMULATING.
+        panes are RETRACTING if a window can emit several, and another grouping or a side input reads them, so that
+        corrections count once, or the grouping's elements can be retracted, so that an empty window retracts its pane.
+        Other panes are ACCUMULATING.
 
         Example:
 

@@ -124,7 +124,9 @@ class AtWatermark(_Once):
 
 @frozen
 class AtCount(_Once):
-    """Ready when at least ``count`` elements have been observed; retractions do not count.
+    """Ready when at least ``count`` changes have been observed: elements, and retractions of elements.
+
+    A correction is two changes. So ``AtCount(1)`` is ready whenever the window has changed.
 
     Example:
 
@@ -140,7 +142,7 @@ class AtCount(_Once):
 
 @frozen
 class AtMeasure(_Once):
-    """Ready when the sum of ``measure(value)`` over the elements observed is at least ``amount``.
+    """Ready when the sum of ``measure(value)`` over the changes observed, retractions too, is at least ``amount``.
 
     ``measure`` returns a non-negative int, such as a number of bytes; the sum therefore never decreases.
 
@@ -163,7 +165,7 @@ class AtMeasure(_Once):
 
 @frozen
 class AtElement(_Once):
-    """Ready when any element observed satisfies ``predicate`` (punctuation, data-driven triggering).
+    """Ready when any element or retraction observed satisfies ``predicate`` (punctuation, data-driven triggering).
 
     Example:
 

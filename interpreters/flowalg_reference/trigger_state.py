@@ -49,7 +49,7 @@ from flowalg.windows.window import Window
 
 @frozen
 class TriggerSummary:
-    """What a trigger needs to know of some elements: how many, their arrivals, the results of data-driven triggers.
+    """What a trigger needs to know of some changes: how many, their arrivals, the results of data-driven triggers.
 
     ``first`` and ``last`` are the processing times of the first and the last arrival, or ``None`` without one.
     ``merge`` is associative and commutative, with unit ``TriggerSummary()``.
@@ -142,16 +142,13 @@ TriggerState: TypeAlias = OnceState | SequenceState | RepeatState | OrFinallySta
 def summarize(
     data: tuple[DataDrivenTrigger, ...], value: object, weight: int, time: ProcessingTime
 ) -> TriggerSummary:
-    """The summary of one element, for a trigger with these data-driven leaves.
+    """The summary of one change, for a trigger with these data-driven leaves.
 
-    A retraction (weight -1) starts the clocks of delays and is subtracted from combined values, but does not count as
-    an element.
+    A retraction (weight -1) counts as a value does, but it is subtracted from combined values.
     """
     accumulating = [leaf for leaf in data if isinstance(leaf, AccumulatingTrigger)]
     kept = {leaf: accumulate(leaf, value, weight) for leaf in accumulating}
     accumulated = {leaf: each for leaf, each in kept.items() if each is not None}
-    if weight < 0:
-        return TriggerSummary(first=time, last=time, accumulated=accumulated)
     measures = {leaf: measure_of(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
     satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and satisfies(leaf, value))
     return TriggerSummary(1, time, time, measures, satisfied, accumulated=accumulated)

@@ -48,6 +48,9 @@ def require_upsertable(node: Node) -> None:
             "is DISCARDING, and a window can have several panes: the last one contains only the last elements"
         )
         remedy = "make it ACCUMULATING, or RETRACTING"
+    elif grouping.receives_retractions:
+        why = "is ACCUMULATING, and its values can be retracted: the last pane of a window without values would remain"
+        remedy = "leave accumulation unset, or make it RETRACTING"
     elif as_merging(strategy.windows) is not None:
         why = "is ACCUMULATING, and its windows merge: panes that were emitted before a merge would remain"
         remedy = "make it RETRACTING"

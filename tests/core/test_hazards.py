@@ -152,12 +152,17 @@ def test_the_hazard_of_an_unlimited_lateness_names_it_as_it_is_written() -> None
 
 
 def test_retractions_are_reported_where_they_are_emitted() -> None:
-    """A last grouping that retracts is reported; one that receives retractions can leave a stale pane instead."""
+    """A last grouping that retracts is reported; one that receives retractions retracts too, unless set otherwise."""
     first = POINTS.window(
         FIXED, trigger=ALWAYS, accumulation=Accumulation.RETRACTING, allowed_lateness=MINUTE
     ).combine_per_key(Sum())
-    second = first.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE).combine_per_key(Max())
+    unset = first.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE).combine_per_key(Max())
     assert Danger.RETRACTIONS in danger_kinds(first)
+    assert Danger.RETRACTIONS in danger_kinds(unset)
+    assert Danger.STALE_PANES not in danger_kinds(unset)
+    second = first.window(
+        FIXED, trigger=ALWAYS, accumulation=Accumulation.ACCUMULATING, allowed_lateness=MINUTE
+    ).combine_per_key(Max())
     assert Danger.RETRACTIONS not in danger_kinds(second)
     (stale,) = (hazard for hazard in hazards(second) if hazard.danger is Danger.STALE_PANES)
     assert str(stale) == (

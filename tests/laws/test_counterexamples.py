@@ -15,7 +15,13 @@ from flowalg_laws.laws.panes import (
     the_last_accumulating_pane_is_the_batch_pane,
 )
 from flowalg_laws.laws.transforms import keys_are_independent
-from flowalg_laws.laws.triggers import always_counts_to_one
+from flowalg_laws.laws.triggers import (
+    a_count_is_a_value,
+    a_measure_is_a_value,
+    a_measure_is_user_defined,
+    always_counts_to_one,
+    an_element_is_a_greatest_value,
+)
 
 from flowalg import (
     FOREVER,
@@ -147,6 +153,37 @@ def test_always_differs_from_a_count_of_1_inside_a_sequence() -> None:
         run = reference.run(summed, {SCORES: timeline})
         panes[then] = ([pane.value for pane in run.panes], len(run.dropped))
     assert panes == {Always(): ([1], 1), AtCount(1): ([1, 2], 0)}
+
+
+def test_a_retraction_is_a_change_and_no_value() -> None:
+    """``AtCount``, ``AtElement`` and ``AtMeasure`` fire at a retraction; a combined value does not."""
+    laws = (
+        a_count_is_a_value,
+        an_element_is_a_greatest_value,
+        a_measure_is_a_value,
+        a_measure_is_user_defined,
+    )
+    assert all("nothing upstream retracts" in each.condition for each in laws)
+    even = POINTS.window(
+        GlobalWindows(), trigger=AtCount(1).repeat(), accumulation=Accumulation.RETRACTING
+    ).combine_per_key(Sum())
+    timeline = Timeline[Score]()
+    for position, points in enumerate((2, 1)):  # an even sum, which is retracted without a new one
+        timeline = timeline.at(minute(position), Score("a", points, minute(0)))
+    fired = {}
+    for law in laws:
+        sides = law(1)
+        assert sides is not None
+        assert not sides.of_corrections
+        for side, trigger in (("left", sides.left), ("right", sides.right)):
+            counted = even.filter(lambda pair: pair.value % 2 == 0).window(GlobalWindows(), trigger=trigger)
+            panes = reference.run(counted.combine_per_key(Count()), {SCORES: timeline}).panes
+            fired[law.name, side] = [pane.change for pane in panes]
+    assert fired == {
+        (law.name, side): [Change.VALUE, Change.RETRACTION][: 2 if side == "left" else 1]
+        for law in laws
+        for side in ("left", "right")
+    }
 
 
 def test_a_merged_session_retracts_more_panes_than_accumulating_repeats() -> None:

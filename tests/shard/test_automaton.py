@@ -97,17 +97,18 @@ def summaries(automaton: Automaton, instant: TriggerInstant) -> pl.DataFrame:
         row: dict[str, object] = {}
         if bundle.values or bundle.retractions:
             now = instant.clocks.processing_time
-            row = {NEW + "count": len(bundle.values), NEW + "first": now, NEW + "last": now}
+            changes = len(bundle.values) + bundle.retractions
+            row = {NEW + "count": changes, NEW + "first": now, NEW + "last": now}
             for name, leaf in automaton.summary.data:
                 observed = [evaluate_leaf(leaf, value) for value in bundle.values]
+                observed += [evaluate_leaf(leaf, 1, -1)] * bundle.retractions
                 match leaf:
                     case AtElement():
                         row[NEW + name] = any(observed)
                     case AtMeasure():
                         row[NEW + name] = min(sum(filter(None, observed)), leaf.amount)  # type: ignore[arg-type]  # ints
                     case _:
-                        retracted = [evaluate_leaf(leaf, 1, -1)] * bundle.retractions
-                        lists = pl.Series([[*observed, *retracted]], dtype=pl.List(pl.Binary()))
+                        lists = pl.Series([observed], dtype=pl.List(pl.Binary()))
                         row[NEW + name] = merge_lists(leaf, lists.to_frame("lists"), "lists")[0]
         rows.append(row)
     schema = automaton.summary.of_elements.columns(NEW)

@@ -265,6 +265,15 @@ RETRACTING: Final = sums_with_early_and_late_panes(Accumulation.RETRACTING, SESS
             r"is ACCUMULATING, and its windows merge: .*; make it RETRACTING",
         ),
         (
+            RETRACTING.window(
+                FIXED,
+                trigger=AtCount(1).repeat(),
+                accumulation=Accumulation.ACCUMULATING,
+                allowed_lateness=timedelta(0),
+            ).combine_per_key(Max()),
+            r"is ACCUMULATING, and its values can be retracted: .*; leave accumulation unset, or make it RETRACTING",
+        ),
+        (
             ACCUMULATING.filter(lambda pair: pair.value > 3),
             r"is ACCUMULATING, and a filter\(...\) or flat_map\(...\) follows it: .*; make it RETRACTING",
         ),

@@ -46,10 +46,9 @@ def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFram
         return pl.DataFrame()
     contents, summary = contents_of(stage), stage.automaton.summary.of_elements
     window_key = [SHARD, *stage.window_key]
-    is_value = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)
     observed = [pl.col(NEW + name) for name, _ in summary.data]
     if summary.counts:
-        observed.append(is_value.cast(pl.Int64()).alias(NEW + SUMMARY_COUNT))
+        observed.append(pl.lit(1, pl.Int64()).alias(NEW + SUMMARY_COUNT))
     counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
     if stage.unmerges:
         observed.append(pl.col(WEIGHT).cast(pl.Int64()).alias(MULTIPLICITY))

@@ -40,8 +40,8 @@ LAST: Final = "last"
 class SummaryColumns:
     """The columns of a summary: those that some triggers need, and no others.
 
-    ``counts`` is the number of elements, ``first`` and ``last`` the processing times of the first and the last arrival.
-    ``data`` has the data-driven triggers, each with its column name.
+    ``counts`` is the number of changes, retractions included, ``first`` and ``last`` the processing times of the first
+    and the last arrival. ``data`` has the data-driven triggers, each with its column name.
     """
 
     counts: bool
@@ -192,18 +192,19 @@ def type_of(leaf: DataDrivenTrigger) -> pl.DataType:
 
 
 def evaluate_leaf(leaf: DataDrivenTrigger, value: object, weight: int = 1) -> int | bool | bytes | None:
-    """Returns the contribution of an element to a data-driven trigger; ``None`` for a retraction that has none.
+    """Returns the contribution of a change to a data-driven trigger; ``None`` for a retraction that has none.
 
-    It is the measure of the value, capped at the amount, whether the value satisfies the predicate, or an accumulator.
-    Raises ``UserFunctionError`` when the user-defined function raises, and ``ElementError`` for an invalid result.
+    A retraction contributes as a value does, but to accumulators: the measure of the value, capped at the amount, or
+    whether the value satisfies the predicate. Raises ``UserFunctionError`` when the user-defined function raises, and
+    ``ElementError`` for an invalid result.
     """
     match leaf:
         case AtValue() | CustomTrigger():
             return accumulate_value(leaf, value, weight)
         case AtElement():
-            return satisfies(leaf, value) if weight > 0 else None
+            return satisfies(leaf, value)
         case AtMeasure(amount=amount):
-            return min(measure_of(leaf, value), amount) if weight > 0 else None
+            return min(measure_of(leaf, value), amount)
 
 
 def _number(name: str) -> pl.Expr:

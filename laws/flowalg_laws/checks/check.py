@@ -106,7 +106,7 @@ def check_law(law: Law[..., object], **variables: SearchStrategy[object]) -> Non
         if isinstance(left, Trigger) and isinstance(right, Trigger) and equality is not Equality.EXACT:
             if equality is not Equality.WHOLE:
                 left, right = _in_context(left, right, data)
-            scenario = data.draw(scenarios())
+            scenario = data.draw(scenarios(corrections=sides.of_corrections))
             if observe(left, scenario) != observe(right, scenario):
                 difference = Difference(left, right, scenario)
                 raise AssertionError(f"{law.name} does not hold: {law.statement}.\n{difference}")

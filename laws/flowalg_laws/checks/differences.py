@@ -37,12 +37,19 @@ class Difference:
             f"right: {describe(self.right)}",
             f"over {windowing.windows}, {windowing.mode.name.lower()}, lateness "
             f"{lateness if isinstance(lateness, timedelta) else 'unlimited'}, {self.scenario.mode.value} mode",
+            *self._corrections(),
             "",
             *format_table(
                 ("processing time", "elements", "watermark", "left emits", "right emits"), self._rows()
             ),
         ]
         return "\n".join(lines)
+
+    def _corrections(self) -> list[str]:
+        upstream = self.scenario.corrected_by
+        if upstream is None:
+            return []
+        return [f"of even sums over {upstream.windows}, retracting, emitted {describe(upstream.trigger)}"]
 
     def _rows(self) -> list[tuple[str, ...]]:
         left, right = (self.scenario.run_with(trigger) for trigger in (self.left, self.right))

@@ -29,11 +29,15 @@ class Equality(Enum):
 
 @frozen
 class Equation(Generic[A_co]):
-    """The two sides of a law for given inputs, and the equality that ``check_law`` compares them by."""
+    """The two sides of a law for given inputs, and the equality that ``check_law`` compares them by.
+
+    ``of_corrections`` says that two triggers are equal also where something upstream retracts.
+    """
 
     left: A_co
     right: A_co
     equality: Equality = field(default=Equality.DEFAULT, kw_only=True)
+    of_corrections: bool = field(default=True, kw_only=True)
 
 
 __all__ = ["Equality", "Equation"]

@@ -26,12 +26,13 @@ from flowalg import (
     ToList,
     Trigger,
     WindowingStrategy,
+    final_values,
 )
 from flowalg.data.time import processing_time
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, START, VALUES, DenseTimeline, Reading
 from flowalg_laws.laws.windows import Points
 
 A = TypeVar("A")
@@ -46,10 +47,19 @@ def lists_of_sums(first: WindowingStrategy, second: WindowingStrategy) -> Lists:
     return apply_windowing(positive, _lasting(second)).combine_per_key(ToList())
 
 
-def _lasting(strategy: WindowingStrategy) -> WindowingStrategy:
+def lists_of_even_sums(first: WindowingStrategy, second: WindowingStrategy) -> Lists:
+    """As ``lists_of_sums``, of even sums and with unset modes: a window becomes empty when its only sum becomes odd."""
+    sums = apply_windowing(VALUES, _lasting(first, None)).combine_per_key(Sum())
+    even = sums.filter(lambda pair: pair.value % 2 == 0)
+    return apply_windowing(even, _lasting(second, None)).combine_per_key(ToList())
+
+
+def _lasting(
+    strategy: WindowingStrategy, accumulation: Accumulation | None = Accumulation.RETRACTING
+) -> WindowingStrategy:
     return evolve(
         strategy,
-        accumulation=Accumulation.RETRACTING,
+        accumulation=accumulation,
         allowed_lateness=FOREVER,
         trigger=Repeat(strategy.trigger),
     )
@@ -85,6 +95,30 @@ def groupings_of_groupings_converge(
 
 
 @law
+def final_values_of_unset_modes_are_those_of_the_batch(
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[object] | None:
+    """``final_values(run(p)) = final_values(batch(p))`` for a chain of groupings whose accumulation is unset.
+
+    Groups that become empty have no final value.
+
+    Where: the input has ended, nothing was dropped, and no merging window closed or expired.
+
+    Source: SEMANTICS 7 and 11.
+
+    Relied on by: pipelines that leave accumulation unset.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    lists = lists_of_even_sums(first, second)
+    stream, batch = (
+        engine.run(lists, {READINGS: timeline}),
+        flowalg_reference.run_batch(lists, {READINGS: timeline.elements}),
+    )
+    return Equation(final_values(stream.panes), batch.final_values())
+
+
+@law
 def a_retracted_element_leaves_no_trace(
     engine: Interpreter,
     trigger: Trigger,
@@ -113,12 +147,14 @@ def a_retracted_element_leaves_no_trace(
 
 CHAIN_LAWS: tuple[Law[..., object], ...] = (
     groupings_of_groupings_converge,
+    final_values_of_unset_modes_are_those_of_the_batch,
     a_retracted_element_leaves_no_trace,
 )
 
 __all__ = [
     "CHAIN_LAWS",
     "a_retracted_element_leaves_no_trace",
+    "final_values_of_unset_modes_are_those_of_the_batch",
     "groupings_of_groupings_converge",
     "lists_of_sums",
 ]

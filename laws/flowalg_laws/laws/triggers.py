@@ -438,6 +438,7 @@ def the_default_is_a_pane_for_every_late_element() -> Equation[Trigger]:
     """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())``.
 
     This holds for sessions too: a session that grows beyond the watermark is early again, and waits for the watermark.
+    It holds for corrections too: `AtCount` observes retractions, so a late one fires as a late element does.
 
     Source: Streaming 102; found here in this form.
 
@@ -601,20 +602,24 @@ def either_value(m: Small, n: Small) -> Equation[Trigger]:
 def a_count_is_a_value(n: Small) -> Equation[Trigger]:
     """``AtCount(n) = AtValue(Count(), at least n)``.
 
-    Where: nothing upstream retracts.
+    Where: nothing upstream retracts. A retraction is a change, of which `AtCount` counts one more, and it leaves
+    one value less.
 
     Source: SEMANTICS 15; found here.
     """
-    return Equation(AtCount(n).repeat(), AtValue(Count(), AtLeast(n)).repeat())
+    return Equation(AtCount(n).repeat(), AtValue(Count(), AtLeast(n)).repeat(), of_corrections=False)
 
 
 @law
 def an_element_is_a_greatest_value(n: Small) -> Equation[Trigger]:
     """``AtElement(at least n) = AtValue(Max(), at least n)``.
 
+    Where: nothing upstream retracts. `AtElement` observes retractions, and a `Max` that cannot subtract does not.
+
     Source: SEMANTICS 15; found here.
     """
-    return Equation(AtElement(AtLeast(n)).repeat(), AtValue(Max(), AtLeast(n)).repeat())
+    greatest = AtValue(Max(), AtLeast(n))
+    return Equation(AtElement(AtLeast(n)).repeat(), greatest.repeat(), of_corrections=False)
 
 
 @law
@@ -625,17 +630,20 @@ def a_measure_is_a_value(n: Small) -> Equation[Trigger]:
 
     Source: SEMANTICS 15; found here.
     """
-    return Equation(AtMeasure(magnitude, n).repeat(), AtValue(Sum.of(magnitude), AtLeast(n)).repeat())
+    total = AtValue(Sum.of(magnitude), AtLeast(n))
+    return Equation(AtMeasure(magnitude, n).repeat(), total.repeat(), of_corrections=False)
 
 
 @law
 def a_measure_is_user_defined(n: Small) -> Equation[Trigger]:
     """``AtMeasure(f, n) = CustomTrigger(zero=0, add=plus f, merge=plus, ready=at least n)``.
 
+    Where: nothing upstream retracts. A user-defined trigger does not observe retractions.
+
     Source: SEMANTICS 15; found here.
     """
     custom = CustomTrigger(zero=0, add=add_magnitude, merge=add, ready=AtLeast(n))
-    return Equation(AtMeasure(magnitude, n).repeat(), custom.repeat())
+    return Equation(AtMeasure(magnitude, n).repeat(), custom.repeat(), of_corrections=False)
 
 
 @law
@@ -668,8 +676,8 @@ def either_period(m: Small, n: Small) -> Equation[Trigger]:
 def always_counts_to_one() -> Equation[Trigger]:
     """``Always() = AtCount(1)``.
 
-    Where: it is the whole trigger, and nothing upstream retracts. A window exists because an element arrived. Inside
-    other triggers the two differ: a part that becomes active later may find a window without new elements.
+    Where: it is the whole trigger. A window exists because an element or a retraction arrived. Inside other triggers
+    the two differ: a part that becomes active later may find a window without changes.
 
     Source: SEMANTICS 13.
     """

@@ -9,8 +9,10 @@ from flowalg import (
     FOREVER,
     Accumulation,
     AllowedLateness,
+    AtCount,
     Mode,
     OnTimeBehavior,
+    Repeat,
     TimestampCombiner,
     Trigger,
     WindowFn,
@@ -54,11 +56,17 @@ def windowing_strategies(
 
 
 @cached
-def scenarios() -> SearchStrategy[Scenario]:
-    """All windowing strategies, timelines and modes; the trigger is left out."""
+def scenarios(*, corrections: bool = True) -> SearchStrategy[Scenario]:
+    """All windowing strategies, timelines and modes; the trigger is left out. ``corrections`` are made upstream."""
     default_trigger: SearchStrategy[Trigger] = st.just(WindowingStrategy().trigger)
+    at_once: SearchStrategy[Trigger] = st.just(Repeat(AtCount(1)))
+    corrected_by = windowing_strategies(trigger=at_once, modes=st.just(Accumulation.RETRACTING))
     return st.builds(
-        Scenario, windowing_strategies(trigger=default_trigger), free_timelines(), st.sampled_from(Mode)
+        Scenario,
+        windowing_strategies(trigger=default_trigger),
+        free_timelines(),
+        st.sampled_from(Mode),
+        st.none() | corrected_by if corrections else st.none(),
     )
 
 

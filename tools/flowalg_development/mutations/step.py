@@ -70,10 +70,10 @@ STEP_MUTANTS: Final = (
         "total",
     ),
     Replacement(
-        "a retraction counts as an element",
+        "a retraction does not count as a change",
         "_precombine",
-        "pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",
-        "pl.lit(True)",
+        "pl.lit(1, pl.Int64()).alias(NEW + SUMMARY_COUNT)",
+        "(pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)).cast(pl.Int64()).alias(NEW + SUMMARY_COUNT)",
     ),
     Replacement(
         "a window expires one instant too late", "_is_expired", "pl.col(end) <= limit", "pl.col(end) < limit"

@@ -202,16 +202,17 @@ TRIGGER_MUTANTS: Final = (
         "leaf.due is None",
     ),
     Replacement(
-        "a retraction counts as an element",
+        "a retraction does not count as a change",
         "summarize",
-        "TriggerSummary(first=time, last=time, accumulated=accumulated)",
-        "TriggerSummary(1, time, time, accumulated=accumulated)",
+        "TriggerSummary(1, time, time, measures, satisfied, accumulated=accumulated)",
+        "TriggerSummary(int(weight > 0), time, time, measures, satisfied, accumulated=accumulated)",
     ),
     Replacement(
         "a retraction does not start delays",
         "summarize",
-        "TriggerSummary(first=time, last=time, accumulated=accumulated)",
-        "TriggerSummary(accumulated=accumulated)",
+        "TriggerSummary(1, time, time, measures, satisfied, accumulated=accumulated)",
+        "TriggerSummary(1, *((time, time) if weight > 0 else (None, None)), measures, satisfied, "
+        "accumulated=accumulated)",
     ),
     Replacement(
         "the deadlines of the limit of OrFinally are ignored",

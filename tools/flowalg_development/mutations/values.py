@@ -184,6 +184,12 @@ JOIN_MUTANTS: Final = (
         "self.retracts or (strategy.accumulation is None and not emits_one_pane(strategy))",
         "self.retracts",
     ),
+    Replacement(
+        "a grouping of corrected values does not retract the pane of a window that becomes empty",
+        "_Grouping.retracts",
+        "any(inner.may_retract for inner in self.inputs)",
+        "False",
+    ),
 )
 
 METADATA_MUTANTS: Final = (

@@ -21,7 +21,7 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
-from flowalg_laws.conformance.jobs.feeds import feed, sum_in_windows
+from flowalg_laws.conformance.jobs.feeds import FIVE, feed, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.windows import number
 from flowalg_laws.kit.interpreters import apply_windowing
@@ -106,6 +106,40 @@ def user_defined_windows_that_come_apart(readings: list[Reading]) -> Answer:
             yield KV(name, sorted(total for _, total in session)), minutes(session[0][0], session[-1][0] + 2)
 
 
-JOBS = (sessions_that_come_apart, user_defined_windows_that_come_apart)
+def even_sums_of_minutes() -> PCollection[KV[str, int]]:
+    """Returns the even sums of minutes, in windows of five minutes, with unset modes."""
+    even = sum_in_windows(OFTEN, FixedWindows(MINUTE)).filter(lambda pair: pair.value % 2 == 0)
+    late = AtWatermark().with_late_firings(AtCount(1))
+    return apply_windowing(even, WindowingStrategy(FIVE, late, allowed_lateness=FOREVER))
+
+
+@job(
+    even_sums_of_minutes().combine_per_key(Count()),
+    feed("1: a=2@0, b=2@0, b=4@1", "2: c=2@9", "3: a=1@0", "4: b=1@1", "5: a=1@0"),
+    panes="""
+        2: +a=1 [0, 5) on_time 0
+        2: +b=2 [0, 5) on_time 0
+        3: -a=1 [0, 5) late 0
+        4: -b=2 [0, 5) late 0
+        4: +b=1 [0, 5) late 1
+        5: +a=1 [0, 5) late 1
+        5: +c=1 [5, 10) on_time 0
+    """,
+)
+def a_window_that_becomes_empty(readings: list[Reading]) -> Answer:
+    """A late correction that only removes a value fires a late trigger; an empty window retracts its last pane."""
+    sums: dict[tuple[str, int], int] = {}
+    for reading in readings:
+        place = reading.key, int(number(reading))
+        sums[place] = sums.get(place, 0) + reading.value
+    counts: dict[tuple[str, int], int] = {}
+    for (name, minute), total in sums.items():
+        counts[name, minute // 5] = counts.get((name, minute // 5), 0) + (total % 2 == 0)
+    for (name, five), count in counts.items():
+        if count:
+            yield KV(name, count), minutes(5 * five, 5 * five + 5)
+
+
+JOBS = (sessions_that_come_apart, user_defined_windows_that_come_apart, a_window_that_becomes_empty)
 
 __all__ = ["JOBS"]
