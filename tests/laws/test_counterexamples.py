@@ -16,6 +16,7 @@ from flowalg_laws.laws.panes import (
 )
 from flowalg_laws.laws.transforms import keys_are_independent
 from flowalg_laws.laws.triggers import (
+    Small,
     a_count_is_a_value,
     a_measure_is_a_value,
     a_measure_is_user_defined,
@@ -172,7 +173,7 @@ def test_a_retraction_is_a_change_and_no_value() -> None:
         timeline = timeline.at(minute(position), Score("a", points, minute(0)))
     fired = {}
     for law in laws:
-        sides = law(1)
+        sides = law(Small(1))
         assert sides is not None
         assert not sides.of_corrections
         for side, trigger in (("left", sides.left), ("right", sides.right)):
