@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from flowalg.data.shapes import (
+    DAY,
     TIMESTAMP,
     EnumOf,
     ListOf,
@@ -37,6 +38,14 @@ def member_message(source: str, path: str, shape: EnumOf) -> str:
     """Returns the message for a name that an enum lacks, up to that name."""
     names = ", ".join(shape.cls.__members__)
     return f"source {source!r}: {path} must be a member of {shape} ({names}); got "
+
+
+def years_message(source: str, path: str, shape: Shape) -> str:
+    """Returns the message for a time or day that Python has no value for, up to its number since the epoch."""
+    unit = "days" if shape == DAY else "microseconds"
+    return (
+        f"source {source!r}: {path} must be in the years 1 to 9999 of UTC; got, in {unit} since the epoch, "
+    )
 
 
 def range_message(source: str, micros: int) -> str:
@@ -93,7 +102,11 @@ def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str
             if isinstance(value, tuple) and len(value) == len(shapes):
                 for number, (item, inner) in enumerate(zip(value, shapes, strict=True), start=1):
                     yield from _faults(source, f"{path}._{number}", item, inner)
-        case Scalar() | MapOf():
+        case Scalar():
+            # Columns hold times and days that Python has no value for.
+            if shape in (TIMESTAMP, DAY) and type(value) is int:
+                yield f"{years_message(source, path, shape)}{value}"
+        case MapOf():
             return
         case _:
             assert_never(shape)
@@ -104,4 +117,11 @@ def _faults_of_parts(source: str, prefix: str, record: object, shape: RecordOf) 
         yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.name), field.shape)
 
 
-__all__ = ["member_message", "missing_or_unknown", "no_time_message", "null_message", "range_message"]
+__all__ = [
+    "member_message",
+    "missing_or_unknown",
+    "no_time_message",
+    "null_message",
+    "range_message",
+    "years_message",
+]

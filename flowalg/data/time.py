@@ -100,6 +100,19 @@ MAX_TIME: Final = EventTime(_micros_since_epoch(_LAST))
 """The end of time: 9999-12-30T00:00Z. A watermark there says that the input has ended."""
 
 
+FIRST_MICROSECOND: Final = _micros_since_epoch(dt.datetime.min.replace(tzinfo=dt.UTC))
+"""The first instant that a ``datetime`` in UTC can have, in microseconds since the epoch."""
+
+LAST_MICROSECOND: Final = _micros_since_epoch(dt.datetime.max.replace(tzinfo=dt.UTC))
+"""The last instant that a ``datetime`` in UTC can have, in microseconds since the epoch."""
+
+FIRST_DAY: Final = (dt.date.min - EPOCH.date()).days
+"""The first ``date``, in days since the epoch."""
+
+LAST_DAY: Final = (dt.date.max - EPOCH.date()).days
+"""The last ``date``, in days since the epoch."""
+
+
 def require_point(argument: str, point: object, domain: type[EventTime | ProcessingTime]) -> None:
     """Raises ``ArgumentError`` unless the value is a point of that domain inside ``[MIN_TIME, MAX_TIME]``."""
     if not isinstance(point, domain):
@@ -171,7 +184,11 @@ def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> M
 
 __all__ = [
     "EPOCH",
+    "FIRST_DAY",
+    "FIRST_MICROSECOND",
     "INGRESS_TIME",
+    "LAST_DAY",
+    "LAST_MICROSECOND",
     "MAX_TIME",
     "MICROSECOND",
     "MIN_TIME",

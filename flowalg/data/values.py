@@ -149,7 +149,12 @@ def _aware(value: datetime, where: str) -> datetime:
         raise ElementError(
             f"{where} must be a timezone-aware datetime; got {format_value(value)}, which is naive"
         )
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as far:
+        raise ElementError(
+            f"{where} must be in the years 1 to 9999 of UTC; got {format_value(value)}"
+        ) from far
 
 
 def canonicalize(value: object, where: str) -> object:

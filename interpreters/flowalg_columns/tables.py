@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
-from flowalg.data.record_messages import member_message, null_message
-from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape, required
+from flowalg.data.record_messages import member_message, null_message, years_message
+from flowalg.data.shapes import DAY, TIMESTAMP, EnumOf, OptionalOf, RecordOf, Shape, required
+from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import conform
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
@@ -192,6 +193,8 @@ def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table
     column: AnyColumn = table.column(name)
     if pa.types.is_timestamp(column.type) and column.type.tz is None and pa.types.is_timestamp(wanted):
         raise SchemaMismatchError(f"{expected}; got {column.type}, which has no time zone")
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        column = pc.floor_temporal(column, unit="microsecond")
     try:
         converted: AnyColumn = column.cast(wanted)
     except pa.ArrowException as error:
@@ -200,9 +203,23 @@ def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table
         row = pc.index(pc.is_null(converted), True).as_py() + 1
         raise SchemaMismatchError(null_message(source.name, name, shape, row))
     members = required(shape)
+    if members in (TIMESTAMP, DAY):
+        _require_years(source, name, members, converted)
     if isinstance(members, EnumOf):
         _require_members(source, name, members, converted)
     return converted
+
+
+def _require_years(source: Source[object], name: str, shape: Shape, column: AnyColumn) -> None:
+    """Raises ``ElementError`` for the first time or day in a column that Python has no value for."""
+    is_day = shape == DAY
+    first, last = (FIRST_DAY, LAST_DAY) if is_day else (FIRST_MICROSECOND, LAST_MICROSECOND)
+    numbers = column.cast(pa.int32() if is_day else pa.int64())
+    outside = pc.or_(pc.less(numbers, pa.scalar(first)), pc.greater(numbers, pa.scalar(last)))
+    if (row := pc.index(outside, True).as_py()) >= 0:
+        raise ElementError(
+            f"{years_message(source.name, name, shape)}{numbers[row].as_py()} in row {row + 1}"
+        )
 
 
 def _require_members(source: Source[object], name: str, shape: EnumOf, column: AnyColumn) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
+    DAY,
     DECIMAL,
     FLOAT,
     INTEGER,
@@ -30,7 +31,7 @@ from flowalg.data.shapes import (
     TupleOf,
     required,
 )
-from flowalg.data.time import EPOCH
+from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import conform, sort_key
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, Layout, Leaf, leaves, parts_of
@@ -108,7 +109,10 @@ def decode(value: object, shape: Shape) -> object:
 
 
 def decode_leniently(value: object, shape: Shape) -> object:
-    """Decodes a stored value to the Python value of its shape as far as it has one: nulls and unknown names stay."""
+    """Decodes a stored value to the Python value of its shape as far as it has one: nulls and unknown names stay.
+
+    A time or day may be its number since the epoch, which stays if Python has no value for it.
+    """
     match shape:
         case OptionalOf(of=inner):
             return decode_leniently(value, inner)
@@ -126,6 +130,11 @@ def decode_leniently(value: object, shape: Shape) -> object:
             for field in fields:
                 object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
             return record
+        case Scalar() if isinstance(value, int) and shape == TIMESTAMP:
+            in_range = FIRST_MICROSECOND <= value <= LAST_MICROSECOND
+            return EPOCH + timedelta(microseconds=value) if in_range else value
+        case Scalar() if isinstance(value, int) and shape == DAY:
+            return EPOCH.date() + timedelta(days=value) if FIRST_DAY <= value <= LAST_DAY else value
         case _:
             return value.astimezone(UTC) if isinstance(value, datetime) else value
 
@@ -237,6 +246,21 @@ def _are_canonical(values: list[object], shape: Shape) -> bool:
     return kind != TIMESTAMP or all(
         value is None or cast("datetime", value).tzinfo is UTC for value in values
     )
+
+
+def times_as_integers(kind: pa.DataType) -> pa.DataType:
+    """Returns a type in which times and days are their numbers since the epoch, as integers."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if isinstance(kind, pa.ListType):
+        return pa.list_(times_as_integers(kind.value_type))
+    if isinstance(kind, pa.LargeListType):
+        return pa.large_list(times_as_integers(kind.value_type))
+    if isinstance(kind, pa.StructType):
+        return pa.struct([each.with_type(times_as_integers(each.type)) for each in kind])
+    return kind
 
 
 def take_indices(chosen: Iterable[bool]) -> AnyArray:

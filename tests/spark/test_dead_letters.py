@@ -15,6 +15,7 @@ import flowalg_reference as reference
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
+from flowalg_polars import PolarsBatch
 from flowalg_spark import (
     SparkStreaming,
     StreamInput,
@@ -44,7 +45,7 @@ from flowalg import (
     Sum,
 )
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
-from tests.support import dirty
+from tests.support import dirty, far_times
 from tests.support.scores import NOON
 
 POLICY = BoundedOutOfOrderness(MINUTE)
@@ -285,6 +286,20 @@ def table_of(spark: SparkSession, folder: Path, rows: list[dict[str, object]]) -
     (folder / "table").mkdir()
     pq.write_table(dirty.table(rows), folder / "table" / "0.parquet")
     return str(folder / "table")
+
+
+def test_times_that_python_lacks_are_bad_records(spark: SparkSession, tmp_path: Path) -> None:
+    """In every field they are bad records, with the reasons and the JSON of the local engine."""
+    pq.write_table(far_times.table(), tmp_path / "0.parquet")
+    frame = spark.read.parquet(str(tmp_path / "0.parquet"))
+    local = PolarsBatch(dead_letters=True).run(
+        far_times.LISTED, {far_times.SPANS: str(tmp_path / "0.parquet")}
+    )
+    run = batch.run(far_times.LISTED, {far_times.SPANS: frame}, dead_letters=True)
+    assert [pane.element for pane in run.panes] == [pane.element for pane in local.panes]
+    assert run.bad_records == local.bad_records
+    with pytest.raises(ElementError, match="must be in the years 1 to 9999"):
+        batch.run(far_times.LISTED, {far_times.SPANS: frame})
 
 
 def test_all_engines_reject_the_same_rows_of_a_file(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from math import isinf
 from typing import Final, cast
@@ -34,7 +34,7 @@ from flowalg.data.shapes import (
     Scalar,
     Shape,
 )
-from flowalg.data.time import EPOCH
+from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.values import AnyArray
@@ -43,14 +43,6 @@ ANY: Final = Scalar(str, "str of any scalar")
 """A field of no record whose type is unknown: its text, that of a number included, is kept for ``infer_column``."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-FIRST_MICROSECOND: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
-"""The first instant of ``datetime``, in microseconds since the epoch."""
-LAST_MICROSECOND: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND
-"""The last instant of ``datetime``, in microseconds since the epoch."""
-FIRST_DAY: Final = (date.min - EPOCH.date()).days
-"""The first day of ``date``, in days since the epoch."""
-LAST_DAY: Final = (date.max - EPOCH.date()).days
-"""The last day of ``date``, in days since the epoch."""
 
 _INTEGER: Final = re.compile(r"([+-]?)0*([0-9]+)")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -268,10 +260,6 @@ def describe_shape(shape: Shape) -> str:
 
 __all__ = [
     "ANY",
-    "FIRST_DAY",
-    "FIRST_MICROSECOND",
-    "LAST_DAY",
-    "LAST_MICROSECOND",
     "describe_shape",
     "has_infinity",
     "infer_column",

@@ -17,8 +17,15 @@ from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.data.errors import ElementError, SchemaMismatchError
-from flowalg.data.record_messages import member_message, no_time_message, null_message, range_message
+from flowalg.data.record_messages import (
+    member_message,
+    no_time_message,
+    null_message,
+    range_message,
+    years_message,
+)
 from flowalg.data.shapes import (
+    DAY,
     DURATION,
     FLOAT,
     INTEGER,
@@ -35,7 +42,7 @@ from flowalg.data.shapes import (
     TupleOf,
     required,
 )
-from flowalg.data.time import MAX_TIME, MIN_TIME
+from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND, MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import SourceNode
@@ -94,11 +101,9 @@ def can_read(stored: pl.DataType, shape: Shape) -> bool:
         case Scalar() if shape == TEXT:
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
         case Scalar() if shape == TIMESTAMP:
-            return (
-                isinstance(stored, pl.Datetime) and stored.time_zone is not None and stored.time_unit != "ns"
-            )
+            return isinstance(stored, pl.Datetime) and stored.time_zone is not None
         case Scalar() if shape == DURATION:
-            return isinstance(stored, pl.Duration) and stored.time_unit != "ns"
+            return isinstance(stored, pl.Duration)
         case EnumOf():
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
         case RecordOf() | TupleOf():
@@ -212,8 +217,11 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         )
         return Branch(shape, tuple(parts))
     kind = polars_type(shape)
-    if isinstance(stored, pl.Datetime) and stored.time_zone not in (None, "UTC"):
-        column = column.dt.convert_time_zone("UTC")
+    if isinstance(stored, pl.Datetime | pl.Date):
+        column = in_microseconds(column, stored).map_batches(
+            lambda values: require_in_years(values, shape, path), is_elementwise=True
+        )
+        stored = kind
     read = column if stored == kind else column.cast(kind)
     if isinstance(shape, OptionalOf) and _is_plain(shape.of):
         return Leaf(shape, read)
@@ -221,6 +229,31 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
     )
     return Leaf(shape, checked)
+
+
+def in_microseconds(column: pl.Expr, stored: pl.DataType) -> pl.Expr:
+    """Returns a column of times in microseconds and UTC, rounded down; a time that has none stays out of range."""
+    if not isinstance(stored, pl.Datetime):
+        return column
+    if stored.time_unit == "ms":
+        # Polars panics for a time whose microseconds need more than 64 bits.
+        low, high = FIRST_MICROSECOND // 1_000 - 1, LAST_MICROSECOND // 1_000 + 1
+        column = column.to_physical().clip(low, high).cast(stored)
+    if stored.time_unit != "us":
+        column = column.dt.cast_time_unit("us")
+    return column if stored.time_zone in (None, "UTC") else column.dt.convert_time_zone("UTC")
+
+
+def require_in_years(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series:
+    """Returns times or days; raises ``ElementError`` for one that Python has no value for."""
+    numbers = values.to_physical()
+    low, high = numbers.min(), numbers.max()
+    is_day = values.dtype == pl.Date
+    first, last = (FIRST_DAY, LAST_DAY) if is_day else (FIRST_MICROSECOND, LAST_MICROSECOND)
+    if isinstance(low, int) and isinstance(high, int) and (low < first or high > last):
+        message = years_message(path.source, path.path, required(shape))
+        raise ElementError(f"{message}{low if low < first else high}")
+    return values
 
 
 def _type(kind: object) -> pl.DataType:
@@ -250,6 +283,8 @@ def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series
             known = values.drop_nulls()
             for name, part in parts_of(whole):
                 require_valid(known.struct.field(name), part, path.child(f".{name}"))
+        case Scalar() as scalar if scalar in (TIMESTAMP, DAY):
+            require_in_years(values, shape, path)
         case _:
             pass
     return values
@@ -264,7 +299,9 @@ __all__ = [
     "FieldPath",
     "bind_source",
     "can_read",
+    "in_microseconds",
     "require_in_range",
+    "require_in_years",
     "require_schema",
     "require_valid",
     "scan_parquet",

@@ -13,10 +13,11 @@ from itertools import repeat
 from typing import Final
 
 import polars as pl
+import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.names import ORIGIN, PROCESSING_TIME
-from flowalg_columns.values import decode_leniently
+from flowalg_columns.values import decode_leniently, times_as_integers
 
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import ProcessingTime
@@ -24,6 +25,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import ArrivalOf, at_any_time, read_or_reject
 from flowalg_polars.errors import raise_causes
+from flowalg_polars.lowering.binding import in_microseconds
 from flowalg_polars.lowering.programs import Program
 
 _FEW: Final = 4_096
@@ -88,7 +90,9 @@ def _at(time: int | None, record: object) -> ProcessingTime | None:
 def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:
     """Returns the records in rows as they are stored, valid or not."""
     names = [name for name, _ in fields_in(source.shape)]
-    found = rows.select(names).to_dicts()
+    stored = rows.select(in_microseconds(pl.col(name), rows.schema[name]) for name in names).to_arrow()
+    plain = pa.schema([each.with_type(times_as_integers(each.type)) for each in stored.schema])
+    found = stored.cast(plain).to_pylist()
     if isinstance(source.shape, RecordOf):
         return [decode_leniently(row, source.shape) for row in found]
     return [decode_leniently(row["value"], source.shape) for row in found]

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import (
+    DAY,
     DECIMAL,
     DURATION,
     TIMESTAMP,
@@ -24,6 +25,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
+from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import spark_type
 
@@ -64,7 +66,12 @@ def _of_value(column: Column, shape: Shape) -> Column:
             ordered = F.sort_array(F.array_distinct(column))
             return _list(F.transform(ordered, lambda item: _json(item, inner)))
         case Scalar() if shape == TIMESTAMP:
-            return _plain(_iso_8601(column))
+            micros = F.unix_micros(column)
+            in_range = micros.between(FIRST_MICROSECOND, LAST_MICROSECOND)
+            return F.when(in_range, _plain(_iso_8601(column))).otherwise(micros.cast("string"))
+        case Scalar() if shape == DAY:
+            days = F.unix_date(column)
+            return F.when(days.between(FIRST_DAY, LAST_DAY), _plain(column)).otherwise(days.cast("string"))
         case Scalar() if shape == DURATION:
             seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
             return (seconds * F.lit(10**6)).cast("bigint").cast("string")

@@ -12,8 +12,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.record_messages import member_message, null_message
+from flowalg.data.record_messages import member_message, null_message, years_message
 from flowalg.data.shapes import (
+    DAY,
+    TIMESTAMP,
     EnumOf,
     ListOf,
     MapOf,
@@ -24,6 +26,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
+from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding.columns import Columns, frame_columns
 from flowalg_spark.encoding.schema import cast_to, spark_type
 
@@ -89,8 +92,22 @@ def _violation_of_value(column: Column, shape: Shape, path: FieldPath) -> Column
             )
             messages = [message for message in parts if message is not None]
             return F.when(column.isNotNull(), F.coalesce(*messages)) if messages else None
+        case Scalar() if shape in (TIMESTAMP, DAY):
+            number, outside = _outside_years(column, shape)
+            return F.when(
+                outside, F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
+            )
         case _:
             return None
+
+
+def _outside_years(column: Column, shape: Scalar) -> tuple[Column, Column]:
+    """Returns times or days as numbers since the epoch, and whether Python has no value for them."""
+    if shape == DAY:
+        number = F.unix_date(column)
+        return number, ~number.between(FIRST_DAY, LAST_DAY)
+    number = F.unix_micros(column)
+    return number, ~number.between(FIRST_MICROSECOND, LAST_MICROSECOND)
 
 
 def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
@@ -113,6 +130,10 @@ def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
 def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
     """Returns a column that fails the query for invalid values. Nulls stay, and sets are sorted."""
     match shape:
+        case Scalar() if shape in (TIMESTAMP, DAY):
+            number, outside = _outside_years(column, shape)
+            message = F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
+            return F.when(outside, F.raise_error(message)).otherwise(column)
         case Scalar() | MapOf():
             return column
         case OptionalOf(of=inner):
