@@ -10,7 +10,7 @@ from typing import Final, Never, assert_never
 
 from attrs import define, evolve, field, frozen
 
-from flowalg.analysis.hazards import hazards
+from flowalg.analysis.hazards import Danger, hazards
 from flowalg.computations.computation import Late
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
@@ -77,7 +77,8 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     """
     if isinstance(pipeline, PTransform):
         pipeline = PCollection(pipeline.body)
-    found = tuple(map(str, hazards(pipeline)))
+    # That a function runs in Python is said at its step.
+    found = tuple(str(hazard) for hazard in hazards(pipeline) if hazard.danger is not Danger.PYTHON)
     lines = explanation(pipeline)
     text = PipelineText("\n".join((*_indented(lines), *(f"! {hazard}" for hazard in found))))
     text.lines, text.hazards = lines, found

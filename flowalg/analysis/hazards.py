@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from enum import Enum, unique
+from typing import Final
 
 from attrs import frozen
 
 from flowalg.analysis.key_lifetime import frees_keys
-from flowalg.combiners.core import Over, Sum, Together
+from flowalg.combiners.collections import ToList, ToSet
+from flowalg.combiners.core import Into, Over, Sum, Together
 from flowalg.computations.computation import Late
 from flowalg.computations.library import EmitEvery
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
+from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, Process, WithSide
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    GroupingNode,
+    Node,
+    Process,
+    WithSide,
+)
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete
-from flowalg.pipeline.structure import last_groupings, lateness_of_readers
+from flowalg.pipeline.structure import groupings_that_assign_times, last_groupings, lateness_of_readers
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
@@ -35,8 +46,8 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg.windows.strategy import Accumulation, WindowingStrategy, emits_one_pane
-from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, as_merging
+from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
+from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, WindowFn, as_merging
 
 
 @unique
@@ -50,6 +61,15 @@ class Danger(Enum):
     GAPS = "elements can be in no window"
     DOUBLE_COUNTING = "corrections can be counted twice"
     STALE_PANES = "the last pane of a window can remain when the window has gone"
+    OVERLAPS = "windows that would have merged can overlap"
+    LAST_WINDOW = "all panes fall into the last window of time"
+    MANY_WINDOWS = "each element is in many windows"
+    GROWING_PANES = "panes grow with the elements of their window"
+    PYTHON = "a function runs in Python for each element"
+
+
+_MANY_WINDOWS: Final = 100
+"""The most windows of an element of which nothing is said."""
 
 
 @frozen
@@ -72,7 +92,12 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
     passed them, no element is dropped before the input ends, every trigger can fire while the input continues, no pane
     is a retraction, every element is in a window (user-defined windows always contain the event time), a grouping of
     panes counts each value once (if the functions between DISCARDING panes and a sum of them are additive), or the last
-    panes are the current values.
+    panes are the current values. Likewise merged windows of a key never overlap, no element is in more than
+    100 windows, no pane is windowed again by the end of time, no value is emitted again by early panes of lists, and
+    engines compute the functions of all steps as columns.
+
+    What depends on the data shows at run time instead: in the log and the metrics, for example, a watermark that an
+    element from the future has moved ahead of the clock.
 
     Example:
 
@@ -88,15 +113,19 @@ def _hazards(root: Node) -> Iterator[Hazard]:
     for node in nodes_of(root):
         match node:
             case CombinePerKey(label=label) | CoGroupByKey(label=label):
-                yield from _of_grouping(label, node.windowed_by.strategy)
+                yield from _of_grouping(node)
+                yield from _of_last_window(label, node.inputs, node.windowed_by.strategy.windows)
                 if isinstance(node, CoGroupByKey) and node.join is not None:
                     yield from _of_join(label, node.windowed_by.strategy)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
             case WithSide():
                 yield from _of_side_input(node)
+                yield from _of_last_window("a side input", node.inputs, node.side.windowing.strategy.windows)
             case Process():
                 yield from _of_computation(node)
+            case ElementWise(analyses=analyses):
+                yield from filter(None, map(_of_step, analyses))
             case _:
                 pass
     for last in last_groupings(root):
@@ -108,6 +137,32 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 "write to a sink that can delete, or take final_values()",
             )
         yield from _of_stale_panes(last)
+
+
+def _of_step(analysis: StepAnalysis) -> Hazard | None:
+    opaque = analysis.opaque
+    if opaque is None:
+        return None
+    why = f"{opaque.reason}, at {opaque.location}" if opaque.location else opaque.reason
+    remedy = "write it so that engines compute it as columns, or accept that it is slower"
+    return Hazard(Danger.PYTHON, analysis.step.label, why, remedy)
+
+
+def _of_last_window(consumer: str, inputs: tuple[Node, ...], windows: WindowFn) -> Iterator[Hazard]:
+    """Yields the hazard of panes of the global window that other windows contain, by the event time of the panes."""
+    if isinstance(windows, GlobalWindows):
+        return
+    for producer in groupings_that_assign_times(*inputs):
+        strategy = producer.windowed_by.strategy
+        if not isinstance(strategy.windows, GlobalWindows) or (
+            strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
+        ):
+            continue
+        if isinstance(producer, CoGroupByKey) and producer.join is not None:
+            continue  # each pair has an event time of its own
+        why = f"{consumer} has {windows}, and the event time of the panes is the end of the global window"
+        remedy = "put with_timestamps(...) after it, or set timestamp_combiner to TimestampCombiner.LATEST"
+        yield Hazard(Danger.LAST_WINDOW, producer.label, why, remedy)
 
 
 def _of_computation(node: Process) -> Iterator[Hazard]:
@@ -188,6 +243,19 @@ def _is_additive(combiner: object) -> bool:
             return False
 
 
+def _grows(combiner: object) -> bool:
+    """Whether the results of a combiner have all values that it has combined."""
+    match combiner:
+        case ToList() | ToSet():
+            return True
+        case Over(combiner=inner) | Into(combiner=inner):
+            return _grows(inner)
+        case Together(parts=parts):
+            return any(map(_grows, parts))
+        case _:
+            return False
+
+
 def _of_join(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
     if normalise(strategy.trigger) in (AtCount(1), Always()):
         yield Hazard(
@@ -198,24 +266,20 @@ def _of_join(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
         )
 
 
-def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
-    lateness = strategy.allowed_lateness
-    windows = strategy.windows
-    if isinstance(windows, SlidingWindows) and windows.period > windows.size:
-        yield Hazard(
-            Danger.GAPS,
-            label,
-            f"windows of {length_in_words(windows.size)} start every {length_in_words(windows.period)}",
-            "choose a period of at most the size",
-        )
-    unbounded = isinstance(strategy.windows, GlobalWindows)
+def _of_grouping(node: CombinePerKey | CoGroupByKey) -> Iterator[Hazard]:
+    label, strategy = node.label, node.windowed_by.strategy
+    lateness, windows = strategy.allowed_lateness, strategy.windows
+    if isinstance(windows, SlidingWindows):
+        yield from _of_sliding_windows(label, windows)
+    lists = isinstance(node, CoGroupByKey) or _grows(node.combiner)
+    repeats = lists and strategy.mode is not Accumulation.DISCARDING
+    joins = isinstance(node, CoGroupByKey) and node.join is not None
+    unbounded = isinstance(windows, GlobalWindows)
     if unbounded:
-        yield Hazard(
-            Danger.UNBOUNDED_STATE,
-            label,
-            "the global window ends with the input, and each key has one",
-            "put window(...) before it, unless the keys are few",
-        )
+        each = "each key has one, which keeps all of its values" if repeats or joins else "each key has one"
+        unless = "" if joins else ", or make it DISCARDING" if repeats else ", unless the keys are few"
+        why = f"the global window ends with the input, and {each}"
+        yield Hazard(Danger.UNBOUNDED_STATE, label, why, f"put window(...) before it{unless}")
     elif isinstance(lateness, timedelta):
         yield _of_lateness(label, lateness)
     else:
@@ -225,6 +289,15 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
             f"the allowed lateness of its windows is {'unset' if lateness is None else repr(lateness)}",
             "set allowed_lateness=timedelta(...)",
         )
+    if isinstance(lateness, timedelta) and as_merging(windows) is not None:
+        when = f"{length_in_words(lateness)} after" if lateness else "when"
+        why = f"a window expires {when} the watermark has passed its end, and then merges with nothing"
+        remedy = "allow more lateness, or let the watermark wait longer"
+        yield Hazard(Danger.OVERLAPS, label, why, remedy)
+    if repeats and not emits_one_pane(strategy) and can_fire(strategy.trigger, unbounded=True):
+        why = "its panes have all values of the window, and it fires early"
+        remedy = "make it DISCARDING, fire less often, or combine the values"
+        yield Hazard(Danger.GROWING_PANES, label, why, remedy)
     if not never_finishes(strategy.trigger):
         yield Hazard(
             Danger.DROPS,
@@ -241,6 +314,16 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
             else "its trigger can never fire",
             "give it a trigger that fires, such as AtPeriod(timedelta(minutes=1)).repeat()",
         )
+
+
+def _of_sliding_windows(label: str, windows: SlidingWindows) -> Iterator[Hazard]:
+    every = f"windows of {length_in_words(windows.size)} start every {length_in_words(windows.period)}"
+    if windows.period > windows.size:
+        yield Hazard(Danger.GAPS, label, every, "choose a period of at most the size")
+    count = -(-windows.size // windows.period)
+    if count > _MANY_WINDOWS:
+        why = f"{every}, so an element is in {count:,} of them, and each has its own state and panes"
+        yield Hazard(Danger.MANY_WINDOWS, label, why, "choose a longer period")
 
 
 def _of_lateness(where: str, lateness: timedelta) -> Hazard:

@@ -43,6 +43,19 @@ def last_groupings(*roots: Node) -> tuple[GroupingNode, ...]:
     return tuple(node for node in nodes_after_groupings(*roots) if isinstance(node, GroupingNode))
 
 
+def groupings_that_assign_times(*roots: Node) -> tuple[GroupingNode, ...]:
+    """Returns the last groupings of pipelines whose panes have kept the event times that the groupings gave them."""
+    nodes = nodes_of(
+        *roots,
+        inputs=lambda node: (
+            ()
+            if isinstance(node, GroupingNode | Process) or _assigns_timestamps(node)
+            else element_inputs(node)
+        ),
+    )
+    return tuple(node for node in nodes if isinstance(node, GroupingNode))
+
+
 def last_grouping(root: Node) -> GroupingNode:
     """Returns the grouping that emits a pipeline's panes; raises ``UnsupportedError`` if the pipeline has none."""
     found = last_groupings(root)
@@ -113,6 +126,7 @@ def rebuild_all(roots: Sequence[Node], replace: Callable[[Node, Node], Node]) ->
 __all__ = [
     "branches_of",
     "element_inputs",
+    "groupings_that_assign_times",
     "last_grouping",
     "last_groupings",
     "lateness_of_readers",

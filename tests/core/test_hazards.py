@@ -20,6 +20,7 @@ from flowalg import (
     AfterDelay,
     ArgumentError,
     AtCount,
+    AtPeriod,
     AtWatermark,
     Change,
     Count,
@@ -35,6 +36,9 @@ from flowalg import (
     SideInput,
     SlidingWindows,
     Sum,
+    Timeline,
+    TimestampCombiner,
+    ToSet,
     Trigger,
     WindowFn,
     explain,
@@ -46,7 +50,7 @@ from flowalg.elementwise.functions import describe_function
 from flowalg.pipeline.structure import last_groupings
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
-from tests.support.scores import POINTS
+from tests.support.scores import NOON, POINTS, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
 
@@ -215,6 +219,119 @@ def test_a_side_input_is_reported_for_late_elements() -> None:
         hazard for hazard in hazards(with_side.combine_per_key(Sum())) if hazard.danger is Danger.DROPS
     )
     assert drop.where == "a side input"
+
+
+def hazards_of(pipeline: PCollection[object], danger: Danger) -> list[str]:
+    """Returns the hazards of a kind as text."""
+    return [str(hazard) for hazard in hazards(pipeline) if hazard.danger is danger]
+
+
+EARLY_AND_LATE = AtWatermark().with_early_firings(AtPeriod(MINUTE)).with_late_firings(AtCount(1))
+
+
+def test_a_usual_pipeline_has_one_hazard() -> None:
+    """Sums in windows with early and late panes and a bounded lateness have the hazard of that lateness only."""
+    assert danger_kinds(sum_in_windows(FIXED, EARLY_AND_LATE)) == {Danger.DROPS}
+    grouped = POINTS.window(FIXED, allowed_lateness=MINUTE).group_by_key()
+    assert danger_kinds(grouped) == {Danger.DROPS}
+
+
+@pytest.mark.parametrize("lateness", [timedelta(0), MINUTE])
+def test_windows_that_expire_before_they_merge_are_reported(lateness: timedelta) -> None:
+    """Sessions with a bounded lateness can overlap, as the run shows: an expired one does not merge any more."""
+    sessions = sum_in_windows(Sessions(2 * MINUTE), Repeat(AtWatermark()), lateness)
+    (overlap,) = hazards_of(sessions, Danger.OVERLAPS)
+    assert overlap.startswith("combine_per_key(Sum): windows that would have merged can overlap, because ")
+    assert Danger.OVERLAPS not in danger_kinds(
+        sum_in_windows(Sessions(MINUTE), Repeat(AtWatermark()), FOREVER)
+    )
+    assert Danger.OVERLAPS not in danger_kinds(sum_in_windows(FIXED, Repeat(AtWatermark()), lateness))
+    passed = NOON + 2 * MINUTE + lateness
+    timeline = (
+        Timeline[Score]()
+        .at(NOON, Score("a", 1, NOON), watermark=NOON)
+        .at(NOON + MINUTE, watermark=passed)
+        .at(NOON + 2 * MINUTE, Score("a", 2, NOON + MINUTE), watermark=passed)
+        .end(NOON + 3 * MINUTE)
+    )
+    run = reference.run(sessions, {SCORES: timeline})
+    first, second = (value.window for value in run.final_values())
+    assert not run.dropped
+    assert first.end > second.start
+
+
+def test_panes_of_the_global_window_that_are_windowed_again_are_reported() -> None:
+    """They are all in the last window of time, unless they have other event times, as the run shows."""
+
+    def counted(combiner: TimestampCombiner = TimestampCombiner.END_OF_WINDOW) -> PCollection[KV[str, int]]:
+        windows = POINTS.window(GlobalWindows(), trigger=ALWAYS, timestamp_combiner=combiner)
+        return windows.combine_per_key(Count())
+
+    def hourly(counts: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+        return counts.window(FixedWindows(60 * MINUTE), allowed_lateness=MINUTE).combine_per_key(Max())
+
+    (last,) = hazards_of(hourly(counted()), Danger.LAST_WINDOW)
+    assert last == (
+        "combine_per_key(Count): all panes fall into the last window of time, because combine_per_key(Max) has fixed "
+        "windows of an hour, and the event time of the panes is the end of the global window; put "
+        "with_timestamps(...) after it, or set timestamp_combiner to TimestampCombiner.LATEST"
+    )
+    (pane,) = reference.run_batch(hourly(counted()), {SCORES: [Score("a", 1, NOON)]}).panes
+    assert pane.window.end == MAX_TIME
+    side = POINTS.window(FIXED, allowed_lateness=MINUTE).combine_globally(Count()).as_singleton(default=0)
+    for pipeline in (
+        counted().filter(lambda pair: pair.value > 1).map_with(side, lambda pair, n: pair),
+        flatten(counted(), counted()).window(FIXED).combine_per_key(Max()),
+        POINTS.map_with(counted().window(FIXED).as_map(), lambda pair, counts: pair),
+        counted().window(FIXED).inner_join(POINTS.window(FIXED)),
+    ):
+        assert hazards_of(pipeline, Danger.LAST_WINDOW)
+    for pipeline in (
+        hourly(counted(TimestampCombiner.LATEST)),
+        hourly(counted(TimestampCombiner.EARLIEST)),
+        hourly(counted().with_timestamps(lambda pair: NOON)),
+        counted().combine_per_key(Max()),
+        hourly(POINTS.window(FIXED, trigger=ALWAYS).combine_per_key(Count())),
+    ):
+        assert not hazards_of(pipeline, Danger.LAST_WINDOW)
+
+
+def test_sliding_windows_of_which_an_element_is_in_many_are_reported() -> None:
+    """A day every ten seconds puts each element into 8,640 windows; an hour every minute is usual."""
+    day = 24 * 60 * MINUTE
+    (many,) = hazards_of(sum_in_windows(SlidingWindows(day, MINUTE / 6), ALWAYS), Danger.MANY_WINDOWS)
+    assert many == (
+        "combine_per_key(Sum): each element is in many windows, because windows of a day start every 10 seconds, so an "
+        "element is in 8,640 of them, and each has its own state and panes; choose a longer period"
+    )
+    assert not hazards_of(sum_in_windows(SlidingWindows(60 * MINUTE, MINUTE), ALWAYS), Danger.MANY_WINDOWS)
+
+
+def test_lists_that_grow_are_reported() -> None:
+    """Lists that early panes repeat are reported, and lists in the global window as state that keeps all values."""
+    early = POINTS.window(FIXED, trigger=EARLY_AND_LATE, allowed_lateness=MINUTE)
+    for lists in (early.group_by_key(), early.combine_per_key(ToSet(), Sum()), early.co_group_by_key(early)):
+        (grows,) = hazards_of(lists, Danger.GROWING_PANES)
+        assert grows.endswith("make it DISCARDING, fire less often, or combine the values")
+    discarding = POINTS.window(FIXED, trigger=EARLY_AND_LATE, accumulation=Accumulation.DISCARDING)
+    late = POINTS.window(FIXED, trigger=AtWatermark().with_late_firings(AtCount(1)))
+    for others in (discarding.group_by_key(), late.group_by_key(), early.combine_per_key(Sum())):
+        assert not hazards_of(others, Danger.GROWING_PANES)
+    endless = POINTS.window(GlobalWindows(), trigger=ALWAYS)
+    (keeps,) = hazards_of(endless.group_by_key(), Danger.UNBOUNDED_STATE)
+    assert keeps.endswith("which keeps all of its values; put window(...) before it, or make it DISCARDING")
+    (joined,) = hazards_of(endless.inner_join(endless), Danger.UNBOUNDED_STATE)
+    assert joined.endswith("which keeps all of its values; put window(...) before it")
+
+
+def test_functions_that_run_in_python_are_reported() -> None:
+    """A step that engines do not compute as columns is reported with its reason, and explained at its step only."""
+    opaque = POINTS.map(lambda pair: KV(pair.key, len(vars(pair))))
+    (slow,) = hazards_of(opaque, Danger.PYTHON)
+    assert "a function runs in Python for each element, because " in slow
+    assert "test_hazards.py" in slow
+    assert not hazards_of(POINTS.map(lambda pair: KV(pair.key, pair.value + 1)), Danger.PYTHON)
+    assert "!" not in explain(opaque)
 
 
 def test_an_explanation_has_steps_windows_and_hazards() -> None:
