@@ -102,8 +102,9 @@ streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on ev
 faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults
 
-faults-local: $(STAMP) ## kill a query of the local engine a hundred times; its tables must not change (minutes)
+faults-local: $(STAMP) ## kill a query of the local engine a hundred times, and at every call; its tables must not change (minutes)
 	@'$(BIN)/python' -m flowalg_development.faults.local
+	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m flowalg_development.faults.crashes
 
 cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors, workers and drivers (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.cluster
