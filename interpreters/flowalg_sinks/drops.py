@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, cast
 
@@ -39,15 +39,14 @@ def drop_table(table: str) -> Table:
     return Table(f"{table}_drops", _COLUMNS, ("batch", "position"))
 
 
-def write_drops(transaction: Transaction, table: str, rows: Sequence[Row], last: WrittenBatch | None) -> None:
-    """Writes drops to the table of drops for a table of panes, whose last batch is given.
+def prepare_drops(transaction: Transaction, table: str, last: WrittenBatch | None) -> None:
+    """Creates or checks the table of drops for a table of panes, whose last batch is given.
 
     Raises ``SinkError`` if the table of drops was lost.
     """
     drops = drop_table(table)
     written = last if last is not None and last.has_drops else None
     require_written(drops.name, written, created=transaction.prepare(drops), of=table)
-    transaction.put(drops, rows)
 
 
 def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping[str, object]]) -> list[Row]:
@@ -83,4 +82,4 @@ def _order(row: Row) -> tuple[tuple[bool, Cell], ...]:
     return tuple((cell is not None, cell) for cell in by)
 
 
-__all__ = ["drop_rows", "drop_table", "write_drops"]
+__all__ = ["drop_rows", "drop_table", "prepare_drops"]

@@ -13,7 +13,8 @@ def write_once(
     target: Target,
     table: str,
     batch: WrittenBatch,
-    write: Callable[[Transaction, WrittenBatch | None], None],
+    prepare: Callable[[Transaction, WrittenBatch | None], None],
+    write: Callable[[Transaction], None],
     *,
     first: int,
     after: str | None = None,
@@ -21,16 +22,17 @@ def write_once(
 ) -> bool:
     """Writes a batch unless the table already has it; returns whether it was written.
 
-    ``write`` gets the last batch of the table. ``first`` is the id of the first batch of a new table, ``after`` the
-    fingerprint of what the batch before has read, and ``own`` the last batch that this sink has written. Raises
-    ``SinkError`` if rows would be lost or repeated, as ``is_repetition`` does.
+    ``prepare`` creates or checks the tables, and gets the last batch of the table. ``first`` is the id of the first
+    batch of a new table, ``after`` the fingerprint of what the batch before has read, and ``own`` the last batch that
+    this sink has written. Raises ``SinkError`` if rows would be lost or repeated, as ``is_repetition`` does.
     """
     with target.transaction() as transaction:
         last = transaction.last_batch(table)
         repeated = is_repetition(table, last, batch, first=first, after=after, own=own)
-        written = batch if last is None else evolve(batch, has_drops=batch.has_drops or last.has_drops)
+        prepare(transaction, last)
         if not repeated:
-            write(transaction, last)
+            write(transaction)
+        written = batch if last is None else evolve(batch, has_drops=batch.has_drops or last.has_drops)
         if written != last:
             # Also of a repeated batch, so that the start of the query that wrote it first cannot write any more.
             transaction.record_batch(table, written)

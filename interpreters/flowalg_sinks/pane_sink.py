@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
-from flowalg_sinks.drops import drop_rows, write_drops
+from flowalg_sinks.drops import drop_rows, drop_table, prepare_drops
 from flowalg_sinks.exactly_once import require_written, write_once
 from flowalg_sinks.tables import Row, Table
 from flowalg_sinks.target import Target, Transaction, WrittenBatch
@@ -56,16 +56,23 @@ class PaneSink:
         deleted, rows = self._changes(batch.batch, output.output)
         written = evolve(batch, has_drops=output.drops is not None)
 
-        def write(transaction: Transaction, last: WrittenBatch | None) -> None:
+        def prepare(transaction: Transaction, last: WrittenBatch | None) -> None:
             require_written(self.name, last, created=transaction.prepare(self.table))
+            if output.drops is not None:
+                prepare_drops(transaction, self.name, last)
+
+        def write(transaction: Transaction) -> None:
             if deleted:
                 transaction.delete(self.table, deleted)
             transaction.put(self.table, rows)
             if output.drops is not None:
-                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops), last)
+                dropped = drop_rows(self.pipeline, batch.batch, output.drops)
+                transaction.put(drop_table(self.name), dropped)
 
         own = self._own.get(self.name)
-        wrote = write_once(self.target, self.name, written, write, first=self.since, after=after, own=own)
+        wrote = write_once(
+            self.target, self.name, written, prepare, write, first=self.since, after=after, own=own
+        )
         self._own[self.name] = written
         return wrote
 

@@ -7,8 +7,11 @@ panes, and values that Spark changes.
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -20,7 +23,9 @@ from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table
-from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
+from flowalg_spark.changes.checkpoint_files import STARTS
+from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, route, upsert
+from flowalg_spark.sinks.identity import fingerprint_of_offsets
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -191,6 +196,62 @@ def test_another_checkpoint_is_rejected(written: Stream) -> None:
     with pytest.raises(StreamingQueryException, match="a new checkpoint restarts the batch ids"):
         written.run("another-checkpoint")
     assert repr([database.content() for database in written.databases]) == repr(before)
+
+
+def test_a_copied_checkpoint_is_rejected(written: Stream) -> None:
+    """A copy of a checkpoint that plans its last batch again, with the same number, is rejected: it reads others."""
+    before = [database.content() for database in written.databases]
+    copy = written.folder / "copy"
+    shutil.copytree(written.folder / "checkpoint", copy)
+    last = max(
+        (file for file in (copy / "offsets").iterdir() if file.name.isdigit()),
+        key=lambda file: int(file.name),
+    )
+    for part in ("offsets", "commits"):
+        for file in (copy / part / last.name, copy / part / f".{last.name}.crc"):
+            file.unlink(missing_ok=True)
+    with pytest.raises(
+        StreamingQueryException, match=f"has batch {last.name} .* the checkpoint was copied or restored"
+    ):
+        written.run("copy")
+    assert repr([database.content() for database in written.databases]) == repr(before)
+
+
+def test_a_dropped_table_is_an_error(written: Stream) -> None:
+    """A table that was dropped is not created again, and neither is its table of drops; the starts are counted."""
+    starts = written.folder / "checkpoint" / STARTS
+    (before,) = (int(file.name) for file in starts.iterdir() if file.name.isdigit())
+    target = written.databases[0].database
+    for number, table in enumerate(("totals", "log_drops"), 1):
+        with closing(sqlite3.connect(target.path if isinstance(target, SQLite) else "")) as connection:
+            connection.execute(f'ALTER TABLE "{table}" RENAME TO "kept"')
+            written.query.delete_last_commit()
+            with pytest.raises(
+                StreamingQueryException, match=f"the table '{table}' must exist, since the table"
+            ):
+                written.run()
+            connection.execute(f'ALTER TABLE "kept" RENAME TO "{table}"')
+        assert [int(file.name) for file in starts.iterdir() if file.name.isdigit()] == [before + number]
+    written.run()
+
+
+def test_two_outputs_need_two_tables(tmp_path: Path) -> None:
+    """Two sinks of one table are rejected before a query starts."""
+    sinks: dict[str, Changelog | Upsert] = {
+        "a": changelog(PIPELINE, SQLite(tmp_path / "panes.db"), table="t"),
+        "b": upsert(PIPELINE, SQLite(str(tmp_path / "panes.db")), table="T"),
+    }
+    with pytest.raises(
+        ArgumentError, match="distinct tables; .* the outputs 'a' and 'b' both write to this table"
+    ):
+        route(sinks)
+
+
+def test_a_fingerprint_of_offsets_ignores_the_settings_of_spark() -> None:
+    """Resharding changes the settings in a log of offsets, and not what the micro-batch reads."""
+    text = 'v1\n{"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"%s"}}\n{"logOffset":%s}'
+    assert fingerprint_of_offsets(text % (2, 0)) == fingerprint_of_offsets(text % (4, 0))
+    assert fingerprint_of_offsets(text % (2, 0)) != fingerprint_of_offsets(text % (2, 1))
 
 
 def test_a_batch_frame_needs_a_query_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from attrs import frozen
 from pyspark.sql import SparkSession
 
 from flowalg_spark.jvm import Java, jvm_of
+
+STARTS: Final = "flowalg/starts"
+"""The folder of a checkpoint in which sinks count the starts of its query."""
 
 
 @frozen
@@ -45,6 +48,22 @@ class CheckpointFiles:
         finally:
             stream.close()
 
+    def names(self, part: str) -> list[str]:
+        """Returns the names of the files in a folder; none if it does not exist."""
+        if not self.system.exists(self._path(part)):
+            return []
+        return [str(found.getPath().getName()) for found in self.system.listStatus(self._path(part))]
+
+    def read(self, part: str) -> str | None:
+        """Returns the text of a file; ``None`` if it does not exist."""
+        if not self.system.exists(self._path(part)):
+            return None
+        stream = self.system.open(self._path(part))
+        try:
+            return bytes(cast("bytes", stream.readAllBytes())).decode("utf-8", "replace")
+        finally:
+            stream.close()
+
     def rename(self, path: str, name: str) -> None:
         """Gives a file, whose path is whole, another name in its folder."""
         old = self.hadoop.Path(path)
@@ -66,4 +85,4 @@ class CheckpointFiles:
         return self.hadoop.Path(f"{self.folder}/{part}" if part else self.folder)
 
 
-__all__ = ["CheckpointFiles"]
+__all__ = ["STARTS", "CheckpointFiles"]

@@ -21,7 +21,7 @@ from flowalg_shard.tables.columns import SHARD
 from pyspark.sql import SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError
-from flowalg_spark.changes.checkpoint_files import CheckpointFiles
+from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
 from flowalg_spark.changes.state_writing import StageStates, write_states
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.session import ensure_state_store, require_session
@@ -132,7 +132,7 @@ def _continue(
     offsets, commits = (read_logs(session, new.folder, part) for part in ("offsets", "commits"))
     for part in ("offsets", "commits", "sources"):
         new.remove(part)
-    for part in ("commits", "sources"):
+    for part in ("commits", "sources", STARTS.partition("/")[0]):
         old.copy(part, new)
     new.write(f"commits/{batch}", _with_watermark(_only(commits), commit))
     for path, text in read_logs(session, old.folder, "offsets").items():

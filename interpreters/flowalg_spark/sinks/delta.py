@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Final
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 from flowalg_sinks.target import WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
+from flowalg_spark.changes.checkpoint_files import CheckpointFiles
 from flowalg_spark.jvm import is_class, jvm_of
 from flowalg_spark.sinks.lakehouse import (
     QUERY_PROPERTY,
@@ -91,11 +92,14 @@ class Delta(Lakehouse):
         snapshot = log.update(False, nothing, nothing)
         query = snapshot.metadata().configuration().get(QUERY_PROPERTY)
         batch = snapshot.transactions().get(_APPLICATION)
+        version = int(snapshot.version())
+        files = CheckpointFiles.of(session, str(log.logPath().toString()), _USE)
         return TableState(
             str(query.get()) if query.isDefined() else None,
             int(batch.get()) if batch.isDefined() else None,
             T.StructType.fromJson(json.loads(str(snapshot.schema().json()))),
-            int(snapshot.version()),
+            version,
+            _last_written(files, version) if batch.isDefined() else None,
         )
 
     def create(self, session: SparkSession, table: str, schema: T.StructType, query: str) -> None:
@@ -104,11 +108,10 @@ class Delta(Lakehouse):
 
     def settings_of(self, batch: WrittenBatch) -> Mapping[str, str]:
         """Returns the settings that record a batch in a commit, for Delta and for people who read the history."""
-        written = {"query": batch.query, "batch": batch.batch}
         return {
             "spark.databricks.delta.write.txnAppId": _APPLICATION,
             "spark.databricks.delta.write.txnVersion": str(batch.batch),
-            "spark.databricks.delta.commitInfo.userMetadata": json.dumps({"flowalg": written}),
+            "spark.databricks.delta.commitInfo.userMetadata": json.dumps({_APPLICATION: asdict(batch)}),
         }
 
     def append(
@@ -119,6 +122,23 @@ class Delta(Lakehouse):
 
     def require_alone(self, session: SparkSession, table: str, before: TableState) -> None:
         """Does nothing, since Delta compares the batch itself when it commits."""
+
+
+_COMMITS: Final = 100
+"""How many commits are searched for the last one of a sink: others compact a table, or change its settings."""
+
+
+def _last_written(files: CheckpointFiles, version: int) -> WrittenBatch | None:
+    """Returns the batch of the last commit of a sink; ``None`` if it is not among the last ones that Delta keeps."""
+    for number in range(version, max(-1, version - _COMMITS), -1):
+        text = files.read(f"{number:020}.json")
+        if text is None:
+            return None
+        for action in map(json.loads, text.splitlines()):
+            metadata = action.get("commitInfo", {}).get("userMetadata")
+            if metadata is not None and f'"{_APPLICATION}"' in metadata:
+                return WrittenBatch(**json.loads(metadata)[_APPLICATION])
+    return None
 
 
 __all__ = ["CATALOG", "EXTENSION", "JARS", "Delta"]

@@ -8,11 +8,12 @@ from typing import overload
 import flowalg_sinks
 from attrs import field, frozen
 from flowalg_sinks.pane_sink import PaneSink
-from flowalg_sinks.target import Target, WrittenBatch
+from flowalg_sinks.target import Target
 from pyspark.sql import DataFrame
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_spark.sinks.batches import read_batch
+from flowalg_spark.sinks.identity import identify
 from flowalg_spark.sinks.lakehouse import Lakehouse
 from flowalg_spark.sinks.lakehouse_sinks import (
     LakehouseChangelog,
@@ -20,7 +21,7 @@ from flowalg_spark.sinks.lakehouse_sinks import (
     lakehouse_changelog,
     lakehouse_upsert,
 )
-from flowalg_spark.sinks.query import query_id, require_name
+from flowalg_spark.sinks.query import require_name
 
 
 @frozen
@@ -46,9 +47,9 @@ class Changelog(flowalg_sinks.Changelog):
 
 
 def _write(sink: PaneSink, query: str | None, frame: DataFrame, batch: int) -> None:
-    written = WrittenBatch(query_id(frame, query), batch)
+    written, after = identify(frame, query, batch)
     # A repeated batch is read too, since the action commits the state of the query.
-    sink.write(read_batch(sink.pipeline, frame), written)
+    sink.write(read_batch(sink.pipeline, frame), written, after=after)
 
 
 @overload

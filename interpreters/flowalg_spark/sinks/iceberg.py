@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 from flowalg_sinks.target import SinkError, WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,6 +17,7 @@ from flowalg_spark.jvm import Java, is_class, items_of, jvm_of
 from flowalg_spark.sinks.lakehouse import (
     BATCH_PROPERTY,
     QUERY_PROPERTY,
+    WRITTEN_PROPERTY,
     Lakehouse,
     TableState,
     create_statement,
@@ -73,14 +75,16 @@ class Iceberg(Lakehouse):
         loaded = self._load(session, table)
         query = loaded.properties().get(QUERY_PROPERTY)
         snapshot = loaded.currentSnapshot()
-        batch = next(_batches(session, loaded), None)
+        written = next(_batches(session, loaded), None)
+        batch = None if written is None else written.batch
         if query is not None and snapshot is not None and batch is None:
             raise SinkError(
                 f"the snapshots of the table {name} must have the number of its last batch; they have expired, so "
                 "repeated batches cannot be detected; keep the newest snapshot of the sink, and write to another table"
             )
         version = None if snapshot is None else int(snapshot.snapshotId())
-        return TableState(None if query is None else str(query), batch, session.table(name).schema, version)
+        known = None if query is None else str(query)
+        return TableState(known, batch, session.table(name).schema, version, written)
 
     def create(self, session: SparkSession, table: str, schema: T.StructType, query: str) -> None:
         """Creates a table that belongs to a query, without a snapshot."""
@@ -92,6 +96,7 @@ class Iceberg(Lakehouse):
         return {
             f"{_SNAPSHOT_PROPERTY}.{QUERY_PROPERTY}": batch.query,
             f"{_SNAPSHOT_PROPERTY}.{BATCH_PROPERTY}": str(batch.batch),
+            f"{_SNAPSHOT_PROPERTY}.{WRITTEN_PROPERTY}": json.dumps(asdict(batch)),
         }
 
     def append(
@@ -109,10 +114,11 @@ class Iceberg(Lakehouse):
         Iceberg compares a merge with the snapshot that the merge has read, which may be later than ``before``.
         """
         _, previous, *_ = *_batches(session, self._load(session, table)), None, None
-        if previous != before.batch:
+        number = None if previous is None else previous.batch
+        if number != before.batch:
             raise SinkError(
                 f"the table {self.identifier(table)} must have one writer at a time; another one has committed batch "
-                f"{previous} meanwhile; stop it, then start the query again from its checkpoint"
+                f"{number} meanwhile; stop it, then start the query again from its checkpoint"
             )
 
     def _load(self, session: SparkSession, table: str) -> Java:
@@ -122,13 +128,13 @@ class Iceberg(Lakehouse):
         return loaded
 
 
-def _batches(session: SparkSession, table: Java) -> Iterator[int]:
+def _batches(session: SparkSession, table: Java) -> Iterator[WrittenBatch]:
     """Yields the batches of the snapshots of a table, the last one first. Others, such as compactions, have none."""
     ancestors = jvm_of(session, _USE).org.apache.iceberg.util.SnapshotUtil.currentAncestors(table)
     for snapshot in items_of(ancestors):
-        number = snapshot.summary().get(BATCH_PROPERTY)
-        if number is not None:
-            yield int(number)
+        written = snapshot.summary().get(WRITTEN_PROPERTY)
+        if written is not None:
+            yield WrittenBatch(**json.loads(str(written)))
 
 
 __all__ = ["EXTENSION", "JARS", "Iceberg"]

@@ -25,15 +25,22 @@ QUERY_PROPERTY: Final = "flowalg.query"
 BATCH_PROPERTY: Final = "flowalg.batch"
 """The property of an Iceberg snapshot with the number of its micro-batch."""
 
+WRITTEN_PROPERTY: Final = "flowalg.written"
+"""The property of an Iceberg snapshot with all that identifies its micro-batch, as JSON."""
+
 
 @frozen
 class TableState:
-    """A table as it is now: its query, its last batch, its columns, and its version. ``None`` where it has none."""
+    """A table as it is now: its query, its last batch, its columns, and its version. ``None`` where it has none.
+
+    ``written`` has what the commit of the last batch says besides its number, if it is found.
+    """
 
     query: str | None
     batch: int | None
     schema: T.StructType
     version: int | None
+    written: WrittenBatch | None = None
 
 
 class Lakehouse(ABC):
@@ -168,6 +175,7 @@ def quote(name: str) -> str:
 __all__ = [
     "BATCH_PROPERTY",
     "QUERY_PROPERTY",
+    "WRITTEN_PROPERTY",
     "Lakehouse",
     "TableState",
     "create_statement",

@@ -8,12 +8,12 @@ from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_sinks.cells import element_columns, field_columns
 from flowalg_sinks.changelogs import changelog_table
 from flowalg_sinks.drops import drop_table
-from flowalg_sinks.exactly_once import require_next_batch
+from flowalg_sinks.exactly_once import is_repetition, require_next_batch, require_written
 from flowalg_sinks.options import require_options
 from flowalg_sinks.pane_columns import PANE_COLUMNS, WINDOW_COLUMNS, require_element_shape
 from flowalg_sinks.tables import Table
@@ -32,6 +32,7 @@ from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.session import replace_settings
 from flowalg_spark.sinks.batches import require_output
+from flowalg_spark.sinks.identity import identify
 from flowalg_spark.sinks.lakehouse import (
     Lakehouse,
     TableState,
@@ -40,7 +41,7 @@ from flowalg_spark.sinks.lakehouse import (
     require_own,
     require_schema,
 )
-from flowalg_spark.sinks.query import query_id, require_name
+from flowalg_spark.sinks.query import require_name
 from flowalg_spark.sinks.table_rows import (
     DUPLICATE,
     drop_rows,
@@ -60,6 +61,7 @@ class LakehouseSink:
     name: str
     since: int
     query: str | None = field(validator=lambda _, __, query: require_name(query))
+    _own: dict[str, WrittenBatch] = field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     @abstractmethod
@@ -81,23 +83,25 @@ class LakehouseSink:
         require_output(self.pipeline, frame)
         session = frame.sparkSession
         self.target.require(session)
-        written = WrittenBatch(query_id(frame, self.query), batch)
+        has_drops = "drop" in frame.columns
+        identity, after = identify(frame, self.query, batch)
         before = self.target.find(session, self.name)
         last = None if before is None else self._last(self.name, before)
-        if last == written:
+        written = evolve(identity, has_drops=has_drops or (last is not None and last.has_drops))
+        own = self._own.get(self.name)
+        if is_repetition(self.name, last, written, first=self.since, after=after, own=own):
             # The batch is computed nevertheless, since that commits the state of the query.
             frame.write.format("noop").mode("overwrite").save()
             return
-        require_next_batch(self.name, last, written, first=self.since)
-        has_drops = "drop" in frame.columns
         with naming_conflicts(self.name), _persisted(frame) if has_drops else nullcontext(frame) as rows:
             # First the drops: a batch is complete when the table itself has it.
             if has_drops:
-                self._write_drops(session, rows, written)
+                self._write_drops(session, rows, written, last)
             schema = table_schema(self.table, self._shape)
             state = self._prepared(session, self.table, schema, before, written)
             with replace_settings(session, self.target.settings_of(written)):
                 self._write_rows(session, rows, batch, state)
+        self._own[self.name] = written
 
     @cached_property
     def _shape(self) -> Shape:
@@ -106,7 +110,10 @@ class LakehouseSink:
     def _last(self, table: str, state: TableState) -> WrittenBatch:
         """Returns the last batch of a table; that before the first one if it has none yet."""
         query = require_own(table, state)
-        return WrittenBatch(query, self.since - 1 if state.batch is None else state.batch)
+        batch = self.since - 1 if state.batch is None else state.batch
+        if state.written is not None and state.written.batch == batch:
+            return evolve(state.written, query=query)
+        return WrittenBatch(query, batch)
 
     def _prepared(
         self,
@@ -127,15 +134,21 @@ class LakehouseSink:
         require_schema(table.name, state, schema)
         return state
 
-    def _write_drops(self, session: SparkSession, frame: DataFrame, batch: WrittenBatch) -> None:
+    def _write_drops(
+        self, session: SparkSession, frame: DataFrame, batch: WrittenBatch, before: WrittenBatch | None
+    ) -> None:
         """Appends the drops, unless an earlier attempt has done so."""
         table = drop_table(self.name)
         state = self.target.find(session, table.name)
+        written = before if before is not None and before.has_drops else None
+        require_written(table.name, written, created=state is None, of=self.name)
         if state is not None:
             last = self._last(table.name, state)
             if last.query != batch.query:
                 require_next_batch(table.name, last, batch, first=self.since)
             if state.batch is not None and state.batch >= batch.batch:
+                if last.batch == batch.batch:
+                    is_repetition(table.name, last, batch, first=self.since, own=last)
                 return
         prepared = self._prepared(session, table, table_schema(table), state, batch)
         rows = ordered_rows(drop_rows(self.pipeline, frame), batch.batch)

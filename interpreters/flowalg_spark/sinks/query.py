@@ -23,7 +23,7 @@ def query_id(frame: DataFrame, name: str | None) -> str:
 
     Raises ``ArgumentError`` if Spark has none: over Spark Connect, and outside of a streaming query.
     """
-    query = name or _spark_query_id(frame)
+    query = name or spark_query_id(frame)
     if query is None:
         raise ArgumentError(
             "query",
@@ -34,7 +34,8 @@ def query_id(frame: DataFrame, name: str | None) -> str:
     return query
 
 
-def _spark_query_id(frame: DataFrame) -> str | None:
+def spark_query_id(frame: DataFrame) -> str | None:
+    """Returns Spark's id of the query of a micro-batch; ``None`` over Spark Connect, and outside of a query."""
     # A client of Spark Connect has no SparkContext, and its error has no specific type.
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         return None
@@ -42,4 +43,4 @@ def _spark_query_id(frame: DataFrame) -> str | None:
     return found
 
 
-__all__ = ["query_id", "require_name"]
+__all__ = ["query_id", "require_name", "spark_query_id"]

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
+from flowalg_sinks.distinct import require_distinct_tables
+from flowalg_sinks.pane_sink import PaneSink
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
 from flowalg_spark.frames.output_rows import output_names, output_of
+from flowalg_spark.sinks.lakehouse_sinks import LakehouseSink
 
 BatchSink: TypeAlias = Callable[[DataFrame, int], None]
 """A function for ``writeStream.foreachBatch``: it writes the frame of a micro-batch with that number."""
@@ -41,9 +44,10 @@ def route(sinks: Mapping[str, BatchSink]) -> Route:
 
     ``sinks`` has a function for ``foreachBatch`` for the name of each output, such as ``upsert(...)``. They are called
     in order, in each micro-batch. If one fails, the micro-batch is repeated, for all of them: a sink that has written
-    it must ignore it, as ``upsert`` and ``changelog`` do. Drops belong to no output: to store them too, write
-    ``compile_all(...).with_drops()`` with a function of your own. Raises ``ArgumentError`` for anything else than
-    functions by name, and in the first micro-batch for outputs without a sink.
+    it must ignore it, as ``upsert`` and ``changelog`` do. Each of these needs a table of its own. Drops belong to no
+    output: to store them too, write ``compile_all(...).with_drops()`` with a function of your own. Raises
+    ``ArgumentError`` for anything else than functions by name, for two sinks of one table, and in the first micro-batch
+    for outputs without a sink.
 
     Example::
 
@@ -54,6 +58,13 @@ def route(sinks: Mapping[str, BatchSink]) -> Route:
         raise ArgumentError(
             "sinks", sinks, "a function (frame, batch) for the name of each output, such as upsert(...)"
         )
+    require_distinct_tables(
+        {
+            name: [(sink.target, sink.name)]
+            for name, sink in sinks.items()
+            if isinstance(sink, PaneSink | LakehouseSink)
+        }
+    )
     return Route(dict(sinks))
 
 

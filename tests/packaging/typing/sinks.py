@@ -186,6 +186,7 @@ def lakehouses(
     assert_type(state.batch, int | None)
     assert_type(state.schema, StructType)
     assert_type(state.version, int | None)
+    assert_type(state.written, WrittenBatch | None)
 
 
 def lakehouse_sinks(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import Condition, Thread
@@ -112,7 +113,7 @@ class FileReader:
         folder = Path(self.files.folder)
         if not folder.is_dir():
             raise ElementError(f"source {self.source.name!r}: {self.files.folder} must be a folder of files")
-        with os.scandir(folder) as entries:
+        with self._naming_errors(), os.scandir(folder) as entries:
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
                 for entry in entries
@@ -124,9 +125,21 @@ class FileReader:
         """Returns the rows of the files of the second position."""
         del after
         names = cast("Sequence[str]", until[1:])
-        frames = [self._scan(Path(self.files.folder) / name, bad) for name in names]
+        with self._naming_errors():
+            frames = [self._scan(Path(self.files.folder) / name, bad) for name in names]
         self._read.update(names)
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+
+    @contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        """Raises ``ElementError`` with the source and the file instead of an error of the operating system."""
+        try:
+            yield
+        except OSError as error:
+            path = error.filename or self.files.folder
+            raise ElementError(
+                f"source {self.source.name!r}: {path} cannot be read: {error.strerror or error}"
+            ) from error
 
     def unread(self, after: Position) -> str | None:
         """Returns the first file that was not read."""

@@ -1,0 +1,102 @@
+"""What identifies a micro-batch of Spark besides its number: the offsets that it reads, and the start of its query.
+
+Both are in the checkpoint. Spark logs the offsets of a micro-batch before it runs, and a micro-batch that is repeated
+has the same log. The starts are counted by files of a folder that only this module writes.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Final
+
+from attrs import define, evolve, field
+from flowalg_sinks.target import WrittenBatch
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+
+from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
+from flowalg_spark.jvm import Java, jvm_of
+from flowalg_spark.sinks.query import query_id, spark_query_id
+
+_USE: Final = "the identity of a micro-batch"
+
+
+@define
+class _Start:
+    """A start of a query: its run, its number, and the fingerprints of its last micro-batches."""
+
+    run: str
+    generation: int
+    files: CheckpointFiles
+    inputs: dict[int, str | None] = field(factory=dict)
+
+    def input(self, batch: int) -> str | None:
+        """Returns the fingerprint of the offsets of a micro-batch; ``None`` if Spark has removed them."""
+        if batch not in self.inputs:
+            text = self.files.read(f"offsets/{batch}")
+            self.inputs = {number: known for number, known in self.inputs.items() if number == batch - 1}
+            self.inputs[batch] = None if text is None else fingerprint_of_offsets(text)
+        return self.inputs[batch]
+
+
+_STARTS: Final[dict[str, _Start]] = {}
+"""The current start of each query of this process, by its id."""
+
+
+def identify(frame: DataFrame, name: str | None, batch: int) -> tuple[WrittenBatch, str | None]:
+    """Returns the identity of a micro-batch, and the fingerprint of what the one before it has read.
+
+    Over Spark Connect, outside of a query, and in a Spark that does not show its queries, it is the number only. Raises
+    ``ArgumentError`` if there is no id of the query.
+    """
+    written = WrittenBatch(query_id(frame, name), batch)
+    query = spark_query_id(frame)
+    if query is None:
+        return written, None
+    try:
+        start = _start_of(frame, query)
+    except Py4JError as error:
+        if isinstance(error, Py4JJavaError):
+            raise
+        return written, None  # a version of Spark without these methods
+    if start is None:
+        return written, None
+    after = start.input(batch - 1) if batch > 0 else None
+    return evolve(written, generation=start.generation, input=start.input(batch)), after
+
+
+def _start_of(frame: DataFrame, query: str) -> _Start | None:
+    """Returns the current start of a query, which is counted when it is first seen."""
+    session = frame.sparkSession
+    jvm = jvm_of(session, _USE)
+    active: Java = session._jsparkSession.sharedState().activeStreamingQueries()
+    execution = active.get(jvm.java.util.UUID.fromString(query))
+    if execution is None:
+        return None
+    run = str(execution.runId().toString())
+    known = _STARTS.get(query)
+    if known is None or known.run != run:
+        files = CheckpointFiles.of(session, str(execution.resolvedCheckpointRoot()), _USE)
+        known = _STARTS[query] = _Start(run, _count_start(files), files)
+    return known
+
+
+def _count_start(files: CheckpointFiles) -> int:
+    """Returns the number of this start, and stores it in the checkpoint."""
+    earlier = [name for name in files.names(STARTS) if name.isdigit()]
+    number = max(map(int, earlier), default=0) + 1
+    files.write(f"{STARTS}/{number}", "")
+    for name in earlier:
+        files.remove(f"{STARTS}/{name}")
+    return number
+
+
+def fingerprint_of_offsets(text: str) -> str:
+    """Returns the fingerprint of a log of offsets: of its time and offsets, and not of Spark's settings."""
+    _, metadata, *offsets = text.rstrip("\n").split("\n")
+    times = {key: value for key, value in json.loads(metadata).items() if key != "conf"}
+    return sha256(json.dumps([times, offsets], sort_keys=True).encode()).hexdigest()[:32]
+
+
+__all__ = ["fingerprint_of_offsets", "identify"]
