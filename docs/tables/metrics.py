@@ -55,6 +55,13 @@ ALERTS: Final = (
         "silent needs `idle_after`.",
     ),
     Alert(
+        "FlowalgWatermarkAhead",
+        "flowalg_source_watermark_lag_seconds < -60",
+        "0m",
+        "The watermark of a source is ahead of the clock, so all elements are late: an element from the future.",
+        "Set `max_ahead` of the policy, and go back to a copy of the checkpoint from before the element.",
+    ),
+    Alert(
         "FlowalgWatermarkStuck",
         "changes(flowalg_stage_watermark_timestamp_seconds[15m]) == 0 and on (query) "
         "sum by (query) (increase(flowalg_source_elements_total[15m])) > 0",

@@ -18,6 +18,7 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
+from flowalg_shard.clocks.ahead import warn_if_ahead
 
 
 @frozen
@@ -208,7 +209,9 @@ def _advance_upstream(
     match upstream, before, report:
         case FromSource(policy=policy, name=name), SourceClock(), SourceReport(clock=summary):
             with errors_of(f"source {name!r}"):
-                return policy.advance(before, summary, now)
+                after = policy.advance(before, summary, now)
+            warn_if_ahead(name, policy, before, after)
+            return after
         case FromSource(policy=policy), SourceClock(), None:
             return policy.advance(before, ClockSummary(), now)
         case FromStage(), Clocks(), StageReport(clocks=clocks, hold=hold):
