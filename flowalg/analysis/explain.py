@@ -12,6 +12,7 @@ from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.hazards import Danger, hazards
 from flowalg.computations.computation import Late
+from flowalg.computations.library import EmitFirst, built_in
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
@@ -190,6 +191,9 @@ def _mode(node: GroupingNode) -> Line:
 
 def _computation(node: Process) -> Iterator[str]:
     late = "dropped" if node.late is Late.DROP else "observed"
+    first = built_in(node.computation)
+    if isinstance(first, EmitFirst) and node.late is not Late.DROP:
+        late = f"dropped from {length_in_words(first.within)} behind the watermark on"
     order = "in order of event time" if node.in_order else "as they arrive"
     yield f"observes the elements of each key {order}; late elements are {late}"
     yield f"the state of a key begins with {format_value(node.computation.initial)}"

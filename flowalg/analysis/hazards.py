@@ -13,7 +13,7 @@ from flowalg.analysis.key_lifetime import frees_keys
 from flowalg.combiners.collections import ToList, ToSet
 from flowalg.combiners.core import Into, Over, Sum, Together
 from flowalg.computations.computation import Late
-from flowalg.computations.library import EmitEvery
+from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
@@ -173,9 +173,13 @@ def _of_computation(node: Process) -> Iterator[Hazard]:
     if isinstance(node.computation.on_element, EmitEvery):
         why = "elements wait for others of their key, or for the end of the input"
         yield Hazard(Danger.UNBOUNDED_STATE, node.label, why, "use it for few keys")
+    first = built_in(node.computation)
     if node.late is Late.DROP:
         why = "it does not observe elements behind the watermark"
         yield Hazard(Danger.DROPS, node.label, why, "let the watermark wait longer")
+    elif isinstance(first, EmitFirst):
+        why = f"it has forgotten the ids of elements that are {length_in_words(first.within)} behind the watermark"
+        yield Hazard(Danger.DROPS, node.label, why, "keep ids longer, or let the watermark wait longer")
     for producer in last_groupings(*node.inputs):
         strategy = producer.windowed_by.strategy
         if strategy.mode is Accumulation.ACCUMULATING and not emits_one_pane(strategy):

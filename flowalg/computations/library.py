@@ -7,11 +7,11 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg.computations.computation import AnyComputation, Computation
+from flowalg.computations.computation import AnyComputation, Computation, Late
 from flowalg.computations.transition import Clocks, EventTimer, Observed, Timer, Transition
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import ListOf, Shape
-from flowalg.data.time import MAX_TIME, EventTime, Micros, duration_of, event_time
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of, event_time
 
 FORGET: Final = "forget"
 REST: Final = "rest"
@@ -20,7 +20,10 @@ REST: Final = "rest"
 
 @frozen
 class EmitFirst:
-    """Emits the first element of a key, and ignores the others until the watermark is ``within`` past it."""
+    """Emits the first element of a key, and ignores the others until the watermark is ``within`` past it.
+
+    Elements of which the watermark is ``within`` past before they arrive are dropped (``dropped_before``).
+    """
 
     within: timedelta
 
@@ -104,6 +107,21 @@ def built_in(computation: AnyComputation) -> EmitFirst | EmitEvery | None:
             return None
 
 
+def dropped_before(computation: AnyComputation, late: Late, watermark: EventTime) -> int:
+    """Returns the event time before which an element is dropped as late, at the watermark before its instant.
+
+    With ``Late.DROP`` it is the watermark. A deduplication drops the elements whose ids it may have forgotten: those of
+    which the watermark is ``within`` past.
+    """
+    if late is Late.DROP:
+        return watermark
+    match built_in(computation):
+        case EmitFirst() as first:  # at the end of time all ids are forgotten, the later ones too
+            return watermark if watermark >= MAX_TIME else watermark - first.micros + 1
+        case _:
+            return MIN_TIME
+
+
 def depends_on_horizon(computation: AnyComputation) -> bool:
     """Whether the outputs at the end of the input may depend on how far the watermark advances before it ends."""
     return computation.on_timer is not None and built_in(computation) is None
@@ -124,6 +142,7 @@ __all__ = [
     "built_in",
     "deduplication",
     "depends_on_horizon",
+    "dropped_before",
     "output_shape",
     "state_shape",
     "tuples",

@@ -19,6 +19,7 @@ from flowalg.computations.calls import (
     order_of_firing,
 )
 from flowalg.computations.computation import Late
+from flowalg.computations.library import dropped_before
 from flowalg.computations.transition import EventTimer, ProcessingTimer, Timer
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
@@ -97,7 +98,7 @@ class Computing:
 
     def _receive(self, element: Element, before: EventTime) -> None:
         key = check_key(require_keyed(element.value, self.calls.label).key, self.calls.label)
-        if element.event_time < before and self.late is Late.DROP:
+        if element.event_time < dropped_before(self.calls.computation, self.late, before):
             self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
         else:
             self.waiting[key].append(element)

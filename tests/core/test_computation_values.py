@@ -227,6 +227,8 @@ def test_an_explanation_shows_order_and_state() -> None:
     assert "    observes the elements of each key in order of event time; late elements are dropped" in text
     assert "    the state of a key begins with 0 (int)" in text
     assert "as they arrive; late elements are observed" in explain(POINTS.process(ECHO))
+    firsts = SCORES.deduplicate(by=lambda score: score.team, within=MINUTE)
+    assert "late elements are dropped from a minute behind the watermark on" in explain(firsts)
     assert "process(silence)" in pipeline_html(POINTS.process(SILENCE, in_order=True))
 
 
@@ -251,7 +253,7 @@ def test_a_computation_that_frees_no_key_is_a_hazard() -> None:
     assert dangers(POINTS.process(SILENCE, in_order=True)) == {Danger.DROPS}
     assert dangers(POINTS.process(SILENCE, late=Late.DROP)) == {Danger.DROPS}
     assert dangers(POINTS.every(2)) == {Danger.UNBOUNDED_STATE}
-    assert dangers(SCORES.deduplicate(by=lambda score: score.team, within=MINUTE)) == set()
+    assert dangers(SCORES.deduplicate(by=lambda score: score.team, within=MINUTE)) == {Danger.DROPS}
 
 
 def test_accumulating_panes_before_a_computation_are_a_hazard() -> None:

@@ -14,13 +14,12 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.computations.calls import LAST_TIME
-from flowalg.computations.computation import Late
-from flowalg.computations.library import EmitEvery, EmitFirst, built_in
+from flowalg.computations.library import EmitEvery, EmitFirst, built_in, dropped_before
 from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
 from flowalg.data.collector import pause_collector
 from flowalg.data.kv import KV
-from flowalg.data.time import MAX_TIME, EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
@@ -71,8 +70,8 @@ def compute(
         rows = rows.with_columns(pl.lit(0, pl.Int8()).alias(ONLY_KEY))
     touched, untouched = _divide(stage, kept, rows, now)
     late = pl.DataFrame()
-    if stage.late is Late.DROP and rows.height:
-        is_late = pl.col(EVENT_TIME) < before
+    if rows.height and (limit := dropped_before(stage.computation, stage.late, before)) > MIN_TIME:
+        is_late = pl.col(EVENT_TIME) < limit
         late, rows = rows.filter(is_late), rows.filter(~is_late)
     elements = stack([touched.waiting, rows])
     if touched.keys.is_empty() and elements.is_empty():

@@ -116,6 +116,32 @@ def a_computation_that_drops_late_elements_is_a_plain_loop(
 
 
 @law
+def a_copy_that_arrives_later_is_not_emitted(
+    engine: Interpreter, within: timedelta, timeline: Timeline[Reading]
+) -> Equation[object] | None:
+    """``run(deduplicate(s + copies)) = run(deduplicate(s))``: copies of elements may arrive at any time after them.
+
+    Where: elements of one id have one event time, as copies of one element do.
+
+    Source: MillWheel 6.1.2; SEMANTICS 17.
+
+    Relied on by: sources that deliver records again.
+    """
+    if not timedelta(0) < within:
+        return None
+    firsts = READINGS.deduplicate(by=lambda reading: (reading.key, reading.at), within=within)
+    delivered: tuple[Reading, ...] = ()
+    again = []
+    for instant in timeline:
+        again.append(evolve(instant, elements=(*instant.elements, *delivered)))
+        delivered += instant.elements
+    with_copies, without = (
+        engine.run(firsts, {READINGS: each}).elements for each in (Timeline(tuple(again)), timeline)
+    )
+    return Equation(with_copies, without)
+
+
+@law
 def in_order_the_outputs_are_those_of_the_batch(
     engine: Interpreter, computation: EventTimeComputation, timeline: Timeline[Reading]
 ) -> Equation[Counter[object]] | None:
@@ -502,6 +528,7 @@ COMPUTATION_LAWS: tuple[Law[..., object], ...] = (
     a_computation_is_a_plain_loop,
     a_computation_in_order_is_a_plain_loop,
     a_computation_that_drops_late_elements_is_a_plain_loop,
+    a_copy_that_arrives_later_is_not_emitted,
     in_order_the_outputs_are_those_of_the_batch,
     the_outputs_of_a_replay_are_equal,
     elements_of_an_instant_have_no_order,

@@ -106,7 +106,7 @@ COMPUTATION_MUTANTS: Final = (
     Replacement(
         "late elements are not dropped",
         "Computing._receive",
-        "element.event_time < before and self.late is Late.DROP",
+        "element.event_time < dropped_before(self.calls.computation, self.late, before)",
         "False",
     ),
     Replacement(

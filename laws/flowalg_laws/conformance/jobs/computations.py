@@ -239,6 +239,24 @@ def elements_without_duplicates(readings: list[Reading]) -> Answer:
             yield KV(reading.key, reading.value), reading.at
 
 
+@job(
+    VALUES.deduplicate(by=lambda pair: pair.key, within=5 * MINUTE),
+    feed("1: a=1@0", "2: a=2@0, b=3@1", "10: b=4@9", "11: a=1@0, b=3@1", "12: b=4@9, a=5@8"),
+    panes="",
+    drops="""
+        1 of a always late
+        1 of b always late
+    """,
+)
+def late_duplicates(readings: list[Reading]) -> Answer:
+    """An element whose id may have been forgotten is dropped as late, and not emitted a second time."""
+    known: dict[str, datetime] = {}
+    for reading in sorted(readings, key=lambda each: (each.at, each.key, each.value)):
+        if reading.key not in known or reading.at >= known[reading.key] + 5 * MINUTE:
+            known[reading.key] = reading.at
+            yield KV(reading.key, reading.value), reading.at
+
+
 @job(VALUES.every(2), SOME)
 def pairs_of_elements(readings: list[Reading]) -> Answer:
     """Two elements of a key are one list; the last one may be alone."""
@@ -298,6 +316,7 @@ JOBS = (
     a_computation_that_subtracts,
     corrections_before_the_watermark,
     elements_without_duplicates,
+    late_duplicates,
     pairs_of_elements,
     transitions_that_raise,
 )
