@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+import typer
+from flowalg_tools.cli.app import app
 from flowalg_tools.monitoring import METRICS
 from hypothesis import settings
 from pyspark.sql import SparkSession
@@ -121,6 +123,17 @@ def test_every_command_of_the_guide_is_on_a_page_that_runs() -> None:
             commands = re.findall(r"^(?:\$ )?flowalg .*$", block, re.M)
             run = language == "console" and page.stem in (*PAGES, "mistakes")
             assert run or set(commands) <= {"flowalg demo"}, f"{page.name}: {commands}"
+
+
+def test_every_command_and_target_that_a_page_names_exists() -> None:
+    """A command ``flowalg x`` in the text of a page is one of the command line, and ``make x`` a target."""
+    root = DOCS.parent
+    targets = set(re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(encoding="utf-8"), re.M))
+    commands = set(typer.main.get_group(app).commands)
+    for page in [*root.glob("*.md"), *DOCS.glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        assert {*re.findall(r"`flowalg ([a-z][a-z-]*)", text)} <= commands, page.name
+        assert {*re.findall(r"`make ([a-z][a-z-]*)", text)} <= targets, page.name
 
 
 def test_the_reference_has_every_public_name() -> None:
