@@ -115,7 +115,7 @@ def dropped_before(computation: AnyComputation, late: Late, watermark: EventTime
     """
     if late is Late.DROP:
         return watermark
-    match built_in(computation):
+    match computation.on_element:
         case EmitFirst() as first:  # at the end of time all ids are forgotten, the later ones too
             return watermark if watermark >= MAX_TIME else watermark - first.micros + 1
         case _:
