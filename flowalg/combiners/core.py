@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
-from flowalg.combiners.exact_sums import ExactSum, add_exactly, exact
+from flowalg.combiners.exact_sums import DecimalSum, ExactSum, Number, add_exactly, exact
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
-from flowalg.data.values import canonicalize, check_integer
+from flowalg.data.values import canonical_float, canonicalize, check_integer
 from flowalg.elementwise.functions import Call, Spread, apply, describe_function
 
 In_contra = TypeVar("In_contra", contravariant=True)
@@ -27,9 +28,12 @@ Acc = TypeVar("Acc")
 A = TypeVar("A")
 B = TypeVar("B")
 Value = TypeVar("Value")
-Number = TypeVar("Number", bound=int | float)
+Added = TypeVar("Added", bound=Number)
 # With this default, type checkers reject a bare ``Sum()`` of str values.
-Summed = DefaultingTypeVar("Summed", bound=int | float, default=int)
+Summed = DefaultingTypeVar("Summed", bound=Number, default=int)
+Quotient = TypeVar("Quotient", float, Decimal)
+# A mean of integers is a float.
+Averaged = DefaultingTypeVar("Averaged", float, Decimal, default=float)
 
 
 class Aggregate(Generic[In_contra, Out_co]):
@@ -130,10 +134,11 @@ class _WithoutArguments:
 
 @frozen(init=False)
 class Sum(_WithoutArguments, Group[Summed, ExactSum, Summed]):
-    """The sum of integers or floats. A result of integers that does not fit in 64 bits is an error.
+    """The sum of integers, floats or Decimals.
 
-    Accumulators are exact, so a value that is retracted leaves no trace, and the result is rounded once. Engines may
-    add floats that are never retracted by ``+``, in any order.
+    A result of integers that does not fit in 64 bits is an error, as is one of Decimals with more than 20 digits before
+    the point. Accumulators are exact, so a value that is retracted leaves no trace, and the result is rounded once.
+    Engines may add floats that are never retracted by ``+``, in any order.
 
     Example:
 
@@ -161,10 +166,10 @@ class Sum(_WithoutArguments, Group[Summed, ExactSum, Summed]):
         return add_exactly(accumulator, exact(_number(value, "Sum"), -1))
 
     def extract(self, accumulator: ExactSum) -> Summed:  # noqa: D102
-        return _total(accumulator, "Sum")  # type: ignore[return-value]  # int or float, as the values are
+        return _total(accumulator, "Sum")  # type: ignore[return-value]  # of the type of the values
 
     @staticmethod
-    def of(f: Callable[[A], Number]) -> Aggregate[A, Number]:
+    def of(f: Callable[[A], Added]) -> Aggregate[A, Added]:
         """Returns a combiner for the sum of ``f`` over the values."""
         return Over(Call(f), Sum())  # type: ignore[arg-type]  # Over erases the intermediate type
 
@@ -205,29 +210,30 @@ class Total:
 
 
 @frozen(init=False)
-class Mean(_WithoutArguments, Group[float, Total, float]):
-    """The arithmetic mean, a float: the sum, as ``Sum`` has it, divided by the number of values.
+class Mean(_WithoutArguments, Group[Averaged, Total, Averaged]):
+    """The arithmetic mean: the sum, as ``Sum`` has it, divided by the number of values.
 
-    The mean of no values is undefined; a window without values has no pane.
+    It is a float, or of Decimals a Decimal, rounded half-even to 18 places after the point; the sum may then have more
+    digits than a Decimal. The mean of no values is undefined; a window without values has no pane.
     """
 
     def zero(self) -> Total:  # noqa: D102
         return Total(0, 0)
 
-    def add(self, accumulator: Total, value: float) -> Total:  # noqa: D102
+    def add(self, accumulator: Total, value: Averaged) -> Total:  # noqa: D102
         return self.merge(accumulator, Total(1, exact(_number(value, "Mean"))))
 
     def merge(self, left: Total, right: Total) -> Total:  # noqa: D102
         return Total(left.count + right.count, add_exactly(left.total, right.total))
 
-    def subtract(self, accumulator: Total, value: float) -> Total:  # noqa: D102
+    def subtract(self, accumulator: Total, value: Averaged) -> Total:  # noqa: D102
         return self.merge(accumulator, Total(-1, exact(_number(value, "Mean"), -1)))
 
-    def extract(self, accumulator: Total) -> float:  # noqa: D102
-        return float(_total(accumulator.total, "the sum of a Mean")) / float(accumulator.count)
+    def extract(self, accumulator: Total) -> Averaged:  # noqa: D102
+        return _mean(accumulator)  # type: ignore[return-value]  # a Decimal if the values are
 
     @staticmethod
-    def of(f: Callable[[A], float]) -> Aggregate[A, float]:
+    def of(f: Callable[[A], Quotient]) -> Aggregate[A, Quotient]:
         """Returns a combiner for the mean of ``f`` over the values."""
         return Over(Call(f), Mean())  # type: ignore[arg-type]  # Over erases the intermediate type
 
@@ -433,17 +439,31 @@ def require_combiner(argument: str, value: object) -> Combiner[object, object, o
     raise ArgumentError(argument, value, valid)
 
 
-def _number(value: A, combiner: str) -> A:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ElementError(f"the input of {combiner} must be an int or a float; got {format_value(value)}")
+def _number(value: Number, combiner: str) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ElementError(
+            f"the input of {combiner} must be an int, a float or a Decimal; got {format_value(value)}"
+        )
     return value
 
 
-def _total(accumulator: ExactSum, combiner: str) -> int | float:
-    """Returns an exact sum as a number; raises ``ValueRangeError`` for an integer that needs more than 64 bits."""
-    if isinstance(accumulator, int):
-        return check_integer(accumulator, f"the result of {combiner}")
-    return float(accumulator)
+def _total(accumulator: ExactSum, combiner: str) -> Number:
+    """Returns an exact sum as a number; raises ``ValueRangeError`` for an integer or a Decimal that is too large."""
+    where = f"the result of {combiner}"
+    match accumulator:
+        case int():
+            return check_integer(accumulator, where)
+        case DecimalSum():
+            return accumulator.over(1, where)
+        case _:
+            return float(accumulator)
+
+
+def _mean(accumulator: Total) -> float | Decimal:
+    if isinstance(accumulator.total, DecimalSum):
+        return accumulator.total.over(accumulator.count, "the result of Mean")
+    total = _total(accumulator.total, "the sum of a Mean")
+    return canonical_float(float(total) / float(accumulator.count))
 
 
 def require_orderable(value: A, combiner: str) -> A:

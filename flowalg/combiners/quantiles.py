@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Final, TypeAlias, TypeVar
@@ -19,7 +20,7 @@ from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, Group, Over
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
-from flowalg.data.values import check_integer
+from flowalg.data.values import canonical_decimal, check_integer
 from flowalg.elementwise.functions import Call
 
 A = TypeVar("A")
@@ -31,7 +32,7 @@ _LEAST_ERROR: Final = 1e-6
 _LOWEST_EXPONENT: Final = sys.float_info.min_exp
 
 
-class _Bucketed(Group[float, Buckets, A]):
+class _Bucketed(Group[float | Decimal, Buckets, A]):
     """Counts values in buckets that are so narrow that one number represents all values of a bucket."""
 
     __slots__ = ()
@@ -41,10 +42,10 @@ class _Bucketed(Group[float, Buckets, A]):
     def zero(self) -> Buckets:
         return ()
 
-    def add(self, accumulator: Buckets, value: float) -> Buckets:
+    def add(self, accumulator: Buckets, value: float | Decimal) -> Buckets:
         return _add_count(accumulator, self._bucket(value), 1)
 
-    def subtract(self, accumulator: Buckets, value: float) -> Buckets:
+    def subtract(self, accumulator: Buckets, value: float | Decimal) -> Buckets:
         return _add_count(accumulator, self._bucket(value), -1)
 
     def merge(self, left: Buckets, right: Buckets) -> Buckets:
@@ -63,8 +64,11 @@ class _Bucketed(Group[float, Buckets, A]):
     def _bucket(self, value: object) -> int:
         """Returns the bucket of a value: 0 for zero, positive for positive values, and mirrored for negative ones."""
         name = type(self).__name__
+        if isinstance(value, Decimal):
+            value = float(canonical_decimal(value, f"the input of {name}"))
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ElementError(f"the input of {name} must be an int or a float; got {format_value(value)}")
+            valid = "an int, a float or a Decimal"
+            raise ElementError(f"the input of {name} must be {valid}; got {format_value(value)}")
         if isinstance(value, int):
             check_integer(value, f"the input of {name}")
         if not math.isfinite(value):
@@ -147,7 +151,7 @@ class Quantile(_Bucketed[float]):
     The ``q``-quantile of ``n`` values is the value of rank ``floor(q * (n - 1))``, counted from 0 at the least value:
     0 is the minimum and 1 the maximum. If this value is ``x``, the result lies within ``relative_error * abs(x)`` of
     ``x``, for all inputs of any size, up to the rounding of floats. Values closer to zero than 2.3e-308 count as
-    zero. NaN, infinities and ``bool`` are rejected.
+    zero. Decimals are rounded to floats first. NaN, infinities and ``bool`` are rejected.
 
     The sketch is *DDSketch* (Masson, Rim, Lee, VLDB 2019), unbounded, with buckets of equal width within each power
     of two. Bucket counts are exact, so the result does not depend on the order of the values, and a value can be
@@ -167,7 +171,9 @@ class Quantile(_Bucketed[float]):
         return self.at(accumulator, (self.q,))[0]
 
     @staticmethod
-    def of(f: Callable[[A], float], q: float, *, relative_error: float = 0.01) -> Aggregate[A, float]:
+    def of(
+        f: Callable[[A], float | Decimal], q: float, *, relative_error: float = 0.01
+    ) -> Aggregate[A, float]:
         """Returns a combiner for the quantile of ``f`` over the values."""
         return Over(Call(f), Quantile(q, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
 
@@ -187,7 +193,7 @@ class Quantiles(_Bucketed[list[float]]):
 
     @staticmethod
     def of(
-        f: Callable[[A], float], qs: Iterable[float], *, relative_error: float = 0.01
+        f: Callable[[A], float | Decimal], qs: Iterable[float], *, relative_error: float = 0.01
     ) -> Aggregate[A, list[float]]:
         """Returns a combiner for the quantiles of ``f`` over the values."""
         return Over(Call(f), Quantiles(qs, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of

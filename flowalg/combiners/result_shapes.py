@@ -36,7 +36,7 @@ from flowalg.lifting.tree.expressions import Param
 ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
 """The shapes whose values are ordered."""
 
-NUMERIC: Final = (INTEGER, FLOAT)
+NUMERIC: Final = (INTEGER, FLOAT, DECIMAL)
 """The shapes whose values are added."""
 
 
@@ -63,7 +63,7 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
             return TupleOf(known) if len(known) == len(shapes) else None
         case Mean():
             _require_kind(type(combiner).__name__, value, NUMERIC)
-            return FLOAT
+            return None if value is None else DECIMAL if value == DECIMAL else FLOAT
         case Sum():
             _require_kind(type(combiner).__name__, value, NUMERIC)
             return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from attrs import frozen
@@ -22,8 +23,8 @@ class Moments:
 
 
 @frozen
-class Variance(Group[float, Moments, float]):
-    """The population variance, a float: the mean of the squared deviations from the mean.
+class Variance(Group[float | Decimal, Moments, float]):
+    """The population variance, a float, also of Decimals: the mean of the squared deviations from the mean.
 
     It is computed from exact sums, so it does not depend on the order of the values, and a value can be subtracted
     without residue. It is NaN if a value is NaN or infinite, and infinite beyond the largest float.
@@ -32,10 +33,10 @@ class Variance(Group[float, Moments, float]):
     def zero(self) -> Moments:  # noqa: D102
         return Moments()
 
-    def add(self, accumulator: Moments, value: float) -> Moments:  # noqa: D102
+    def add(self, accumulator: Moments, value: float | Decimal) -> Moments:  # noqa: D102
         return self.merge(accumulator, _moments(value, 1))
 
-    def subtract(self, accumulator: Moments, value: float) -> Moments:  # noqa: D102
+    def subtract(self, accumulator: Moments, value: float | Decimal) -> Moments:  # noqa: D102
         return self.merge(accumulator, _moments(value, -1))
 
     def merge(self, left: Moments, right: Moments) -> Moments:  # noqa: D102
@@ -57,9 +58,11 @@ class Variance(Group[float, Moments, float]):
 
 
 def _moments(value: object, weight: int) -> Moments:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ElementError(f"the input of Variance must be an int or a float; got {format_value(value)}")
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ElementError(
+            f"the input of Variance must be an int, a float or a Decimal; got {format_value(value)}"
+        )
+    if not isinstance(value, int) and not math.isfinite(value):
         return Moments(weight, not_finite=weight)
     number = Fraction(value)
     return Moments(weight, weight * number, weight * number * number)

@@ -308,6 +308,12 @@ def contains_float(shape: Shape) -> bool:
     return shape == FLOAT or any(map(contains_float, inner_shapes(shape)))
 
 
+def fits_decimals(precision: int | None, scale: int) -> bool:
+    """Whether all decimals of a stored type fit ``Decimal``; ``scale`` of its digits are after the point."""
+    whole = DECIMAL_PRECISION - DECIMAL_SCALE
+    return precision is not None and 0 <= scale <= DECIMAL_SCALE and precision - scale <= whole
+
+
 def is_hashable(shape: Shape) -> bool:
     """Whether values of the shape are hashable, which items of a set must be."""
     if isinstance(shape, ListOf | MapOf) or (isinstance(shape, SetOf) and shape.mutable):
@@ -337,6 +343,7 @@ __all__ = [
     "Shape",
     "TupleOf",
     "contains_float",
+    "fits_decimals",
     "inner_shapes",
     "is_hashable",
     "kv_of",

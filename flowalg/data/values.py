@@ -1,14 +1,16 @@
 """Validation and normalization of element values at run time, the same for every interpreter.
 
-In normal form integers fit 64 bits, datetimes are timezone-aware and in UTC, and a float field holds a float even if
-the element was made with an integer (SEMANTICS section 2: one meaning, whatever computes it).
+In normal form integers and durations fit 64 bits, datetimes are timezone-aware and in UTC, a float field holds a float
+and a Decimal field a Decimal even if the element was made with an integer, no float is a negative zero, and decimals
+are as ``canonical_decimal`` has them (SEMANTICS section 2: one meaning, whatever computes it).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import UTC, date, datetime, timedelta
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, Inexact
 from enum import Enum
 from itertools import groupby
 from operator import itemgetter
@@ -22,6 +24,7 @@ from flowalg.data.shapes import (
     DECIMAL,
     DECIMAL_PRECISION,
     DECIMAL_SCALE,
+    DURATION,
     FLOAT,
     INTEGER,
     TIMESTAMP,
@@ -61,6 +64,41 @@ def check_text(value: str, where: str) -> str:
                 f"{where} must be text without lone surrogates, which UTF-8 cannot encode; got {format_value(value)}"
             ) from cause
     return value
+
+
+def canonical_float(value: float) -> float:
+    """Returns the float; zero for a negative zero, which equals it."""
+    return value if value or math.copysign(1.0, value) > 0 else 0.0
+
+
+def check_duration(value: timedelta, where: str) -> timedelta:
+    """Returns the duration; raises ``ValueRangeError`` if its microseconds need more than 64 bits."""
+    if -_LONGEST <= value <= _LONGEST or MIN_INTEGER <= value // _MICROSECOND <= MAX_INTEGER:
+        return value
+    raise ValueRangeError(
+        f"{where} is {format_value(value)}, which overflows 64 bits: the microseconds of a timedelta must lie in "
+        "[-2**63, 2**63)"
+    )
+
+
+def canonical_decimal(value: Decimal, where: str) -> Decimal:
+    """Returns the decimal without trailing zeros after the point, without an exponent, and without a negative zero.
+
+    Raises ``ValueRangeError`` unless it is finite and has at most 20 digits before the point and 18 after it.
+    """
+    try:
+        if value.is_finite() and (not value or value.adjusted() < _WHOLE_DIGITS):
+            scaled = value.quantize(_LEAST_DECIMAL, context=EXACT_DECIMALS)
+            canonical = scaled.normalize(EXACT_DECIMALS) if scaled else _ZERO
+            if canonical.adjusted() + 1 > len(canonical.as_tuple().digits):
+                canonical = canonical.quantize(_ONE, context=EXACT_DECIMALS)
+            return value if type(value) is Decimal and value.compare_total(canonical) == 0 else canonical
+    except Inexact:
+        pass
+    raise ValueRangeError(
+        f"{where} must be a finite Decimal with at most {_WHOLE_DIGITS} digits before and {DECIMAL_SCALE} after the "
+        f"point; got {format_value(value)}"
+    )
 
 
 def conform(value: object, shape: Shape, where: str) -> object:
@@ -111,8 +149,12 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
         return check_integer(value, where)
     if type(value) is str and kind is str:
         return check_text(value, where)
+    if type(value) is float and kind is float:
+        return canonical_float(value)
     if shape == FLOAT and type(value) is int:
-        return float(value)
+        return _as_float(value, where)
+    if shape == DECIMAL and type(value) is int:
+        return canonical_decimal(Decimal(value), where)
     if type(value) is not shape.python and not (
         isinstance(value, shape.python) and shape not in (INTEGER, FLOAT, DAY)
     ):
@@ -124,22 +166,17 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
     if isinstance(value, datetime) and shape == TIMESTAMP:
         return _aware(value, where)
     if isinstance(value, Decimal) and shape == DECIMAL:
-        return _decimal(value, where)
+        return canonical_decimal(value, where)
+    if isinstance(value, timedelta) and shape == DURATION:
+        return check_duration(value, where)
     return value
 
 
-def _decimal(value: Decimal, where: str) -> Decimal:
-    exponent = value.as_tuple().exponent
-    if (
-        not isinstance(exponent, int)
-        or -exponent > DECIMAL_SCALE
-        or abs(value) >= Decimal(10) ** (DECIMAL_PRECISION - DECIMAL_SCALE)
-    ):
-        raise ValueRangeError(
-            f"{where} must be a finite Decimal with at most {DECIMAL_PRECISION - DECIMAL_SCALE} digits before and "
-            f"{DECIMAL_SCALE} after the point; got {format_value(value)}"
-        )
-    return value
+def _as_float(value: int, where: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueRangeError(f"{where} is an int that is beyond the largest float") from None
 
 
 def _aware(value: datetime, where: str) -> datetime:
@@ -164,10 +201,16 @@ def canonicalize(value: object, where: str) -> object:
         return check_integer(value, where) if isinstance(value, int) else value
     if isinstance(value, str) and kind is str:
         return check_text(value, where)
+    if isinstance(value, float) and kind is float:
+        return canonical_float(value)
     if kind in _PLAIN or isinstance(value, Enum):
         return value
     if isinstance(value, datetime):
         return _aware(value, where)
+    if isinstance(value, Decimal):
+        return canonical_decimal(value, where)
+    if isinstance(value, timedelta):
+        return check_duration(value, where)
     if isinstance(value, tuple) and kind is tuple:
         return tuple(canonicalize(item, f"{where}[{i}]") for i, item in enumerate(value))
     if isinstance(value, list):
@@ -232,7 +275,21 @@ def _differs(one: object, other: object) -> bool:
 _NAN: Final = "NaN", float
 """What stands for NaN in ``comparable``: equal to itself, and to no value of a pipeline."""
 
-_PLAIN: Final = (float, bool, type(None), bytes, date)
+_PLAIN: Final = (bool, type(None), bytes, date)
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST: Final = timedelta(days=100_000_000)
+"""A duration that surely fits 64 bits."""
+
+_WHOLE_DIGITS: Final = DECIMAL_PRECISION - DECIMAL_SCALE
+_ZERO: Final = Decimal(0)
+_ONE: Final = Decimal(1)
+_LEAST_DECIMAL: Final = Decimal(1).scaleb(-DECIMAL_SCALE)
+
+EXACT_DECIMALS: Final = Context(
+    prec=DECIMAL_PRECISION, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact]
+)
+"""Arithmetic on decimals that raises ``Inexact`` where 38 digits do not suffice, whatever the context of the thread."""
 
 
 def rebuild(value: object, changed: dict[str, object]) -> object:
@@ -319,7 +376,10 @@ _ORDERED: Final[Mapping[type, str]] = {
 __all__ = [
     "MAX_INTEGER",
     "MIN_INTEGER",
+    "canonical_decimal",
+    "canonical_float",
     "canonicalize",
+    "check_duration",
     "check_integer",
     "check_text",
     "comparable",

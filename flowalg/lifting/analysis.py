@@ -22,6 +22,7 @@ from flowalg.data.shapes import (
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
+from flowalg.lifting.normal_form import normal_form
 from flowalg.lifting.operations.records import make_list
 from flowalg.lifting.tree.expressions import (
     Build,
@@ -73,6 +74,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     expression = qualify_locations(step.name, analyse_function(step.function, element))
     match step:
         case Map() | Split():
+            expression = normal_form(expression)
             after = expression.shape
         case WithTimestamps():
             after = before
@@ -87,7 +89,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
         case FlatMap():
             if isinstance(expression.shape, Scalar):
                 raise _wrong_result(step, "an iterable of elements", expression)
-            expression = _as_list(expression, step)
+            expression = normal_form(_as_list(expression, step))
             after = expression.shape.of if isinstance(expression.shape, ListOf) else _items_said(step, before)
         case _:
             assert_never(step)

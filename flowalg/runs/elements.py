@@ -11,9 +11,10 @@ from flowalg.computations.calls import Effect
 from flowalg.data.errors import FlowalgError
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
-from flowalg.data.values import canonicalize
+from flowalg.data.values import canonicalize, conform
 from flowalg.elementwise.functions import apply
-from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.elementwise.steps import Filter, Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.co_group import tagged
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import (
@@ -107,24 +108,40 @@ def at_any_time(record: object) -> ProcessingTime:
     return ProcessingTime(0)
 
 
-def apply_steps(steps: Iterable[Step], elements: Iterable[Element]) -> tuple[Element, ...]:
-    """Elements after element-wise steps, which keep event time, window, weight and pane (SEMANTICS section 2)."""
-    for step in steps:
-        elements = [after for element in elements for after in after_step(step, element)]
+def apply_steps(steps: Iterable[StepAnalysis], elements: Iterable[Element]) -> tuple[Element, ...]:
+    """Elements after element-wise steps, which keep event time, window, weight and pane (SEMANTICS section 2).
+
+    Raises what their functions raise, and what ``conforming`` raises for their results.
+    """
+    for analysis in steps:
+        elements = [
+            conforming(analysis, after)
+            for element in elements
+            for after in results_of(analysis.step, element)
+        ]
     return tuple(elements)
 
 
-def after_step(step: Step, element: Element, *, canonical: bool = True) -> Iterator[Element]:
-    """Yields what an element-wise step emits for an element, in normal form if ``canonical``.
-
-    Raises what its function raises, and ``ElementError`` for a value that has no normal form.
-    """
+def results_of(step: Step, element: Element) -> Iterator[Element]:
+    """Yields what an element-wise step emits for an element, as its function returns it; raises what that raises."""
     if isinstance(step, WithTimestamps):
         yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
-    where = f"the result of {step.label}"
     for value in apply_step(step, element.value):
-        yield evolve(element, value=canonicalize(value, where) if canonical else value)
+        yield evolve(element, value=value)
+
+
+def conforming(analysis: StepAnalysis, element: Element) -> Element:
+    """The result of a step in its normal form, checked as a record is checked: it has the type of the step.
+
+    Raises ``ElementError`` and ``ValueRangeError`` for another value. Of an unknown type it only has a normal form.
+    """
+    if isinstance(analysis.step, Filter | WithTimestamps):
+        return element
+    where = f"the result of {analysis.step.label}"
+    if analysis.after is None:
+        return evolve(element, value=canonicalize(element.value, where))
+    return evolve(element, value=conform(element.value, analysis.after, where))
 
 
 def pair_with_metadata(metadata: Metadata, elements: Iterable[Element]) -> tuple[Element, ...]:
@@ -171,9 +188,9 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
 __all__ = [
     "ArrivalOf",
     "Element",
-    "after_step",
     "apply_steps",
     "at_any_time",
+    "conforming",
     "good_records",
     "horizon_of",
     "output_of",
@@ -181,5 +198,6 @@ __all__ = [
     "pane_of",
     "read_or_reject",
     "read_records",
+    "results_of",
     "tag_elements",
 ]

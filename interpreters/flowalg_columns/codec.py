@@ -25,7 +25,6 @@ from flowalg.data.shapes import (
     Scalar,
     Shape,
     TupleOf,
-    required,
 )
 from flowalg.data.time import EPOCH
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
@@ -62,7 +61,7 @@ class Codec:
         parts = leaves(self.layout)
         if not all(_is_ordered(leaf.shape) for leaf in parts):
             return None
-        return tuple(_order(leaf.shape, pl.col(leaf.column)) for leaf in parts)
+        return tuple(pl.col(leaf.column) for leaf in parts)
 
     @property
     def nested(self) -> pl.Expr:
@@ -89,11 +88,6 @@ def _is_ordered(shape: Shape) -> bool:
             return _is_ordered(inner)
         case _:
             return isinstance(shape, Scalar | EnumOf)
-
-
-def _order(shape: Shape, column: pl.Expr) -> pl.Expr:
-    inner = required(shape)
-    return column + 0.0 if inner == FLOAT else column  # -0.0 equals 0.0
 
 
 def _nest(layout: Layout) -> pl.Expr:
@@ -150,6 +144,8 @@ def _are_plain(values: list[object], shape: Scalar) -> bool:
     if shape == INTEGER:
         known = cast("list[int]", values)
         return not known or (min(known) >= MIN_INTEGER and max(known) <= MAX_INTEGER)
+    if shape == FLOAT:
+        return 0.0 not in values  # which may be -0.0
     if shape == TEXT:
         return _are_encodable(cast("list[str]", values))
     return shape != TIMESTAMP or all(value.tzinfo is UTC for value in cast("list[datetime]", values))

@@ -19,9 +19,10 @@ from flowalg.combiners.core import (
 )
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, DECIMAL, FLOAT, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.normal_form import normal_form
 from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
@@ -38,9 +39,8 @@ def argument_of(part: AnyCombiner, value: Shape) -> Expr:
         return Constant(True, BOOLEAN)
     if not isinstance(part, Over):
         return Param(value)
-    return qualify_locations(
-        f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value))
-    )
+    argument = normal_form(analyse_function(part.function, Param(value)))
+    return qualify_locations(f"{type(part.combiner).__name__}.of", argument)
 
 
 def ranks_of(top: TopN[object], value: Expr) -> tuple[Expr, ...] | None:
@@ -97,7 +97,10 @@ def runs_in_columns(
 
 def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
     match part.combiner if isinstance(part, Over) else part:
-        case Sum() | Count() | Mean() | Min() | Max():
+        case Sum() | Mean():
+            # Sums of decimals may need more digits than a column has.
+            return argument_of(part, value).shape != DECIMAL
+        case Count() | Min() | Max():
             return True
         case TopN() as top:
             argument = argument_of(part, value)

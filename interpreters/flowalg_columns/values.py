@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from enum import Enum
 from itertools import count
 from operator import attrgetter
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias, assert_never, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
@@ -32,7 +34,7 @@ from flowalg.data.shapes import (
     required,
 )
 from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
-from flowalg.data.values import conform, sort_key
+from flowalg.data.values import canonical_decimal, conform, sort_key
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, Layout, Leaf, leaves, parts_of
 from flowalg_columns.records import build_records
@@ -71,7 +73,7 @@ def _decode_array(column: AnyColumn, shape: Shape) -> list[object]:
         durations = _to_list(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("timedelta64[us]"))
         return list(map(EPOCH.__add__, cast("list[timedelta]", durations)))
     values: list[object] = list(column.to_pylist())
-    if isinstance(shape, Scalar) and shape != TIMESTAMP:
+    if isinstance(shape, Scalar) and shape not in (TIMESTAMP, DECIMAL):
         return values
     return [decode(value, shape) for value in values]
 
@@ -90,7 +92,7 @@ def decode(value: object, shape: Shape) -> object:
     """Decodes a value from Arrow to the Python value of its shape."""
     match shape:
         case Scalar():
-            return value.astimezone(UTC) if isinstance(value, datetime) else value
+            return _decode_scalar(value)
         case OptionalOf(of=inner):
             return None if value is None else decode(value, inner)
         case EnumOf(cls=cls):
@@ -137,6 +139,12 @@ def decode_leniently(value: object, shape: Shape) -> object:
             return EPOCH.date() + timedelta(days=value) if FIRST_DAY <= value <= LAST_DAY else value
         case _:
             return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+def _decode_scalar(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    return canonical_decimal(value, "a stored value") if isinstance(value, Decimal) else value
 
 
 def encode(value: object, shape: Shape) -> object:
@@ -227,9 +235,10 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
     if not isinstance(required(shape), Scalar):
         values = [encode(value, shape) for value in values]
     try:
-        return pa.array(values, arrow_type(shape))
-    except (OverflowError, UnicodeEncodeError):
-        # An integer exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
+        array = pa.array(values, arrow_type(shape))
+        return pc.add(array, 0.0) if required(shape) == FLOAT else array  # -0.0 + 0.0 is 0.0
+    except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+        # A number exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
         return pa.array([conform(value, shape, where) for value in values], arrow_type(shape))
 
 

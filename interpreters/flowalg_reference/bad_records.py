@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from flowalg.data.errors import FlowalgError
-from flowalg.data.values import canonicalize, conform
-from flowalg.elementwise.steps import Filter, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_element
-from flowalg.runs.elements import ArrivalOf, Element, after_step, read_or_reject
+from flowalg.runs.elements import ArrivalOf, Element, conforming, read_or_reject, results_of
 
 
 @define
@@ -47,25 +45,15 @@ class BadRecords:
         """What a step emits for an element; each result of the wrong type is a bad record by itself."""
         step = analysis.step
         try:
-            results = list(after_step(step, element, canonical=False))
+            results = list(results_of(step, element))
         except Exception as error:
             self.found.append(bad_element(step, element.value, error))
             return
         for result in results:
             try:
-                yield _conforming(analysis, result)
+                yield conforming(analysis, result)
             except FlowalgError as error:
                 self.found.append(bad_element(step, element.value, error))
-
-
-def _conforming(analysis: StepAnalysis, element: Element) -> Element:
-    """The result of a step in its normal form, which has the type of the step where that is known."""
-    if isinstance(analysis.step, Filter | WithTimestamps):
-        return element
-    where = f"the result of {analysis.step.label}"
-    if analysis.after is None:
-        return evolve(element, value=canonicalize(element.value, where))
-    return evolve(element, value=conform(element.value, analysis.after, where))
 
 
 __all__ = ["BadRecords"]

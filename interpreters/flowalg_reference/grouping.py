@@ -78,7 +78,7 @@ class Grouping:
         kept = keeps_values(node.combiner, retractions=node.receives_retractions)
         merges = effective.fresh and as_merging(effective.strategy.windows) is not None
         unmerges = merges and node.receives_retractions
-        spec = GroupingSpec(node.combiner, effective.strategy, node.label, kept, unmerges)
+        spec = GroupingSpec(node.combiner, effective.strategy, node.label, kept, unmerges, node.shape)
         return cls(spec, effective.fresh, trace)
 
     def advance(self, received: NodeOutput) -> NodeOutput:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias, assert_never
 
@@ -10,7 +10,6 @@ from attrs import define, evolve, field
 
 from flowalg.data.metadata import Metadata
 from flowalg.data.time import MIN_TIME, ProcessingTime
-from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.graph import Fold, fold_all
 from flowalg.pipeline.nodes import (
@@ -89,11 +88,12 @@ class Operators:
                 return advance
             case WindowInto(input=inner):
                 return of(inner)
-            case ElementWise(input=inner, steps=steps):
-                upstream, bad = of(inner), self.bad
-                if bad is None:
-                    return lambda instant: _apply_steps(steps, upstream(instant))
-                return lambda instant: _sift(bad, node.analyses, upstream(instant))
+            case ElementWise(input=inner, steps=steps, analyses=analyses):
+                upstream = of(inner)
+                # The analyses of what reads a split are those of steps that contain its function.
+                own = tuple(evolve(each, step=step) for step, each in zip(steps, analyses, strict=True))
+                apply = apply_steps if self.bad is None else self.bad.apply_steps
+                return lambda instant: _apply_steps(apply, own, upstream(instant))
             case WithMetadata(input=inner, metadata=metadata):
                 upstream = of(inner)
                 return lambda instant: _pair(metadata, upstream(instant))
@@ -159,12 +159,12 @@ class Operators:
         return tuple(sorted(self.bad.found)) if self.bad is not None else ()
 
 
-def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
-    return NodeOutput(apply_steps(steps, received.elements), received.upstreams)
-
-
-def _sift(bad: BadRecords, steps: tuple[StepAnalysis, ...], received: NodeOutput) -> NodeOutput:
-    return NodeOutput(bad.apply_steps(steps, received.elements), received.upstreams)
+def _apply_steps(
+    apply: Callable[[Iterable[StepAnalysis], Iterable[Element]], tuple[Element, ...]],
+    steps: tuple[StepAnalysis, ...],
+    received: NodeOutput,
+) -> NodeOutput:
+    return NodeOutput(apply(steps, received.elements), received.upstreams)
 
 
 def _pair(metadata: Metadata, received: NodeOutput) -> NodeOutput:

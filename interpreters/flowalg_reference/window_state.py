@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field, frozen
 
 from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.data.values import canonicalize
+from flowalg.data.values import canonicalize, conform
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import Change, PaneInfo, Timing
@@ -31,7 +32,7 @@ class GroupingSpec:
     """What all windows of a grouping share.
 
     ``keeps_values`` says that contents keep values (see ``Contents``), and ``unmerges`` that merged windows come apart
-    again, because elements may be retractions.
+    again, because elements may be retractions. ``output`` is the shape of the key and the result, where it is known.
     """
 
     combiner: AnyCombiner
@@ -39,6 +40,14 @@ class GroupingSpec:
     label: str
     keeps_values: bool
     unmerges: bool = False
+    output: Shape | None = None
+
+    def result_of(self, contents: Contents) -> object:
+        """The combiner's result in its normal form, checked to have its type."""
+        result, where = contents.extract(), f"the result of {self.label}"
+        if not isinstance(self.output, RecordOf):
+            return canonicalize(result, where)
+        return conform(result, self.output.fields[1].shape, where)
 
     def expired(self, window: Window, watermark: EventTime) -> bool:
         """Whether the end of a window plus the allowed lateness is at or before a watermark."""
@@ -203,8 +212,7 @@ class WindowState:
         yield from self._retract(self.current_panes, when, clocks, is_last=is_last and not has_value)
         self.current_panes = []
         if has_value:
-            value = canonicalize(self.contents.extract(), f"the result of {spec.label}")
-            pair, time = KV(key, value), self.pane_event_time(spec)
+            pair, time = KV(key, spec.result_of(self.contents)), self.pane_event_time(spec)
             info = self._info(Change.VALUE, when, self.next_index, clocks, is_last=is_last)
             yield Element(pair, time, self.window, 1, info)
             if mode is Accumulation.RETRACTING:

@@ -138,6 +138,7 @@ def test_values_without_an_order_are_errors(combiner: Min[float | None], value: 
 def test_values_of_a_sum_must_be_numbers(value: object) -> None:
     """Sums raise an error for text, bools and None, with the value and its type."""
     with pytest.raises(
-        ElementError, match=r"the input of Sum must be an int or a float; got .* \((str|bool|NoneType)\)"
+        ElementError,
+        match=r"the input of Sum must be an int, a float or a Decimal; got .* \((str|bool|NoneType)\)",
     ):
         Sum[int]().add(0, value)  # type: ignore[arg-type]

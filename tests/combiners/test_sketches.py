@@ -351,10 +351,12 @@ def test_a_retraction_before_its_value_is_not_counted() -> None:
         combiner.extract(combiner.subtract((), 1.0))
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None, Decimal(1)])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None])
 def test_values_of_quantiles_must_be_finite_numbers(value: object) -> None:
     """Quantiles raise an error for NaN, infinities and non-numbers, with the value and its type."""
-    with pytest.raises(ElementError, match=r"the input of Quantile must be (an int or a float|finite); got "):
+    with pytest.raises(
+        ElementError, match=r"the input of Quantile must be (an int, a float or a Decimal|finite); got "
+    ):
         Quantile(0.5).add((), value)  # type: ignore[arg-type]
 
 
@@ -411,7 +413,8 @@ def test_results_of_sketches_have_shapes() -> None:
     assert combined_shape(require_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
     assert combined_shape(require_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
     with pytest.raises(
-        RecordTypeError, match="Quantile does not accept values of type Score; it accepts int and float"
+        RecordTypeError,
+        match="Quantile does not accept values of type Score; it accepts int, float and Decimal",
     ):
         SCORES.key_by(lambda s: s.team).combine_per_key(Quantile(0.5)).map(lambda pair: pair)  # type: ignore[arg-type]
 

@@ -186,7 +186,7 @@ def test_sums_of_records_name_the_field() -> None:
     with pytest.raises(RecordTypeError) as caught:
         by_team.combine_per_key(Sum())  # type: ignore[arg-type]
     assert str(caught.value) == (
-        "Sum does not accept values of type Score; it accepts int and float; for a field, use "
+        "Sum does not accept values of type Score; it accepts int, float and Decimal; for a field, use "
         "Sum.of(lambda score: score.points)"
     )
     with pytest.raises(

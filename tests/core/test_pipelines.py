@@ -91,7 +91,7 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
     """A combiner that cannot take the values is an error at construction, where their type is known."""
     teams = SCORES.key_by(lambda s: s.points).map_values(lambda s: s.team)
     with pytest.raises(
-        RecordTypeError, match="Sum does not accept values of type str; it accepts int and float"
+        RecordTypeError, match="Sum does not accept values of type str; it accepts int, float and Decimal"
     ):
         teams.combine_per_key(Sum())  # type: ignore[arg-type]
     with pytest.raises(

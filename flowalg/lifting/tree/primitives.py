@@ -10,7 +10,10 @@ from enum import Enum, auto
 
 
 class Op(Enum):
-    """An operation on values that are not ``None`` (except ``IS_NONE``); ``can_fail_itself`` says when it may raise."""
+    """An operation on values that are not ``None``, except ``IS_NONE`` and ``FLOAT_CANONICAL``.
+
+    ``can_fail_itself`` says when it may raise.
+    """
 
     # Integers, unbounded; only stored results must fit 64 bits.
     ADD = auto()
@@ -34,6 +37,8 @@ class Op(Enum):
     FLOAT_MODULO = auto()
     FLOAT_NEGATE = auto()
     FLOAT_ABSOLUTE = auto()
+    FLOAT_CANONICAL = auto()
+    """The float; zero for a negative zero. ``None`` stays ``None``."""
     SQUARE_ROOT = auto()
     TO_FLOAT = auto()
     """The float nearest to an integer."""

@@ -12,6 +12,7 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.combiners import ranks_of
 from flowalg_columns.names import EVENT_TIME
+from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum
@@ -56,7 +57,9 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
         case Sum() if shape == INTEGER:
             return NativeAggregate((_exact(value),), _sums, lambda parts: _stored(parts[0], label))
         case Sum() if shape == FLOAT:
-            return NativeAggregate((value.sum(),), _sums, _first)
+            return NativeAggregate(
+                (value.sum(), scale(value).sum()), _sums, lambda parts: finite_total(parts[0], parts[1])
+            )
         case Mean() if shape == INTEGER:
             return NativeAggregate(
                 (_exact(value), pl.len().cast(pl.Int64())),
@@ -64,7 +67,11 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
                 lambda parts: _quotient((_stored(parts[0], label), parts[1])),
             )
         case Mean() if shape == FLOAT:
-            return NativeAggregate((value.sum(), pl.len().cast(pl.Int64())), _sums, _quotient)
+            return NativeAggregate(
+                (value.sum(), scale(value).sum(), pl.len().cast(pl.Int64())),
+                _sums,
+                lambda parts: without_negative_zeros(_quotient((finite_total(parts[0], parts[1]), parts[2]))),
+            )
         case Min() if shape in ORDERED:
             return NativeAggregate(
                 (_without_nan(value, shape, "Min", label).min(),), lambda parts: (parts[0].min(),), _first

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import polars as pl
+from flowalg_shard.tables.floats import without_negative_zeros
 
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
@@ -44,6 +45,7 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.FLOAT_MULTIPLY: _ignore_node(lambda a, b: a * b),
     Op.FLOAT_NEGATE: _ignore_node(lambda a: -a),
     Op.FLOAT_ABSOLUTE: _ignore_node(lambda a: a.abs()),
+    Op.FLOAT_CANONICAL: _ignore_node(without_negative_zeros),
     Op.TO_FLOAT: _ignore_node(lambda a: a.cast(floats.FLOAT)),
     Op.IS_NAN: _ignore_node(lambda a: a.is_nan()),
     Op.IS_INFINITE: _ignore_node(lambda a: a.is_infinite()),

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
 from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote
+from flowalg_shard.tables.floats import without_negative_zeros
 
 from flowalg.data.errors import ElementError, SchemaMismatchError
 from flowalg.data.record_messages import (
@@ -26,6 +27,7 @@ from flowalg.data.record_messages import (
 )
 from flowalg.data.shapes import (
     DAY,
+    DECIMAL,
     DURATION,
     FLOAT,
     INTEGER,
@@ -40,6 +42,8 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    contains_float,
+    fits_decimals,
     required,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND, MAX_TIME, MIN_TIME
@@ -104,6 +108,8 @@ def can_read(stored: pl.DataType, shape: Shape) -> bool:
             return isinstance(stored, pl.Datetime) and stored.time_zone is not None
         case Scalar() if shape == DURATION:
             return isinstance(stored, pl.Duration)
+        case Scalar() if shape == DECIMAL:
+            return isinstance(stored, pl.Decimal) and fits_decimals(stored.precision, stored.scale)
         case EnumOf():
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
         case RecordOf() | TupleOf():
@@ -222,7 +228,7 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
             lambda values: require_in_years(values, shape, path), is_elementwise=True
         )
         stored = kind
-    read = column if stored == kind else column.cast(kind)
+    read = canonical(column if stored == kind else column.cast(kind), shape)
     if isinstance(shape, OptionalOf) and _is_plain(shape.of):
         return Leaf(shape, read)
     checked = read.map_batches(
@@ -254,6 +260,20 @@ def require_in_years(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Ser
         message = years_message(path.source, path.path, required(shape))
         raise ElementError(f"{message}{low if low < first else high}")
     return values
+
+
+def canonical(column: pl.Expr, shape: Shape) -> pl.Expr:
+    """Returns the values of a field without negative zeros, also in lists, sets and records."""
+    if not contains_float(shape):
+        return column
+    match required(shape):
+        case ListOf(of=inner) | SetOf(of=inner):
+            return column.list.eval(canonical(pl.element(), inner))
+        case RecordOf() | TupleOf() as whole:
+            parts = (canonical(column.struct.field(name), part).alias(name) for name, part in parts_of(whole))
+            return pl.when(column.is_not_null()).then(pl.struct(parts))
+        case _:
+            return without_negative_zeros(column)
 
 
 def _type(kind: object) -> pl.DataType:

@@ -2,7 +2,8 @@
 
 Results and errors are those of the algebra's combiners: the result of a sum of integers is exact or raises an error,
 and ``Min``, ``Max`` and ``TopN`` raise an error for NaN. A sum is a column of 64 bits, or of 128 bits in the rare table
-that has a greater one, so that no error depends on how elements are divided. ``TopN`` has a list of its values.
+that has a greater one, so that no error depends on how elements are divided. A sum of floats is two columns
+(``tables/floats.py``). ``TopN`` has a list of its values.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE, AggregateColumn, Stage
 from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIZE, WEIGHT
+from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
 
 @frozen
@@ -39,6 +41,16 @@ class ColumnContents:
         size = (SIZE,) if self.stage.retractions else ()
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (*accumulators, *size, *times)
+
+    def complete(self, windows: pl.DataFrame) -> pl.DataFrame:
+        """Returns stored windows with their scaled sums, which windows that an older version has stored lack."""
+        for column in self.stage.aggregates if windows.columns else ():
+            if column.scaled is not None:
+                known = scale(pl.col(column.accumulators[0]))
+                if column.scaled in windows.columns:
+                    known = pl.col(column.scaled).fill_null(known)
+                windows = windows.with_columns(known.alias(column.scaled))
+        return windows
 
     @property
     def nested(self) -> list[pl.Expr]:
@@ -147,13 +159,20 @@ def lift_column(column: AggregateColumn) -> list[pl.Expr]:
         case Count():
             return [pl.lit(1, pl.Int64).alias(column.result)]
         case Mean():
-            total, count = column.accumulators
-            return [pl.col(_argument(column)).alias(total), pl.lit(1, pl.Int64).alias(count)]
-        case Sum() | Min() | Max():
+            return [*_lift_sum(column), pl.lit(1, pl.Int64).alias(column.accumulators[-1])]
+        case Sum():
+            return _lift_sum(column)
+        case Min() | Max():
             return [pl.col(_argument(column)).alias(column.result)]
         case TopN():
             return [pl.concat_list(_argument(column)).alias(column.result)]
     assert_never(column.combiner)
+
+
+def _lift_sum(column: AggregateColumn) -> list[pl.Expr]:
+    value, total = pl.col(_argument(column)), column.accumulators[0]
+    scaled = [] if column.scaled is None else [scale(value).alias(column.scaled)]
+    return [value.alias(total), *scaled]
 
 
 def _argument(column: AggregateColumn) -> str:
@@ -265,15 +284,21 @@ def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], lab
 def extract_column(column: AggregateColumn) -> pl.Expr:
     """Returns the result column of an aggregate."""
     if isinstance(column.combiner, Mean):
-        total, count = column.accumulators
+        total, count = _total(column), pl.col(column.accumulators[-1])
         # For a constant count, Polars would multiply by its reciprocal, which rounds twice.
-        counts = pl.col(count).cast(pl.Float64) + pl.col(total).is_null().cast(pl.Float64)
-        return (pl.col(total).cast(pl.Float64) / counts).alias(column.result)
-    if isinstance(column.combiner, Sum) and not column.floating:
-        return pl.col(column.result).cast(pl.Int64)
+        counts = count.cast(pl.Float64) + total.is_null().cast(pl.Float64)
+        return without_negative_zeros(total.cast(pl.Float64) / counts).alias(column.result)
+    if isinstance(column.combiner, Sum):
+        return _total(column).cast(pl.Float64 if column.floating else pl.Int64)
     if isinstance(column.combiner, TopN):
         return pl.col(column.result).list.eval(pl.element().struct.field(TOP_VALUE))
     return pl.col(column.result)
+
+
+def _total(column: AggregateColumn) -> pl.Expr:
+    """Returns a sum, from its accumulators."""
+    total = pl.col(column.accumulators[0])
+    return total if column.scaled is None else finite_total(total, pl.col(column.scaled)).alias(column.result)
 
 
 __all__ = ["LARGE", "ColumnContents", "check_ordered", "combine_columns", "extract_column", "lift_column"]

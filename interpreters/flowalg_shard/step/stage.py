@@ -47,9 +47,16 @@ class AggregateColumn:
     @property
     def accumulators(self) -> tuple[str, ...]:
         """The columns of its accumulator, in bundles and in state."""
-        return (
-            (f"{self.result}#sum", f"{self.result}#n") if isinstance(self.combiner, Mean) else (self.result,)
-        )
+        scaled = () if self.scaled is None else (self.scaled,)
+        if isinstance(self.combiner, Mean):
+            return (f"{self.result}#sum", *scaled, f"{self.result}#n")
+        return (self.result, *scaled)
+
+    @property
+    def scaled(self) -> str | None:
+        """The column of a scaled sum of floats (``tables/floats.py``); ``None`` if the combiner adds no floats."""
+        adds_floats = self.floating and isinstance(self.combiner, Sum | Mean)
+        return f"{self.result}#scaled" if adds_floats else None
 
 
 class KeyCodec(Protocol):

@@ -5,6 +5,7 @@ Their results and errors are those of the algebra's combiners, with any ANSI set
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import signature
 from typing import Final
@@ -28,9 +29,12 @@ from flowalg.data.shapes import (
 from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.expressions import compile_scalar
+from flowalg_spark.expressions import compile_scalar, floats
 
 AnyCombiner = Combiner[object, object, object]
+
+_SCALE: Final = 2.0**-64
+"""The factor of scaled sums, which are not infinite for up to 2**64 finite values."""
 
 _MAX_TOP_N: Final = 100_000 if "k" in signature(F.max_by).parameters else 0
 """The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports: none before Spark 4.2, where Python computes it."""
@@ -75,12 +79,12 @@ def native_aggregate(
         case Sum() if shape == INTEGER:
             return _mergeable((_exact_sum(value, label),), (lambda sums: _exact_sum(sums, label),), _first)
         case Sum() if shape == FLOAT:
-            return _mergeable((F.sum(value),), (F.sum,), _first)
+            return _mergeable(_float_sums(value), (F.sum, F.sum), _finite_total)
         case Mean() if shape == INTEGER:
             merges = (lambda sums: _exact_sum(sums, label), F.sum)
             return _mergeable((_exact_sum(value, label), F.count(F.lit(1))), merges, _quotient)
         case Mean() if shape == FLOAT:
-            return _mergeable((F.sum(value), F.count(F.lit(1))), (F.sum, F.sum), _quotient)
+            return _mergeable((*_float_sums(value), F.count(F.lit(1))), (F.sum,) * 3, _float_mean)
         case Min() if shape in ORDERED:
             return _mergeable((F.min(_without_nan(value, shape, "Min", label)),), (F.min,), _first)
         case Max() if shape in ORDERED:
@@ -118,6 +122,22 @@ def _first(parts: tuple[Column, ...]) -> Column:
 def _quotient(parts: tuple[Column, ...]) -> Column:
     total, count = parts
     return total.cast("double") / count.cast("double")
+
+
+def _float_sums(value: Column) -> tuple[Column, Column]:
+    """Returns the sum of floats, and their scaled sum, which is infinite only if the result is."""
+    return F.sum(value), F.sum(value * F.lit(_SCALE))
+
+
+def _finite_total(sums: tuple[Column, ...]) -> Column:
+    """Returns a sum of floats: where it is not finite, from the scaled sum, which has a greater range."""
+    total, scaled, *_ = sums
+    is_finite = F.abs(total) < F.lit(math.inf)
+    return F.when(is_finite, total).otherwise(scaled * F.lit(1 / _SCALE))
+
+
+def _float_mean(parts: tuple[Column, ...]) -> Column:
+    return floats.canonical(_quotient((_finite_total(parts), parts[2])))
 
 
 def _exact_sum(value: Column, label: str) -> Column:

@@ -28,6 +28,11 @@ def _may_be_nan(expr: Expr) -> bool:
     return not (isinstance(expr, Constant) and isinstance(expr.value, float) and not math.isnan(expr.value))
 
 
+def canonical(of: Column) -> Column:
+    """Returns floats without negative zeros, by -0.0 + 0.0 = 0.0."""
+    return of + F.lit(0.0)
+
+
 def equal(node: Apply, a: Column, b: Column) -> Column:
     """Compiles ``==`` of floats."""
     same = a == b

@@ -51,6 +51,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.FLOAT_MODULO: floats.modulo,
     Op.FLOAT_NEGATE: _ignore_node(lambda a: -a),
     Op.FLOAT_ABSOLUTE: _ignore_node(F.abs),
+    Op.FLOAT_CANONICAL: _ignore_node(floats.canonical),
     Op.SQUARE_ROOT: floats.square_root,
     Op.TO_FLOAT: _ignore_node(lambda a: a.cast("double")),
     Op.TRUNCATE: floats.to_integer,

@@ -43,6 +43,7 @@ from pyspark.sql import types as T
 from flowalg.data.errors import ArgumentError, SchemaMismatchError
 from flowalg.data.record_messages import no_time_message
 from flowalg.data.shapes import (
+    DECIMAL,
     DURATION,
     FLOAT,
     INTEGER,
@@ -55,6 +56,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    fits_decimals,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
@@ -375,6 +377,8 @@ def can_read(stored: T.DataType, shape: Shape) -> bool:
             return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.FloatType | T.DoubleType)
         case Scalar() if shape == DURATION:
             return isinstance(stored, T.DayTimeIntervalType)
+        case Scalar() if shape == DECIMAL:
+            return isinstance(stored, T.DecimalType) and fits_decimals(stored.precision, stored.scale)
         case RecordOf() | TupleOf():
             return isinstance(stored, T.StructType) and not any(
                 mismatch for name, part in parts_of(shape) for mismatch in _mismatch(name, part, stored)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from flowalg.data.record_messages import member_message, null_message, years_message
 from flowalg.data.shapes import (
     DAY,
+    FLOAT,
     TIMESTAMP,
     EnumOf,
     ListOf,
@@ -29,6 +30,7 @@ from flowalg.data.shapes import (
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding.columns import Columns, frame_columns
 from flowalg_spark.encoding.schema import cast_to, spark_type
+from flowalg_spark.expressions import floats
 
 
 @frozen
@@ -134,6 +136,8 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
             number, outside = _outside_years(column, shape)
             message = F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
             return F.when(outside, F.raise_error(message)).otherwise(column)
+        case Scalar() if shape == FLOAT:
+            return floats.canonical(column)
         case Scalar() | MapOf():
             return column
         case OptionalOf(of=inner):

@@ -38,7 +38,7 @@ from flowalg import (
 from flowalg.combiners.collections import Truths
 from flowalg.combiners.core import Total
 from flowalg.combiners.distinct import Distinct
-from flowalg.combiners.exact_sums import FloatSum
+from flowalg.combiners.exact_sums import DecimalSum, FloatSum
 from flowalg.combiners.quantiles import Buckets
 from flowalg.combiners.statistics import Moments
 from tests.packaging.typing.records import Flight, Stats
@@ -58,7 +58,12 @@ def of_values(
     """Combiners of plain values."""
     assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
     assert_type(delays.combine_per_key(Sum[float]()), PCollection[KV[str, float]])
+    assert_type(prices.combine_per_key(Sum[Decimal]()), PCollection[KV[str, Decimal]])
     assert_type(seats.combine_per_key(Mean()), PCollection[KV[str, float]])
+    assert_type(delays.combine_per_key(Mean()), PCollection[KV[str, float]])
+    assert_type(prices.combine_per_key(Mean[Decimal]()), PCollection[KV[str, Decimal]])
+    assert_type(prices.combine_per_key(Variance()), PCollection[KV[str, float]])
+    assert_type(prices.combine_per_key(Quantile(0.5)), PCollection[KV[str, float]])
     assert_type(seats.combine_per_key(Min()), PCollection[KV[str, int]])
     assert_type(prices.combine_per_key(Max()), PCollection[KV[str, Decimal]])
     assert_type(seats.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
@@ -77,7 +82,10 @@ def of_mapped_values(keyed: PCollection[KV[str, Flight]]) -> None:
     """Combiners of the results of a function."""
     assert_type(keyed.combine_per_key(Sum.of(lambda f: f.seats)), PCollection[KV[str, int]])
     assert_type(keyed.combine_per_key(Sum.of(lambda f: f.delay)), PCollection[KV[str, float]])
+    assert_type(keyed.combine_per_key(Sum.of(lambda f: f.price)), PCollection[KV[str, Decimal]])
     assert_type(keyed.combine_per_key(Mean.of(lambda f: f.seats)), PCollection[KV[str, float]])
+    assert_type(keyed.combine_per_key(Mean.of(lambda f: f.price)), PCollection[KV[str, Decimal]])
+    assert_type(keyed.combine_per_key(Quantile.of(lambda f: f.price, 0.5)), PCollection[KV[str, float]])
     assert_type(keyed.combine_per_key(Min.of(lambda f: f.at)), PCollection[KV[str, datetime]])
     assert_type(keyed.combine_per_key(Max.of(lambda f: f.price)), PCollection[KV[str, Decimal]])
     assert_type(keyed.combine_per_key(TopN(3, lambda f: f.delay)), PCollection[KV[str, list[Flight]]])
@@ -206,15 +214,15 @@ def group(group: Group[Flight, str, int], flight: Flight) -> None:
 def sums(ints: Sum[int], floats: Sum[float]) -> None:
     """``Sum``; without a type argument it is of integers."""
     assert_type(Sum(), Sum[int])
-    assert_type(ints.zero(), int | FloatSum)
-    assert_type(ints.add(0, 1), int | FloatSum)
-    assert_type(ints.merge(0, 1), int | FloatSum)
-    assert_type(ints.subtract(0, 1), int | FloatSum)
+    assert_type(ints.zero(), int | FloatSum | DecimalSum)
+    assert_type(ints.add(0, 1), int | FloatSum | DecimalSum)
+    assert_type(ints.merge(0, 1), int | FloatSum | DecimalSum)
+    assert_type(ints.subtract(0, 1), int | FloatSum | DecimalSum)
     assert_type(ints.extract(0), int)
     assert_type(ints.is_signed, bool)
     assert_type(ints.has_empty_result, bool)
-    assert_type(floats.zero(), int | FloatSum)
-    assert_type(floats.add(0, 1.0), int | FloatSum)
+    assert_type(floats.zero(), int | FloatSum | DecimalSum)
+    assert_type(floats.add(0, 1.0), int | FloatSum | DecimalSum)
     assert_type(floats.extract(0), float)
 
 

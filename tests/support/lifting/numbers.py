@@ -63,7 +63,8 @@ FAMILIES: Final = (
     ),
     Family(
         "Floats",
-        "Equal to Python bit for bit, including NaN, infinities and -0.0. A division by zero, the square root of "
+        "Equal to Python bit for bit, including NaN, infinities and, inside a function, -0.0; what a function "
+        "returns has 0.0 for it. A division by zero, the square root of "
         "a negative number, and the conversion of NaN to an integer fail. An integer becomes the nearest float. "
         "`int`, `round`, `floor` and `ceil` of a float can be results but not operands, because Python's results "
         "are unbounded.",

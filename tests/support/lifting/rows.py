@@ -11,6 +11,8 @@ from typing import Final
 
 from attrs import frozen
 
+from flowalg.data.values import canonical_decimal
+
 INTEGERS: Final = (
     *(0, 1, -1, 2, -7, 10, 10**9, 2**53 - 1, 2**53 + 1, -(2**53) - 3, 2**62, -(2**62)),
     *(2**63 - 1, -(2**63), 2**63 - 25),
@@ -48,7 +50,7 @@ DURATIONS: Final = (
     *(timedelta(minutes=-90), timedelta(days=400), timedelta(days=106_751_990), timedelta(days=-106_751_990)),
 )
 DECIMALS: Final = tuple(
-    Decimal(f"{whole}.{fraction:018}")
+    canonical_decimal(Decimal(f"{whole}.{fraction:018}"), "an edge value")
     for whole, fraction in (
         ("0", 0),
         ("1", 5 * 10**17),
@@ -58,7 +60,7 @@ DECIMALS: Final = tuple(
         ("7", 0),
     )
 )
-"""Decimals with 18 digits after the point, as Spark returns them."""
+"""Decimals with up to 20 digits before the point and 18 after it."""
 
 
 class Kind(Enum):
@@ -143,8 +145,8 @@ def rows(count: int, seed: int = 1) -> list[Edge]:
         Edge(
             x=pick(INTEGERS),
             y=pick(INTEGERS),
-            f=pick(FLOATS),
-            g=pick(FLOATS),
+            f=pick(FLOATS) + 0.0,  # no element has a negative zero
+            g=pick(FLOATS) + 0.0,
             s=pick(TEXTS),
             t=pick(TEXTS),
             b=pick((True, False)),

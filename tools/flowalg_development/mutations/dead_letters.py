@@ -45,7 +45,7 @@ DEAD_LETTER_MUTANTS: Final = (
     ),
     Replacement(
         "a result of another type is an element",
-        "_conforming",
+        "conforming",
         "conform(element.value, analysis.after, where)",
         "element.value",
     ),

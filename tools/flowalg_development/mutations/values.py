@@ -16,7 +16,7 @@ COMBINER_MUTANTS: Final = (
     Replacement(
         "a sum overflows silently",
         "_total",
-        "check_integer(accumulator, f'the result of {combiner}')",
+        "check_integer(accumulator, where)",
         "accumulator",
     ),
     Replacement("a count keeps retracted values", "Count.subtract", "accumulator - 1", "accumulator"),

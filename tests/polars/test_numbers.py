@@ -1,0 +1,242 @@
+"""Numbers have one meaning on all local engines: decimals, sums of floats, zeros and durations.
+
+These tests catch an engine whose number has another text, another last digit or another range than plain Python's.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowalg import (
+    KV,
+    Accumulation,
+    AtCount,
+    ElementError,
+    GlobalWindows,
+    Interpreter,
+    Max,
+    Mean,
+    Min,
+    PCollection,
+    Repeat,
+    SchemaMismatchError,
+    Sum,
+    Timeline,
+    ToList,
+    ValueRangeError,
+    Variance,
+)
+from flowalg.data.shapes import DECIMAL, FLOAT
+from flowalg.data.values import canonicalize, conform
+from tests.support.amounts import (
+    AMOUNTS,
+    DECIMALS,
+    FLOATS,
+    KEYED,
+    LARGEST,
+    PIPELINES,
+    Amount,
+    amounts,
+    canonical,
+    decimals,
+    expected,
+    results,
+)
+from tests.support.elements import bounded
+from tests.support.scores import NOON, minute
+
+ENGINES = [
+    Reference(),
+    ReferenceBatch(),
+    PolarsBatch(),
+    PolarsStreaming(),
+    PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)),
+]
+EACH_ENGINE = pytest.mark.parametrize(
+    "engine", ENGINES, ids=["reference", "reference batch", "batch", "stream", "divided stream"]
+)
+
+
+def amount(value: str = "0", share: float = 0.0, key: str = "a") -> Amount:
+    """Returns a record."""
+    return Amount(key, Decimal(value), share, None, [], NOON)
+
+
+@EACH_ENGINE
+@settings(max_examples=6, deadline=None)
+@given(some=amounts())
+def test_numbers_are_those_of_plain_python(engine: Interpreter, some: list[Amount]) -> None:
+    """Each result has the digits and the text that plain Python computes with enough precision."""
+    found = results(engine.run_all(PIPELINES, {AMOUNTS: bounded(*some)}))
+    wanted = expected(some)
+    assert {name: found[name] for name in wanted} == wanted
+
+
+@given(value=decimals(), zeros=st.integers(0, 5))
+def test_equal_decimals_have_one_normal_form(value: Decimal, zeros: int) -> None:
+    """The normal form of a decimal equals it, and is the same for all equal decimals, with the same text."""
+    longer = value + Decimal((0, (0,), -zeros)) if abs(value) < 10**9 else value
+    for normal in (canonicalize(longer, "it"), conform(longer, DECIMAL, "it")):
+        assert normal == longer
+        assert repr(normal) == repr(canonical(value)) == repr(canonicalize(value, "it"))
+
+
+@given(value=st.floats())
+def test_the_normal_form_of_a_float_has_one_zero(value: float) -> None:
+    """The normal form of a float is the float, except that a zero has no sign."""
+    for normal in (canonicalize(value, "it"), conform(value, FLOAT, "it")):
+        assert repr(normal) == repr(value + 0.0)
+
+
+@EACH_ENGINE
+def test_a_sum_of_decimals_is_exact_or_an_error(engine: Interpreter) -> None:
+    """A total may exceed a Decimal on the way, and is an error only if it does in the end; a mean never is."""
+    nines = "9" * 20 + "." + "9" * 18
+    back = bounded(amount(nines), amount(nines), amount(f"-{nines}"), amount("-1E-18"))
+    sums = DECIMALS.combine_per_key(Sum[Decimal]())
+    (pane,) = engine.run(sums, {AMOUNTS: back}).panes
+    assert repr(pane.value) == repr(Decimal(nines[:-1] + "8"))
+    beyond = bounded(amount(nines), amount("1E-18"))
+    with pytest.raises(
+        ValueRangeError, match=r"combine_per_key\(Sum\): .*at most 20 digits before and 18 after"
+    ):
+        engine.run(sums, {AMOUNTS: beyond})
+    (pane,) = engine.run(
+        DECIMALS.combine_per_key(Mean[Decimal]()), {AMOUNTS: bounded(amount(nines), amount(nines))}
+    ).panes
+    assert repr(pane.value) == repr(Decimal(nines))
+
+
+@pytest.mark.parametrize("engine", ENGINES[3:] + ENGINES[:1], ids=["stream", "divided stream", "reference"])
+@pytest.mark.parametrize(
+    "mode", [Accumulation.ACCUMULATING, Accumulation.DISCARDING, Accumulation.RETRACTING]
+)
+def test_sums_return_from_infinity_over_several_instants(engine: Interpreter, mode: Accumulation) -> None:
+    """A sum of floats that was infinite in a pane is finite in the next one if the sum of all values is."""
+    shares = [LARGEST, LARGEST, -LARGEST, -LARGEST, 1.5]
+    timeline = Timeline[Amount]()
+    for number, share in enumerate(shares):
+        timeline = timeline.at(minute(number), amount(share=share))
+    windowed = FLOATS.window(GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=mode)
+    inputs = {AMOUNTS: timeline.end(minute(9))}
+    found, wanted = (
+        [
+            [pane.value for pane in each.run(windowed.combine_per_key(combiner), inputs).panes]
+            for combiner in (Sum[float](), Mean())
+        ]
+        for each in (engine, Reference())
+    )
+    assert found == wanted
+    if mode is Accumulation.ACCUMULATING:
+        assert found[0] == [LARGEST, float("inf"), LARGEST, 0.0, 1.5]
+
+
+@pytest.mark.parametrize("engine", ENGINES[3:] + ENGINES[:1], ids=["stream", "divided stream", "reference"])
+@pytest.mark.parametrize(
+    "combiner", [Sum[Decimal](), Mean[Decimal](), Variance(), Max[Decimal](), ToList[Decimal]()]
+)
+def test_decimals_can_be_retracted(engine: Interpreter, combiner: Sum[Decimal]) -> None:
+    """Corrections of decimals leave no digit behind, and a sum of none is the Decimal zero."""
+    totals = DECIMALS.window(
+        GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING
+    ).combine_per_key(Sum[Decimal]())
+    again = totals.map(lambda pair: KV("all", pair.value)).combine_per_key(combiner)
+    timeline = (
+        Timeline[Amount]().at(NOON, amount("0.10"), amount("1E+2", key="b")).at(minute(1), amount("0.20"))
+    )
+    timeline = timeline.at(minute(2), amount("-0.3")).at(minute(3), amount("-1E2", key="b")).end(minute(9))
+    runs = [
+        [(repr(pane.value), pane.change, pane.index) for pane in each.run(again, {AMOUNTS: timeline}).panes]
+        for each in (Reference(), engine)
+    ]
+    assert runs[0] == runs[1]
+    assert not any("E" in value for value, _, _ in runs[1])
+
+
+def third(amount: Amount) -> Decimal:
+    """Returns more places than a Decimal may have."""
+    return amount.amount / 3
+
+
+def forever(amount: Amount) -> timedelta:
+    """Returns a duration of more than 64 bits of microseconds."""
+    return timedelta(days=json.loads("999999999"))
+
+
+def wrong(amount: Amount) -> int:
+    """Returns a text, against its annotation."""
+    found: int = json.loads('"seven"')
+    return found
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize(
+    ("pipeline", "error", "message"),
+    [
+        (
+            KEYED.map_values(third),
+            ValueRangeError,
+            r"at most 20 digits before and 18 after the point; got Decimal\('0.33",
+        ),
+        (KEYED.map_values(forever), ValueRangeError, "overflows 64 bits"),
+        (KEYED.map_values(wrong), ElementError, r"must be of type int; got 'seven' \(str\)"),
+        (
+            KEYED.flat_map(lambda pair: [third(pair.value)], result=Decimal),
+            ValueRangeError,
+            "18 after the point",
+        ),
+        (
+            KEYED.map(lambda pair: (third(pair.value), 1), result=tuple[Decimal, int]),
+            ValueRangeError,
+            "18 after",
+        ),
+    ],
+    ids=["decimal", "duration", "type", "item", "part"],
+)
+def test_what_a_function_returns_is_checked_as_a_record_is(
+    engine: Interpreter, pipeline: PCollection[object], error: type[Exception], message: str
+) -> None:
+    """A result that does not fit, or of another type, is the same error on every engine, and names the function."""
+    with pytest.raises(error, match=rf"the result of (flat_)?map(_values)?\(.*{message}"):
+        engine.run(pipeline.combine_globally(ToList()), {AMOUNTS: bounded(amount("1"))})
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize("value", ["1E+20", "1E-19", "NaN", "-Infinity", "0.1234567890123456789"])
+def test_a_decimal_of_a_source_that_does_not_fit_is_an_error(engine: Interpreter, value: str) -> None:
+    """A record whose Decimal is too large, too fine or not finite is an error that names the field."""
+    with pytest.raises(ValueRangeError, match=r"source 'amounts': element\.amount must be a finite Decimal"):
+        engine.run(DECIMALS.combine_per_key(Max[Decimal]()), {AMOUNTS: bounded(amount(value))})
+
+
+@EACH_ENGINE
+def test_a_mean_is_no_negative_zero(engine: Interpreter) -> None:
+    """A mean that is rounded to zero from below is 0.0."""
+    (pane,) = engine.run(
+        FLOATS.combine_per_key(Mean()), {AMOUNTS: bounded(amount(share=-5e-324), amount(share=0.0))}
+    ).panes
+    assert repr(pane.value) == "0.0"
+
+
+def test_decimals_of_a_frame_may_have_another_scale() -> None:
+    """A frame may store decimals with fewer digits; its schema is an error if it may store others."""
+    columns = {"key": ["a"], "share": [-0.0], "maybe": [None], "parts": [[-0.0]], "at": [NOON]}
+    frame = pl.DataFrame(columns).with_columns(
+        pl.lit("1.50").cast(pl.Decimal(10, 2)).alias("amount"), pl.col("maybe").cast(pl.Decimal(5, 1))
+    )
+    pipeline = KEYED.map_values(lambda a: f"{a.amount} {a.share} {a.parts}").combine_per_key(Min[str]())
+    (pane,) = PolarsBatch().run(pipeline, {AMOUNTS: frame}).panes
+    assert pane.value == "1.5 0.0 [0.0]"
+    with pytest.raises(
+        SchemaMismatchError, match=r"amount must be Decimal .* got Decimal\(precision=38, scale=2\)"
+    ):
+        PolarsBatch().run(pipeline, {AMOUNTS: frame.with_columns(pl.col("amount").cast(pl.Decimal(38, 2)))})
