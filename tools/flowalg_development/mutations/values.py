@@ -28,10 +28,17 @@ COMBINER_MUTANTS: Final = (
     ),
     Replacement(
         "a mean of integers is rounded down",
-        "Mean.extract",
-        "float(_total(accumulator.total, 'the sum of a Mean')) / float(accumulator.count)",
-        "float(_total(accumulator.total, 'the sum of a Mean') // accumulator.count)",
+        "_mean",
+        "float(total) / float(accumulator.count)",
+        "float(total // accumulator.count)",
     ),
+    Replacement(
+        "a mean of decimals is rounded down",
+        "DecimalSum.over",
+        "2 * rest > count or (2 * rest == count and whole % 2)",
+        "0",
+    ),
+    Replacement("a zero keeps its sign", "canonical_float", "math.copysign(1.0, value) > 0", "True"),
     Replacement(
         "a maximum is a minimum",
         "Max.merge",
