@@ -325,26 +325,17 @@ SOURCE, STAGE = ("scores",), (0,)
             {"x": "is new and starts empty", "y": "cannot continue"},
         ),
         ([("x", ("scores", "others"))], [("x", ("others", "scores"))], {"x": "cannot continue"}),
-        ([("x", None), ("y", None)], [("x", SOURCE), ("y", STAGE)], {"x": "continues", "y": "continues"}),
-        (
-            [("x", None), ("y", None)],
-            [("x", SOURCE)],
-            {"x": "cannot continue", "y": "is removed with its state"},
-        ),
     ],
 )
 def test_a_stage_continues_only_with_the_same_upstreams(
-    before: list[tuple[str, tuple[str | int, ...] | None]],
-    now: list[tuple[str, tuple[str | int, ...] | None]],
+    before: list[tuple[str, tuple[str | int, ...]]],
+    now: list[tuple[str, tuple[str | int, ...]]],
     outcomes: dict[str, str],
 ) -> None:
     """A stage continues if the same sources and continued stages flow into it; numbers of stages may differ."""
 
-    def described(stages: list[tuple[str, tuple[str | int, ...] | None]]) -> list[StageDescription]:
-        return [
-            StageDescription(label, {"combiner": label}, None if inputs is None else (inputs,))
-            for label, inputs in stages
-        ]
+    def described(stages: list[tuple[str, tuple[str | int, ...]]]) -> list[StageDescription]:
+        return [StageDescription(label, {"combiner": label}, (inputs,)) for label, inputs in stages]
 
     found = plan_stages(described(before), described(now))
     assert {finding.stage: finding.outcome.value for finding in found} == outcomes

@@ -6,20 +6,18 @@ says yes where the query fails.
 
 from __future__ import annotations
 
-import base64
-import pickle
 import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from attrs import frozen
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_shard.state.compatibility import Outcome
 from flowalg_spark import PaneFrame, plan, streaming
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.state.open_state import read_heads
-from flowalg_spark.state.state_format import Head, seal
 from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.shards import shard_ids
 from pyspark.sql import SparkSession
@@ -28,11 +26,15 @@ from flowalg import (
     KV,
     AllowedLateness,
     CheckpointError,
+    Clocks,
+    Computation,
     Count,
     FixedWindows,
     FlowalgError,
+    Observed,
     PCollection,
     Sum,
+    Transition,
     flatten,
 )
 from tests.support.spark_replay import stream_of, write_batches
@@ -140,15 +142,45 @@ def test_a_folder_that_is_no_checkpoint_has_no_plan(spark: SparkSession, tmp_pat
         plan(spark, totals(), tmp_path / "missing")
 
 
-def test_a_head_of_an_older_layout_is_read() -> None:
-    """A head of version 6 is read as one whose inputs are unknown; one of version 5 is rejected."""
-    stored = (Path(__file__).parents[1] / "support" / "checkpoints" / "description-6.txt").read_text()
-    description = seal(base64.b64decode(stored))
-    rest = ("id", "token", b"", b"", seal(pickle.dumps([])), b"")
-    head = Head.of(0, (6, 2, description, *rest))
-    assert head.stage.label == "combine_per_key(Sum, Count, Mean)"
-    assert head.stage.inputs is None
-    with pytest.raises(
-        CheckpointError, match="has format 5, and this version of flowalg reads the formats 6 and 7"
-    ):
-        Head.of(0, (5, 2, description, *rest))
+@frozen
+class Total:
+    """The total of a shop."""
+
+    amount: int
+
+
+class Changed:
+    """The class after a change."""
+
+    @frozen
+    class Total:
+        """The total of a shop, and how many sales it is of."""
+
+        amount: int
+        sales: int = 0
+
+
+AnyTotal = Total | Changed.Total
+
+
+def kept_in(total: type[AnyTotal]) -> PCollection[object]:
+    """Returns a computation whose state is a total."""
+
+    def on_element(
+        state: AnyTotal, observed: Observed[str, int], clocks: Clocks
+    ) -> Transition[AnyTotal, int]:
+        return Transition(total(state.amount + observed.value), emit=(state.amount,))
+
+    return AMOUNTS.process(Computation(initial=total(0), on_element=on_element, result=int, name="totals"))
+
+
+def test_a_changed_record_class_in_the_state_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """A plan with another structure of a type is not accepted, and the start raises: both show both structures."""
+    folder, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
+    write_batches(folder, Sale, BATCHES[:1], ends=False)
+    run_to_end(compiled(spark, kept_in(Total), folder), tmp_path / "out", checkpoint)
+    write_batches(folder, Sale, BATCHES[1:2], ends=False, first=1)
+    why = "type of the state was Total(amount: int) and is now Total(amount: int, sales: int)"
+    assert why in str(plan(spark, kept_in(Changed.Total), checkpoint))
+    with pytest.raises(FlowalgError, match=re.escape(why)), raise_causes():
+        run_to_end(compiled(spark, kept_in(Changed.Total), folder), tmp_path / "out", checkpoint)

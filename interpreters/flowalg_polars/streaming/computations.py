@@ -98,7 +98,7 @@ class ShardedComputation:
     @property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_computation(self.prepared.stage, str(self.prepared.shape), self.inputs)
+        return describe_computation(self.prepared.stage, self.prepared.shape, self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""

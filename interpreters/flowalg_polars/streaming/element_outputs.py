@@ -57,7 +57,7 @@ class ElementOutput:
     @property
     def description(self) -> StageDescription:
         """The facts about the output that its state depends on."""
-        return describe_output(self.label, str(self.elements.shape), self.inputs)
+        return describe_output(self.label, self.elements.shape, self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the output directly."""

@@ -38,7 +38,7 @@ from flowalg_shard.metrics import (
     source_metrics,
 )
 from flowalg_shard.operators import Grouping, OperatorState, Side, count_side_windows
-from flowalg_shard.state.compatibility import StageDescription, describe_stage
+from flowalg_shard.state.compatibility import StageDescription, describe_side, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
@@ -127,7 +127,8 @@ class ShardedGrouping:
     @property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_stage(self.prepared.stage, str(self.prepared.pair), self.inputs)
+        prepared = self.prepared
+        return describe_stage(prepared.stage, prepared.pair, prepared.values, self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""
@@ -302,7 +303,7 @@ class ShardedSide:
     @property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_stage(self.stage, f"{self.main.shape} beside {self.side.shape}", self.inputs)
+        return describe_side(self.stage, self.main.shape, self.side.shape, self.inputs)
 
     def sources(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources that flow into the stage directly."""

@@ -43,10 +43,14 @@ ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
 @frozen
 class PreparedGrouping:
-    """A grouping: its stage, the shape of its pairs, and for each input a function from elements to rows."""
+    """A grouping: its stage, the shape of its pairs and of the values that it receives from each input, and its rows.
+
+    ``inputs`` are functions from elements to rows.
+    """
 
     stage: Stage
     pair: RecordOf
+    values: tuple[Shape, ...]
     inputs: tuple[ElementsToRows, ...]
     notes: tuple[LiftingNote, ...]
 
@@ -77,12 +81,13 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     if isinstance(node, CombinePerKey) and runs_in_columns(
         node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
     ):
-        return _in_columns(node, base, result, inputs[0], shards)
+        return _in_columns(node, base, result, inputs[0], pairs[0].fields[1].shape, shards)
     stage = evolve(base, combiner=node.combiner)
     tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
     functions = tuple(_ObjectRows(stage, each, tag, shards) for each, tag in zip(inputs, tags, strict=True))
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    return PreparedGrouping(stage, result, functions, (note,))
+    values = tuple(pair.fields[1].shape for pair in pairs)
+    return PreparedGrouping(stage, result, values, functions, (note,))
 
 
 def _stage(node: GroupingNode, result: RecordOf) -> Stage:
@@ -111,7 +116,7 @@ def require_lateness(label: str, windows: WindowFn, lateness: object) -> None:
 
 
 def _in_columns(
-    node: CombinePerKey, base: Stage, result: RecordOf, elements: Elements, shards: int
+    node: CombinePerKey, base: Stage, result: RecordOf, elements: Elements, value: Shape, shards: int
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
@@ -128,7 +133,7 @@ def _in_columns(
             columns.append(nest(item).alias(column.argument))
     python = stage.preassigned or bool(stage.automaton.summary.data)
     rows = _ColumnRows(stage, elements, tuple(columns), shards, python=python)
-    return PreparedGrouping(stage, result, (rows,), arguments.notes)
+    return PreparedGrouping(stage, result, (value,), (rows,), arguments.notes)
 
 
 @frozen

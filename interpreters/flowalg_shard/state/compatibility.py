@@ -14,7 +14,20 @@ from typing import Final
 import attrs
 from attrs import frozen
 
+from flowalg.computations.library import state_shape
 from flowalg.data.errors import CheckpointError
+from flowalg.data.shapes import (
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.data.structure import structure
 from flowalg.triggers.syntax import Trigger
 from flowalg_shard.clocks.exchange import FromSource, Upstream
 from flowalg_shard.computations.stage import ComputationStage
@@ -68,7 +81,7 @@ class StageDescription:
     """The facts about a stage that its state depends on, as text by subject, and what flows into it.
 
     ``shards`` are the ids of the shards that keys are routed to, for engines that choose them. ``inputs`` and
-    ``shards`` are ``None`` if they are unknown, as in the state of an older version.
+    ``shards`` are ``None`` if they are not compared.
     """
 
     label: str
@@ -84,11 +97,6 @@ class StageDescription:
         finding = compare_stages(self, now)
         require_continuable(finding)
         return finding.outcome is Outcome.CONTINUES
-
-
-def upgrade_description(stored: StageDescription) -> StageDescription:
-    """Returns a description that was stored before descriptions had ``inputs`` and ``shards``."""
-    return StageDescription(stored.label, stored.facts)
 
 
 def compare_stages(before: StageDescription, now: StageDescription) -> StageFinding:
@@ -180,22 +188,37 @@ def _inputs(inputs: Sequence[Sequence[Upstream]] | None) -> Inputs | None:
     )
 
 
-def describe_stage(
-    stage: Stage | SideStage, elements: str, inputs: Sequence[Sequence[Upstream]] | None = None
+def describe_side(
+    stage: SideStage, main: Shape, side: Shape, inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
-    """The facts about a stage that its state depends on. ``elements`` describes its elements."""
-    if isinstance(stage, SideStage):
-        facts = {"elements": elements, "view": describe(stage.view), "windows": _windows(stage)}
-        if stage.lateness is not None:
-            facts["lateness of the elements that read it"] = describe(stage.lateness)
-        return StageDescription(stage.label, facts, _inputs(inputs))
+    """The facts about a side input that its state depends on: its values, and the elements that wait for it."""
+    facts = {
+        "elements": f"{structure(main)} beside {structure(side)}",
+        "view": describe(stage.view),
+        "windows": _windows(stage),
+    }
+    if stage.lateness is not None:
+        facts["lateness of the elements that read it"] = describe(stage.lateness)
+    return StageDescription(stage.label, facts, _inputs(inputs))
+
+
+def describe_stage(
+    stage: Stage, pair: Shape, values: Sequence[Shape], inputs: Sequence[Sequence[Upstream]] | None = None
+) -> StageDescription:
+    """The facts about a grouping that its state depends on.
+
+    ``pair`` is the type of its keys and results, and ``values`` that of the values of each input, which matters where
+    values are kept as they are. Aggregates over columns know the types of their arguments.
+    """
     strategy = stage.strategy
     lateness = strategy.lateness_micros
     combiner = stage.aggregates if stage.combiner is None else stage.combiner
+    keeps_values = stage.combiner is not None or stage.automaton.accumulates
     return StageDescription(
         stage.label,
         {
-            "elements": elements,
+            "keys and results": structure(pair),
+            "values": " and ".join(map(structure, values)) if keeps_values else "in columns",
             "windows": _windows(stage),
             "combiner": describe(combiner),
             "accumulation mode": strategy.mode.value,
@@ -210,23 +233,28 @@ def describe_stage(
 
 
 def describe_computation(
-    stage: ComputationStage, elements: str, inputs: Sequence[Sequence[Upstream]] | None = None
+    stage: ComputationStage, pair: Shape, inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
-    """The facts about a computation that its state depends on, as ``describe_stage`` has them."""
-    order, state = "event time" if stage.in_order else "arrival", stage.computation.state_shape
+    """The facts about a computation that its state depends on.
+
+    ``pair`` is the type of its elements, whose values are in the state only while they wait for the watermark.
+    """
+    assert isinstance(pair, RecordOf), "a computation has keyed elements"
+    key, value = (field.shape for field in pair.fields)
+    state = state_shape(stage.computation, value)
     facts = {
-        "elements": elements,
-        "order": order,
+        "elements": f"KV[{structure(key)}, {structure(value) if stage.in_order else value}]",
+        "order": "event time" if stage.in_order else "arrival",
         "late elements": stage.late.value,
-        "type of the state": "unknown" if state is None else str(state),
+        "type of the state": "unknown" if state is None else structure(state),
         COMPUTATION: describe(stage.computation),
     }
     return StageDescription(stage.label, facts, _inputs(inputs))
 
 
-def describe_output(label: str, elements: str, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
+def describe_output(label: str, elements: Shape, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
     """The facts about an output of elements, whose only state is its clocks."""
-    return StageDescription(label, {"elements": elements}, _inputs(inputs))
+    return StageDescription(label, {"elements": str(elements)}, _inputs(inputs))
 
 
 def _windows(stage: Stage | SideStage) -> str:
@@ -248,6 +276,8 @@ def describe(value: object, *, numbers: bool = True) -> str:
             return repr(value) if numbers else _NUMBER
         case timedelta():
             return str(value) if numbers else _NUMBER
+        case Scalar() | EnumOf() | OptionalOf() | ListOf() | SetOf() | MapOf() | TupleOf() | RecordOf():
+            return structure(value)
         case tuple():
             return ", ".join(describe(each, numbers=numbers) for each in value)
         case _:
@@ -277,7 +307,7 @@ __all__ = [
     "compare_stages",
     "describe_computation",
     "describe_output",
+    "describe_side",
     "describe_stage",
     "require_continuable",
-    "upgrade_description",
 ]

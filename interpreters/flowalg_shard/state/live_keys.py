@@ -175,7 +175,7 @@ def _checked_stage(node: Process, codec_of: CodecOf, description: StageDescripti
     if not isinstance(element, RecordOf) or not isinstance(output, RecordOf):
         raise CheckpointError(f"{node.label}: the types of its elements and outputs are unknown")
     stage = ComputationStage.of(node, element, output, codec_of, dead_letters=False)
-    description.is_unchanged_in(describe_computation(stage, str(element)))
+    description.is_unchanged_in(describe_computation(stage, element))
     return stage
 
 

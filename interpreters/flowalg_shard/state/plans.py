@@ -75,9 +75,8 @@ def plan_stages(
             for number, stage in enumerate(now)
         )
     numbers = {old: new for new, old in pairs.items()}
-    same = len(before) == len(now)
     findings = [
-        _continued(before[pairs[new]], stage, pairs[new], new, numbers, same=same)
+        _continued(before[pairs[new]], stage, pairs[new], new, numbers)
         if new in pairs
         else _added(stage, new, pairs, now)
         for new, stage in enumerate(now)
@@ -127,21 +126,11 @@ def _continued(
     old: int,
     new: int,
     numbers: Mapping[int, int],
-    *,
-    same: bool,
 ) -> StageFinding:
-    """Returns the finding for a stage that is in both; ``same`` says that no stage is new or removed."""
-    if before.inputs is None:
-        if not same:
-            why = (
-                "an older version of flowalg wrote the checkpoint, without what flows into this stage; run the "
-                "unchanged pipeline for a micro-batch before stages are added or removed",
-            )
-            return StageFinding(now.label, Outcome.INCOMPATIBLE, why, old, new)
-        return evolve(compare_stages(before, now), before=old, now=new)
+    """Returns the finding for a stage that is in both."""
     renumbered: Inputs = tuple(
         tuple(numbers.get(each, _GONE) if isinstance(each, int) else each for each in upstreams)
-        for upstreams in before.inputs
+        for upstreams in before.inputs or ()
     )
     return evolve(compare_stages(evolve(before, inputs=renumbered), now), before=old, now=new)
 

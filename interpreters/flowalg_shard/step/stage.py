@@ -34,15 +34,21 @@ TOP_RANK: Final = "_2"
 class AggregateColumn:
     """A built-in combiner over one column.
 
-    ``argument`` is the column that it reads (``None`` for ``Count``), and ``result`` the column of its results in
-    panes. ``TopN`` reads pairs of a value and its rank, by which it orders values. ``floating`` is whether the combiner
-    adds or compares floats.
+    ``argument`` is the column that it reads (``None`` for ``Count``), ``shape`` the type of its values, and ``result``
+    the column of its results in panes. ``TopN`` reads pairs of a value and its rank, by which it orders values.
     """
 
     combiner: BuiltIn
     argument: str | None
-    floating: bool
+    shape: Shape | None
     result: str
+
+    @property
+    def floating(self) -> bool:
+        """Whether the combiner adds or compares floats."""
+        if isinstance(self.combiner, TopN) and isinstance(self.shape, TupleOf):
+            return self.shape.items[1] == FLOAT
+        return self.shape == FLOAT
 
     @property
     def accumulators(self) -> tuple[str, ...]:
@@ -152,8 +158,7 @@ def aggregate_columns(
                 f"the combiner {type(inner).__name__} is not built in, so only the reference interpreter runs it"
             )
         argument = None if isinstance(inner, Count) else f"a{index}"
-        compared = shape.items[1] if isinstance(inner, TopN) and isinstance(shape, TupleOf) else shape
-        columns.append(AggregateColumn(inner, argument, floating=compared == FLOAT, result=f"r{index}"))
+        columns.append(AggregateColumn(inner, argument, shape, f"r{index}"))
     return tuple(columns)
 
 

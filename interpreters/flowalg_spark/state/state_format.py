@@ -14,7 +14,6 @@ from zlib import crc32
 
 from attrs import evolve, frozen
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
-from flowalg_shard.state.compatibility import upgrade_description
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
@@ -26,14 +25,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-FORMAT: Final = 7
-"""The version of the layout that is written."""
-
-_WITHOUT_INPUTS: Final = 6
-"""The version whose stages do not say what flows into them."""
-
-_READABLE: Final = (_WITHOUT_INPUTS, FORMAT)
-"""The versions that are read; a state of another version is rejected."""
+FORMAT: Final = 8
+"""The version of the layout; a state of another version is rejected."""
 
 _HEAD_SCHEMA: Final = T.StructType(
     [
@@ -92,17 +85,15 @@ class Head:
         version, shards, stage, identity, token, clocks, side, segments, newest = cast(
             "_Fields", tuple(fields)
         )
-        if version not in _READABLE:
+        if version != FORMAT:
             raise CheckpointError(
-                f"the checkpoint's state has format {version}, and this version of flowalg reads the formats "
-                f"{' and '.join(map(str, _READABLE))}; continue with the version that wrote it, or start the query "
-                "with a new checkpoint"
+                f"the checkpoint's state has format {version}, and this version of flowalg reads the format {FORMAT}; "
+                "continue with the version that wrote it, or start the query with a new checkpoint"
             )
-        upgrade = upgrade_description if version == _WITHOUT_INPUTS else _identity
         return cls(
             shard,
             shards,
-            _read(shard, "the description of its stage", lambda: upgrade(pickle.loads(unseal(stage)))),
+            _read(shard, "the description of its stage", lambda: pickle.loads(unseal(stage))),
             identity,
             token,
             clocks,
@@ -129,10 +120,6 @@ class Head:
         entries = {entry.name: entry for entry in self.entries}
         windows = WindowStore.restore(list(entries), lambda name: segment(entries[name]))
         return OperatorState(clocks, windows, side)
-
-
-def _identity(stored: StageDescription) -> StageDescription:
-    return stored
 
 
 def _entries(packed: bytes) -> tuple[SegmentEntry, ...]:

@@ -35,7 +35,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import RecordOf
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col, nest
@@ -52,11 +52,15 @@ from flowalg_spark.streaming.streams.stream import Stream, unite
 
 @frozen
 class PreparedGrouping:
-    """The rows of a grouping: the columns that ``stage`` reads, the shard of each, and its meta."""
+    """The rows of a grouping: the columns that ``stage`` reads, the shard of each, and its meta.
+
+    ``values`` are the shapes of the values that it receives from each input.
+    """
 
     rows: Stream
     stage: Stage
     pair: RecordOf
+    values: tuple[Shape, ...]
 
 
 def prepare_grouping(
@@ -76,17 +80,18 @@ def prepare_grouping(
     if not isinstance(result, RecordOf):
         raise unknown_result(node)
     base = _stage(node, result)
+    values = tuple(pair.fields[1].shape for pair in pairs)
     if isinstance(node, CombinePerKey) and runs_in_columns(
         node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
     ):
         rows, stage = _prepare_columns(streams[0], node, base, shards)
-        return PreparedGrouping(rows, stage, result)
+        return PreparedGrouping(rows, stage, result, values)
     stage = evolve(base, combiner=node.combiner)
     tags = (None,) if len(streams) == 1 else range(len(streams))
     inputs = [
         _prepare_objects(stream, node, stage, tag, shards) for stream, tag in zip(streams, tags, strict=True)
     ]
-    return PreparedGrouping(unite(inputs), stage, result)
+    return PreparedGrouping(unite(inputs), stage, result, values)
 
 
 def _stage(node: GroupingNode, result: RecordOf) -> Stage:

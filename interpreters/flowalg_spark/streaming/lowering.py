@@ -29,7 +29,7 @@ from flowalg_columns.names import (
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.operators import Computing
-from flowalg_shard.state.compatibility import describe_computation
+from flowalg_shard.state.compatibility import describe_computation, describe_side
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
@@ -260,7 +260,7 @@ class Lowering:
         bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
         unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
         operator = Grouping(stage, prepared.rows.upstreams)
-        described = self.with_shards(describe_stage(stage, str(prepared.pair), operator.inputs))
+        described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
         flow = self.run_stage(node, bundles, operator, described, unpacker, prepared.rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
         return Stream(shown, (FromStage(),), (described, *prepared.rows.stages))
@@ -289,8 +289,7 @@ class Lowering:
             *map(lifting_note, together),
         ]
         before = main.flow.with_notes(*side.flow.notes, *notes)
-        elements_read = f"{main.flow.shape} beside {side.flow.shape}"
-        described = self.with_shards(describe_stage(stage, elements_read, operator.inputs))
+        described = self.with_shards(describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs))
         flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
         stages = (described, *main.stages, *side.stages)
         return self.apply_steps(Stream(flow, (FromStage(),), stages), steps[len(together) :])
@@ -303,7 +302,7 @@ class Lowering:
         bundles = self.to_bundles(0, prepared.rows, DivideByShard(prepared.columns))
         unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
         operator = Computing(stage, prepared.rows.upstreams)
-        described = self.with_shards(describe_computation(stage, str(stream.flow.shape), operator.inputs))
+        described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
         emitted = self.run_stage(node, bundles, operator, described, unpacker, flow, prepared.pair)
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
 

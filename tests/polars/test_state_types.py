@@ -1,0 +1,281 @@
+"""State knows its types: a changed record class is an error from the plan and at the start, with both structures.
+
+The classes of each pair have one name, and other fields. These tests catch a state that a changed class continues: its
+new fields would be ``None``, or missing when a function reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pytest
+from attrs import frozen
+from flowalg_polars import streaming
+
+from flowalg import (
+    FOREVER,
+    Accumulation,
+    AtCount,
+    CheckpointError,
+    Clocks,
+    Combiner,
+    Computation,
+    Count,
+    FixedWindows,
+    Max,
+    Observed,
+    PCollection,
+    Repeat,
+    Sum,
+    TopN,
+    Transition,
+)
+from flowalg.data.shapes import shape_of
+from flowalg.data.structure import structure
+from tests.polars.test_streams import stream_of
+from tests.support.scores import SCORES
+
+MINUTE = timedelta(minutes=1)
+
+
+class Before:
+    """The classes before a change."""
+
+    class Kind(Enum):
+        """A kind of item."""
+
+        LOW = "low"
+        HIGH = "high"
+
+    @frozen
+    class Item:
+        """An item."""
+
+        team: str
+        points: int
+
+
+class Longer:
+    """The classes with one more field."""
+
+    @frozen
+    class Item:
+        """An item."""
+
+        team: str
+        points: int
+        note: str | None = None
+
+
+class Wider:
+    """The classes with a field of another type."""
+
+    @frozen
+    class Item:
+        """An item."""
+
+        team: str
+        points: int | None
+
+
+class Renamed:
+    """The classes with a field of another name, and an enumeration with another member."""
+
+    class Kind(Enum):
+        """A kind of item."""
+
+        LOW = "low"
+        TOP = "high"
+
+    @frozen
+    class Item:
+        """An item."""
+
+        team: str
+        score: int
+
+
+AnyItem: TypeAlias = Any
+"""A class of items, or a value of one: the classes have no common type."""
+
+Items = PCollection[Any]
+"""Items of one of the classes above."""
+
+OLD: Final = "Item(team: str, points: int)"
+AFTER: Final = {
+    Longer: "Item(team: str, points: int, note: str | None)",
+    Wider: "Item(team: str, points: int | None)",
+    Renamed: "Item(team: str, score: int)",
+}
+
+
+def items(item: AnyItem) -> Items:
+    """Returns a collection of items."""
+    return SCORES.map(lambda score: item(score.team, score.points), result=item)
+
+
+def by_team(collection: Items) -> Items:
+    """Returns items by team, in windows that correct themselves."""
+    return windowed(collection.key_by(lambda each: each.team))
+
+
+def pair_with(item: AnyItem) -> AnyItem:
+    """Returns the type of pairs of a text and an item."""
+    return tuple[str, item]
+
+
+def windowed(collection: PCollection[Any]) -> PCollection[Any]:
+    """Returns a collection in windows whose panes are corrected."""
+    return collection.window(
+        FixedWindows(MINUTE),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+
+
+def keep(item: AnyItem) -> Computation[str, Any, Any, Any]:
+    """Returns a computation whose state is an item."""
+
+    def on_element(state: AnyItem, observed: Observed[str, Any], clocks: Clocks) -> Transition[Any, int]:
+        return Transition(observed.value, emit=(1,))
+
+    return Computation(initial=item("", 0), on_element=on_element, result=int, name="keep")
+
+
+def count(state: int, observed: Observed[str, Any], clocks: Clocks) -> Transition[int, int]:
+    """Counts the elements of a key."""
+    return Transition(state + 1, emit=(state + 1,))
+
+
+HOLDS: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
+    "lists": lambda item: by_team(items(item)).group_by_key(),
+    "keys": lambda item: windowed(items(item).key_by(lambda each: each)).combine_per_key(Count()),
+    "values that may be retracted": lambda item: (
+        by_team(items(item))
+        .group_by_key()
+        .map_values(lambda some: some[-1], result=item)
+        .combine_per_key(Last())
+    ),
+    "ranked values in columns": lambda item: by_team(items(item)).combine_per_key(
+        TopN(1, by=lambda each: each.team)
+    ),
+    "nested types": lambda item: (
+        by_team(items(item)).map_values(lambda each: (each.team, each), result=pair_with(item)).group_by_key()
+    ),
+    "both sides of a join": lambda item: by_team(items(item)).full_join(by_team(items(item))),
+    "states of a computation": lambda item: by_team(items(item)).process(keep(item)),
+    "elements that wait": lambda item: by_team(items(item)).process(
+        Computation(initial=0, on_element=count, name="count"), in_order=True
+    ),
+    "tuples": lambda item: by_team(items(item)).every(3),
+    "a side input": lambda item: SCORES.with_side(
+        by_team(items(item)).combine_per_key(TopN(1, by=lambda each: each.team)).as_map()
+    ).map(lambda pair: len(pair[1]), result=int),
+    "elements that read a side input": lambda item: (
+        items(item)
+        .with_side(
+            SCORES.window(FixedWindows(MINUTE), allowed_lateness=FOREVER)
+            .combine_globally(Count())
+            .as_singleton(default=0)
+        )
+        .map(lambda pair: pair[1], result=int)
+    ),
+}
+"""Pipelines whose state has items."""
+
+
+@frozen
+class Last(Combiner[Any, Any, Any]):
+    """The last value, which is kept as it is."""
+
+    def zero(self) -> AnyItem:  # noqa: D102
+        return None
+
+    def add(self, accumulator: AnyItem, value: AnyItem) -> AnyItem:  # noqa: D102
+        return value
+
+    def merge(self, left: AnyItem, right: AnyItem) -> AnyItem:  # noqa: D102
+        return left if right is None else right
+
+    def extract(self, accumulator: AnyItem) -> int:  # noqa: D102
+        return 0 if accumulator is None else 1
+
+
+def start(pipeline: PCollection[Any], folder: Path, stop: int | None = None) -> Iterable[object]:
+    """Runs a pipeline from its checkpoint, and returns its panes and elements."""
+    batches = streaming.batches(pipeline, {SCORES: stream_of()}, checkpoint=folder)
+    found = list(islice(batches, stop))
+    batches.close()
+    return [row for batch in found for row in (*batch.panes, *batch.elements)]
+
+
+@pytest.mark.parametrize("after", AFTER, ids=lambda after: after.__name__)
+@pytest.mark.parametrize("holds", HOLDS)
+def test_a_changed_record_class_in_the_state_is_an_error(tmp_path: Path, holds: str, after: AnyItem) -> None:
+    """A plan with another structure of a type is not accepted, and the start raises: both show both structures."""
+    build = HOLDS[holds]
+    start(build(Before.Item), tmp_path, 3)
+    assert streaming.plan(build(Before.Item), tmp_path).accepted
+    changed = build(after.Item)
+    plan = streaming.plan(changed, tmp_path)
+    assert not plan.accepted
+    for structure_ in (OLD, AFTER[after]):
+        assert structure_ in str(plan)
+    with pytest.raises(CheckpointError) as raised:
+        start(changed, tmp_path)
+    for structure_ in (OLD, AFTER[after]):
+        assert structure_ in str(raised.value)
+    assert start(build(Before.Item), tmp_path)
+
+
+def test_a_state_of_unknown_type_is_compared_when_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state whose type is unknown is an error, once it is read, if a record in it lacks a field of its class."""
+
+    def on_element(state: AnyItem, observed: Observed[str, Any], clocks: Clocks) -> Transition[Any, int]:
+        return Transition(((observed.key, observed.value),), emit=(len(state),))
+
+    pipeline = by_team(items(Before.Item)).process(
+        Computation(initial=(), on_element=on_element, result=int, name="pairs")
+    )
+    start(pipeline, tmp_path, 3)
+    monkeypatch.setattr(Before, "Item", Longer.Item)
+    with pytest.raises(CheckpointError, match=r"a state in the checkpoint has no Item\.note"):
+        start(pipeline, tmp_path)
+
+
+HOLDS_NOT: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
+    "sums of a field": lambda item: by_team(items(item)).combine_per_key(Sum.of(lambda each: len(each.team))),
+    "the greatest of a field": lambda item: by_team(items(item)).combine_per_key(
+        Max.of(lambda each: each.team)
+    ),
+    "ids": lambda item: items(item).deduplicate(by=lambda each: each.team, within=MINUTE),
+    "counts of a computation": lambda item: by_team(items(item)).process(
+        Computation(initial=0, on_element=count, name="count")
+    ),
+    "nothing": items,
+}
+"""Pipelines through which items pass that the state does not have."""
+
+
+@pytest.mark.parametrize("holds", HOLDS_NOT)
+def test_a_record_class_that_the_state_does_not_have_may_change(tmp_path: Path, holds: str) -> None:
+    """A field may be added to records of which the state has only what was computed from other fields."""
+    build = HOLDS_NOT[holds]
+    start(build(Before.Item), tmp_path, 3)
+    assert streaming.plan(build(Longer.Item), tmp_path).accepted
+    assert start(build(Longer.Item), tmp_path)
+
+
+def test_the_structure_of_a_type_has_the_members_of_enumerations() -> None:
+    """An enumeration is described with its members, since state has their names and values."""
+    before, after = (structure(shape_of(kind)) for kind in (Before.Kind, Renamed.Kind))
+    assert before == "Kind(HIGH='high', LOW='low')"
+    assert after == "Kind(LOW='low', TOP='high')"
