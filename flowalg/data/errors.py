@@ -11,8 +11,22 @@ from typing import Final
 _LONGEST_REPR: Final = 200
 
 
+class Hidden:
+    """Stands for a value that a message must not show, since it may contain a password; it has the type only."""
+
+    def __init__(self, value: object) -> None:
+        self.type = type(value).__name__
+
+
+def hidden(value: object) -> object:
+    """Returns a value as messages may show it: a number or a class as it is, and of anything else the type."""
+    return value if value is None or isinstance(value, int | float | type) else Hidden(value)
+
+
 def format_value(value: object) -> str:
     """Formats a value and its type for one line of a message: ``3 (int)``, or ``the class Score``."""
+    if isinstance(value, Hidden):
+        return f"a value of type {value.type}, which may contain a password and is not shown"
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, FunctionType):
@@ -158,5 +172,6 @@ __all__ = [
     "describe_function",
     "errors_of",
     "format_value",
+    "hidden",
     "require_flag",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from attrs import define, field, frozen
 
-from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError
+from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError, hidden
 from flowalg.data.time import duration_of
 
 A = TypeVar("A")
@@ -22,6 +22,9 @@ _GRACE_SECONDS: Final = 2.0
 
 _FINAL: Final = ("AUTHORIZATION_FAILED", "AUTHENTICATION_FAILED", "_AUTHENTICATION")
 """The ends of the names of errors that do not pass if the request is repeated."""
+
+_SHORTEST: Final = 4
+"""The length of the shortest value of an option that an error must not show: a shorter one is part of many words."""
 
 _QUIET: Final = 2
 """The level of messages that the client library prints: the errors of requests are raised, or the request repeated."""
@@ -95,10 +98,12 @@ def driver() -> ModuleType:
 def require_connection(owner: str, servers: object, options: object, timeout: timedelta) -> None:
     """Raises ``ArgumentError`` for invalid arguments of a connection."""
     if not isinstance(servers, str) or not servers:
-        raise ArgumentError(f"{owner}.servers", servers, "addresses of brokers, such as 'localhost:9092'")
+        raise ArgumentError(
+            f"{owner}.servers", hidden(servers), "addresses of brokers, such as 'localhost:9092'"
+        )
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         valid = "a mapping of options of librdkafka, such as {'security.protocol': 'SSL'}"
-        raise ArgumentError(f"{owner}.options", options, valid)
+        raise ArgumentError(f"{owner}.options", hidden(options), valid)
     duration_of(f"{owner}.timeout", timeout, allow_zero=False)
 
 
@@ -133,11 +138,30 @@ class Connection:
         named = {name.replace("_", "."): value for name, value in settings.items()}
         return {"log_level": _QUIET, **named, **self.options, "bootstrap.servers": self.servers}
 
+    def client(self, make: Callable[[dict[str, object]], A], **settings: object) -> A:
+        """Returns a client; raises ``TopicError``, without the values, for options that it does not take."""
+        try:
+            return make(self.config(**settings))
+        except (driver().KafkaException, TypeError, ValueError) as error:
+            # Not the error of the client library: it may have a value.
+            raise TopicError(
+                f"the options of the client of {self.servers} are invalid: {self.masked(error)}; their names and "
+                "values are those of librdkafka"
+            ) from None
+
+    def masked(self, error: object) -> str:
+        """Returns the text of an error without the values of options, which may be passwords."""
+        text = str(error)
+        for value in sorted(map(str, self.options.values()), key=len, reverse=True):
+            if len(value) >= _SHORTEST:
+                text = text.replace(value, "***")
+        return text
+
     def unanswered(self, error: object) -> TopicError:
         """Returns the error after the timeout."""
         return TopicError(
-            f"no broker at {self.servers} has answered within {self.timeout}: {error}; start the query again when a "
-            "broker is there: it goes on where it stopped"
+            f"no broker at {self.servers} has answered within {self.timeout}: {self.masked(error)}; start the query "
+            "again when a broker is there: it goes on where it stopped"
         )
 
 
@@ -262,7 +286,7 @@ class Admin:
                     return None
                 if error.name().endswith(_FINAL) or error.name().startswith("INVALID_"):
                     raise TopicError(
-                        f"{self.connection.servers} has rejected a request: {error.str()}"
+                        f"{self.connection.servers} has rejected a request: {self.connection.masked(error.str())}"
                     ) from raised
                 if waited > self.connection.seconds:
                     raise self.connection.unanswered(error.str()) from raised
@@ -272,7 +296,7 @@ class Admin:
 
     def _open(self) -> None:
         if self._client is None:
-            self._client = self._admin_module().AdminClient(self.connection.config())
+            self._client = self.connection.client(self._admin_module().AdminClient)
 
     @staticmethod
     def _admin_module() -> ModuleType:

@@ -63,15 +63,14 @@ class Fetcher:
     def _assign(self, starts: Mapping[int, int]) -> None:
         """Starts to fetch some partitions, in addition to those that are fetched already, from other offsets."""
         if self._consumer is None:
-            self._consumer = driver().Consumer(
-                self.connection.config(
-                    group_id=_GROUP,
-                    enable_auto_commit=False,
-                    auto_offset_reset="error",
-                    fetch_queue_backoff_ms=_BACKOFF,
-                    enable_partition_eof=True,
-                    isolation_level="read_committed",
-                )
+            self._consumer = self.connection.client(
+                driver().Consumer,
+                group_id=_GROUP,
+                enable_auto_commit=False,
+                auto_offset_reset="error",
+                fetch_queue_backoff_ms=_BACKOFF,
+                enable_partition_eof=True,
+                isolation_level="read_committed",
             )
         for partition, start in starts.items():
             if self._next.get(partition) != start:

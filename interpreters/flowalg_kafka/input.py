@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, hidden
 from flowalg_kafka.avro import AvroFormat
 from flowalg_kafka.client import Admin, connection_of, require_connection, require_topic
 
@@ -119,7 +119,7 @@ class KafkaInput:
             isinstance(each, str) for pair in self.spark_options.items() for each in pair
         ):
             valid = "a mapping of options of Spark's source, such as {'kafka.security.protocol': 'SSL'}"
-            raise ArgumentError("KafkaInput.spark_options", self.spark_options, valid)
+            raise ArgumentError("KafkaInput.spark_options", hidden(self.spark_options), valid)
         require_connection("KafkaInput", self.servers, self.options, self.timeout)
 
     def partitions(self) -> Set[str]:

@@ -114,14 +114,13 @@ class Writer:
     def open(cls, target: Kafka, table: str) -> Writer:
         """Opens the producer of a table. Open transactions of earlier producers are aborted, and these are fenced."""
         connection = connection_of(target)
-        producer = driver().Producer(
-            connection.config(
-                # The partition of a key is that of Java's clients.
-                partitioner="murmur2_random",
-                linger_ms=5,
-                compression_type="lz4",
-                transactional_id=f"flowalg.{table}",
-            )
+        producer = connection.client(
+            driver().Producer,
+            # The partition of a key is that of Java's clients.
+            partitioner="murmur2_random",
+            linger_ms=5,
+            compression_type="lz4",
+            transactional_id=f"flowalg.{table}",
         )
         writer = cls(connection, table, producer, Admin(connection), None)
         writer.repeat(producer.init_transactions)
@@ -169,7 +168,8 @@ class Writer:
                 "stop one of the two, and start the other again"
             )
         return SinkError(
-            f"{self.connection.servers} did not take {what} of the table {self.table!r}: {error.str()} "
+            f"{self.connection.servers} did not take {what} of the table {self.table!r}: "
+            f"{self.connection.masked(error.str())} "
             f"({error.name()}); nothing of the micro-batch was committed"
         )
 

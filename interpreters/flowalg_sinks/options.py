@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowalg_columns.output_elements import require_free_names
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, hidden
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_sinks.pane_columns import require_element_shape
@@ -15,7 +15,7 @@ def require_target(target: object) -> None:
     """Raises ``ArgumentError`` for anything else than a target."""
     if isinstance(target, type) or not isinstance(target, Target):
         raise ArgumentError(
-            "target", target, "a Target, such as SQLite('panes.db') or PostgreSQL('dbname=panes')"
+            "target", hidden(target), "a Target, such as SQLite('panes.db') or PostgreSQL('dbname=panes')"
         )
 
 

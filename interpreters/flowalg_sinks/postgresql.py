@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
-from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, ElementError, MissingExtraError, format_value
+from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.time import duration_of
+from flowalg_sinks.connecting import connect, driver, require_conninfo
 from flowalg_sinks.statements import (
     PROGRESS,
     ExistingColumn,
@@ -25,7 +26,7 @@ from flowalg_sinks.statements import (
     written_batch,
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import WrittenBatch
+from flowalg_sinks.target import SinkError, WrittenBatch
 
 if TYPE_CHECKING:
     import psycopg
@@ -63,23 +64,30 @@ ORDER BY a.attnum
 class PostgreSQL:
     """A PostgreSQL database, by a connection string or URI of libpq. Tables are in the first schema of its search path.
 
-    Tables that do not exist are created, for which the user needs the privilege. Needs ``flowalg[postgresql]``.
+    Tables that do not exist are created, for which the user needs the privilege. A transaction waits at most
+    ``timeout`` for the server, and for a transaction that writes the same table. Needs ``flowalg[postgresql]``.
     """
 
     # A connection string may contain a password.
     conninfo: str = field(repr=False)
+    timeout: timedelta = field(default=timedelta(minutes=1), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.conninfo, str):
-            valid = "a connection string, such as 'host=db.example.org dbname=panes'"
-            raise ArgumentError("PostgreSQL.conninfo", self.conninfo, valid)
-        _driver()
+        require_conninfo("PostgreSQL.conninfo", self.conninfo, "host=db.example.org dbname=panes")
+        duration_of("PostgreSQL.timeout", self.timeout, allow_zero=False)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgreSQLTransaction]:
-        """Returns a transaction on a new connection."""
-        with self._connect() as connection:
-            yield PostgreSQLTransaction(connection)
+        """Returns a transaction on a new connection. Raises ``SinkError`` if another one holds a table for too long."""
+        errors = driver("PostgreSQL").errors
+        try:
+            with self._connect() as connection:
+                yield PostgreSQLTransaction(connection)
+        except errors.LockNotAvailable as locked:
+            raise SinkError(
+                f"another transaction has held a table of the sink for more than {self.timeout}; end it, or start the "
+                "query again later: it continues from its checkpoint"
+            ) from locked
 
     def rows(self, table: Table) -> list[Row]:
         """Returns all rows of a table, ordered by its primary key."""
@@ -94,21 +102,9 @@ class PostgreSQL:
         return [tuple(map(_read, row)) for row in rows]
 
     def _connect(self) -> Connection:
-        connection: Connection = _driver().connect(self.conninfo)
-        connection.isolation_level = _driver().IsolationLevel.READ_COMMITTED
-        connection.execute("SET TIME ZONE 'UTC'")
-        return connection
-
-
-def _driver() -> ModuleType:
-    """Returns the module psycopg; raises ``MissingExtraError`` if it is not installed."""
-    try:
-        import psycopg
-    except ImportError as missing:
-        raise MissingExtraError(
-            "the target PostgreSQL needs the package psycopg: pip install 'flowalg[postgresql]'"
-        ) from missing
-    return psycopg
+        connection = connect(self.conninfo, self.timeout)
+        connection.isolation_level = driver("PostgreSQL").IsolationLevel.READ_COMMITTED
+        return cast("Connection", connection)
 
 
 @frozen

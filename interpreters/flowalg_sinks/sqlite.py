@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, hidden
 from flowalg_sinks.statements import (
     PROGRESS,
     ExistingColumn,
@@ -63,7 +63,8 @@ class SQLite:
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path or self.path == ":memory:":
             why = "a database in memory does not outlive a transaction" if self.path == ":memory:" else None
-            raise ArgumentError("SQLite.path", self.path, "the path of a file", why=why)
+            value = self.path if isinstance(self.path, str) else hidden(self.path)
+            raise ArgumentError("SQLite.path", value, "the path of a file", why=why)
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
 
 from attrs import field, frozen
+from flowalg_sinks.connecting import connect, driver, require_conninfo
 
-from flowalg.data.errors import ArgumentError, MissingExtraError
+from flowalg.data.errors import ArgumentError
 from flowalg_snapshots.snapshots import ReadRows
+
+_TIMEOUT: Final = timedelta(minutes=1)
+"""How long to wait for the server."""
 
 
 @frozen
@@ -18,12 +24,10 @@ class _Query:
 
     def __call__(self) -> Sequence[dict[str, object]]:
         """Returns the rows of the query; a single query reads one snapshot of the database."""
-        import psycopg
         from psycopg.rows import dict_row
 
-        with psycopg.connect(self.conninfo) as connection:
+        with connect(self.conninfo, _TIMEOUT) as connection:
             connection.read_only = True
-            connection.execute("SET TIME ZONE 'UTC'")
             return connection.cursor(row_factory=dict_row).execute(self.query.encode()).fetchall()
 
 
@@ -36,18 +40,12 @@ def postgresql_rows(conninfo: str, query: str) -> ReadRows:
 
         postgresql_rows("host=db.example.org dbname=shop", "SELECT item, cents FROM prices")
     """
-    for name, value, example in (
-        ("conninfo", conninfo, "a connection string, such as 'host=db.example.org dbname=shop'"),
-        ("query", query, "a query, such as 'SELECT item, cents FROM prices'"),
-    ):
-        if not isinstance(value, str):
-            raise ArgumentError(f"postgresql_rows: {name}", value, example)
-    try:
-        import psycopg as _  # noqa: F401
-    except ImportError as missing:
-        raise MissingExtraError(
-            "postgresql_rows needs the package psycopg: pip install 'flowalg[postgresql]'"
-        ) from missing
+    driver("postgresql_rows")
+    require_conninfo("postgresql_rows: conninfo", conninfo, "host=db.example.org dbname=shop")
+    if not isinstance(query, str):
+        raise ArgumentError(
+            "postgresql_rows: query", query, "a query, such as 'SELECT item, cents FROM prices'"
+        )
     return _Query(conninfo, query)
 
 

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from flowalg_sinks import PaneSink
 from flowalg_sinks.distinct import require_distinct_tables
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, hidden
 from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.events import Observer
@@ -250,7 +250,9 @@ def run_all(
     """
     known = require_outputs(outputs)
     if not isinstance(sinks, Mapping) or set(sinks) != set(known):
-        raise ArgumentError("sinks", sinks, f"a mapping with sinks for each output: {', '.join(known)}")
+        raise ArgumentError(
+            "sinks", hidden(sinks), f"a mapping with sinks for each output: {', '.join(known)}"
+        )
     listed = {name: list(found if isinstance(found, Sequence) else [found]) for name, found in sinks.items()}
     writers = {name: [_writer(sink) for sink in some] for name, some in listed.items()}
     require_distinct_tables(
@@ -295,7 +297,7 @@ def _writer(sink: Sink[Never]) -> Callable[[MicroBatch[object]], object]:
         return cast("Callable[[MicroBatch[object]], object]", sink)
     raise ArgumentError(
         "sink",
-        sink,
+        hidden(sink),
         "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them",
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import Final
+from typing import Final, cast
 
 from attrs import define, evolve, field
 from flowalg_sinks.target import WrittenBatch
@@ -70,7 +70,7 @@ def _start_of(frame: DataFrame, query: str) -> _Start | None:
     """Returns the current start of a query, which is counted when it is first seen."""
     session = frame.sparkSession
     jvm = jvm_of(session, _USE)
-    active: Java = session._jsparkSession.sharedState().activeStreamingQueries()
+    active = cast("Java", session._jsparkSession).sharedState().activeStreamingQueries()
     execution = active.get(jvm.java.util.UUID.fromString(query))
     if execution is None:
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 from typing import assert_type
 
@@ -52,6 +53,7 @@ def targets(file: SQLite, server: PostgreSQL, table: Table) -> None:
     assert_type(SQLite(Path("panes.db")).path, str)
     assert_type(PostgreSQL("dbname=panes"), PostgreSQL)
     assert_type(server.conninfo, str)
+    assert_type(PostgreSQL("dbname=panes", timeout=timedelta(seconds=5)).timeout, timedelta)
     assert_type(file.rows(table), list[Row])
     assert_type(server.rows(table), list[Row])
     with file.transaction() as in_file:

@@ -12,7 +12,7 @@ from flowalg_columns.text.scalars import ANY
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, hidden
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, Shape, shape_of
 from flowalg.watermarks import WatermarkPolicy
@@ -132,7 +132,7 @@ def _data(value: StreamData) -> SourceData:
     valid = (
         "Files(folder), Frames(frames), Records(records), KafkaInput(servers, topic), or the path of a folder"
     )
-    raise ArgumentError("StreamInput.data", value, valid)
+    raise ArgumentError("StreamInput.data", hidden(value), valid)
 
 
 @frozen

@@ -23,7 +23,7 @@ from flowalg_columns.text.json_objects import Fields
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
 
-from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError
+from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError, format_value, hidden
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import bad_text
@@ -112,7 +112,10 @@ class FileReader:
         """Returns the names of the files that were not read."""
         folder = Path(self.files.folder)
         if not folder.is_dir():
-            raise ElementError(f"source {self.source.name!r}: {self.files.folder} must be a folder of files")
+            # A connection string that was given instead of a folder may contain a password.
+            given = self.files.folder
+            shown = format_value(hidden(given)) if "://" in given else given
+            raise ElementError(f"source {self.source.name!r}: {shown} must be a folder of files")
         with self._naming_errors(), os.scandir(folder) as entries:
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
