@@ -64,8 +64,9 @@ class WatermarkPolicy(ABC):
       clocks, except for the processing time. So a single wrong timestamp cannot make all other records late.
     - ``percentiles``: the quantiles ``q`` of the percentile watermarks that ``AtWatermark(percentile=q)`` uses. All
       but the slowest ``1 - q`` of the recent records would have been in time for such a watermark: it is the event time
-      that all partitions have reached, minus the q-quantile of how far recent records were behind it. It stands still
-      when the source does, is never behind the watermark, and never moves back (MillWheel, section 7.2).
+      that all partitions have reached, minus the q-quantile of how far recent records were behind it, rounded up: in a
+      source in order it may be one ``resolution`` behind. It stands still when the source does, is never behind the
+      watermark, and never moves back (MillWheel, section 7.2).
     - ``lag_percentiles``: the same by the clock: the processing time minus the q-quantile of the recent lags. They
       advance while the source is silent. No quantile may be in both.
     - ``recent``: the period over which records count for quantiles; ``resolution``: the multiple to which durations are

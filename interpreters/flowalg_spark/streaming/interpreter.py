@@ -82,6 +82,9 @@ class SparkStreaming:
     ) -> Run[A]:
         """Returns the output and drops of a pipeline over timelines, or over the available data of streams.
 
+        Panes are ordered by instant, window, key, event time and value, with retractions first, since the rows of a
+        table have no order: elements that a step has emitted for one pane are sorted too.
+
         Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
         source's record class, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks
         cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
