@@ -2,7 +2,8 @@
 
 Element-wise work is deterministic and sees one element at a time, so the rows without the bad ones give what they would
 have given beside them. Rows on which the columns fail are divided until few are left; Python, which has the same
-meaning, then finds the bad ones, with the step and the error. Rows without a bad record are computed once.
+meaning, then finds the bad ones, with the step and the error. Rows without a bad record are computed once. Rows that
+lack a field are known to be bad without a search.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Final
 
 import polars as pl
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.names import ORIGIN, PROCESSING_TIME
 from flowalg_columns.values import decode_leniently, times_as_integers
 
-from flowalg.data.shapes import RecordOf
+from flowalg.data.shapes import OptionalOf, RecordOf
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
@@ -28,8 +29,12 @@ from flowalg_polars.errors import raise_causes
 from flowalg_polars.lowering.binding import in_microseconds
 from flowalg_polars.lowering.programs import Program
 
-_FEW: Final = 4_096
+_MANY: Final = 4_096
 """The number of rows that Python looks through one by one. Fewer would fail as columns too often where many are bad."""
+_FEW: Final = 128
+"""The number where few are bad: these rows fail as columns in about the time in which Python looks through them."""
+_RARE: Final = 8
+"""The number of bad rows among many below which they are few."""
 
 
 @frozen
@@ -50,7 +55,7 @@ def sift_steps(program: Program, rows: pl.DataFrame) -> Sifted:
             bad += found
         return Sifted(part, tuple(bad))
 
-    return _by_halves(rows, lambda part: program.apply(part.lazy()).collect(), in_python)
+    return Sifter(lambda part: program.apply(part.lazy()).collect(), in_python).sift(rows)
 
 
 def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sifted:
@@ -73,7 +78,18 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
         good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
         return Sifted(bind(part.filter(good)), bad)
 
-    return _by_halves(rows, bind, in_python)
+    lacking = rows.select(pl.any_horizontal(pl.lit(False), *_nulls(source))).to_series()
+    if not lacking.any():
+        return Sifter(bind, in_python).sift(rows)
+    bad, rest = in_python(rows.filter(lacking)), Sifter(bind, in_python).sift(rows.filter(~lacking))
+    return Sifted(pl.concat([rest.frame, bad.frame]), (*bad.bad, *rest.bad))
+
+
+def _nulls(source: SourceNode) -> Iterator[pl.Expr]:
+    """Yields whether a field of a row is null that must not be: such a row is bad, which needs no search."""
+    for name, field in fields_in(source.shape):
+        if not isinstance(field, OptionalOf):
+            yield pl.col(name).is_null()
 
 
 def _arrivals(rows: pl.DataFrame) -> Iterator[ArrivalOf]:
@@ -98,23 +114,34 @@ def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:
     return [decode_leniently(row["value"], source.shape) for row in found]
 
 
-def _by_halves(
-    rows: pl.DataFrame,
-    work: Callable[[pl.DataFrame], pl.DataFrame],
-    in_python: Callable[[pl.DataFrame], Sifted],
-) -> Sifted:
-    try:
-        with raise_causes():
-            return Sifted(work(rows))
-    except Exception:  # whatever it is, Python raises it again unless it is due to a row
-        if rows.height <= _FEW:
+@define
+class Sifter:
+    """Computes rows as columns, and divides those that fail; Python looks through the rest.
+
+    It counts the rows that it has ``seen``, and the ``bad`` ones among them: where these are rare, it pays to divide
+    further.
+    """
+
+    work: Callable[[pl.DataFrame], pl.DataFrame]
+    in_python: Callable[[pl.DataFrame], Sifted]
+    seen: int = 0
+    bad: int = 0
+
+    def sift(self, rows: pl.DataFrame) -> Sifted:
+        """Returns the elements of some rows, in order, and the bad records."""
+        try:
             with raise_causes():
-                return in_python(rows)
-    middle = rows.height // 2
-    halves = [_by_halves(part, work, in_python) for part in (rows[:middle], rows[middle:])]
-    return Sifted(
-        pl.concat([half.frame for half in halves]), tuple(bad for half in halves for bad in half.bad)
-    )
+                done = Sifted(self.work(rows))
+        except Exception:  # whatever it is, Python raises it again unless it is due to a row
+            if rows.height > (_FEW if self.bad * _MANY < _RARE * self.seen else _MANY):
+                middle = rows.height // 2
+                first, second = self.sift(rows[:middle]), self.sift(rows[middle:])
+                return Sifted(pl.concat([first.frame, second.frame]), first.bad + second.bad)
+            with raise_causes():
+                done = self.in_python(rows)
+        self.seen += rows.height
+        self.bad += len(done.bad)
+        return done
 
 
-__all__ = ["Sifted", "sift_source", "sift_steps", "stored_records"]
+__all__ = ["Sifted", "Sifter", "sift_source", "sift_steps", "stored_records"]
