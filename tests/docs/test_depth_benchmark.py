@@ -71,6 +71,7 @@ def test_the_local_engine_is_measured_and_drawn(tmp_path: Path, spark: SparkSess
     assert LOCAL in (tmp_path / "depth.svg").read_text()
 
 
+@pytest.mark.thorough
 def test_a_grouping_adds_no_micro_batch_on_spark(tmp_path: Path, spark: SparkSession) -> None:
     """flowalg emits a window in the micro-batch that reads its end; Spark's own operators need one more."""
     runs = {name: run for name, run in engines(spark).items() if name in (SPARK, NATIVE)}

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from docs.pages import DOCS, PAGES, SPARK_PAGES, run_page, working_in
 from docs.tables import api
+from tests.support.depth import a_few
 
 METRIC_NAMES = {metric.name for metric in METRICS}
 """Dotted names that are not modules."""
@@ -51,7 +52,7 @@ def test_a_page_shows_its_output_and_its_pictures(name: str, tmp_path: Path) -> 
         assert elements_of(drawn) == elements_of(DOCS / "pictures" / drawn.name)
 
 
-@pytest.mark.parametrize("name", SPARK_PAGES)
+@pytest.mark.parametrize("name", a_few(SPARK_PAGES, ["sinks"]))
 def test_a_page_on_spark_shows_its_output(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """A page on Spark runs with the session ``spark``, and shows its output."""
     page = DOCS / f"{name}.md"

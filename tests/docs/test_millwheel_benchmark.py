@@ -75,6 +75,7 @@ def test_the_page_has_a_place_for_every_table() -> None:
     assert page_with(filled, [case]) == filled
 
 
+@pytest.mark.thorough
 def test_rivals_on_spark_do_the_same_work(spark: SparkSession, scale: Scale, tmp_path: Path) -> None:
     """A processor by hand counts as the computation does, and Spark's own deduplication keeps the same readings."""
     check(spark, on_spark.counter_case(scale.rows), scale.large(scale.known), tmp_path / "counter")

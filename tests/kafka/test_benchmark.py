@@ -25,6 +25,7 @@ def test_the_local_engine_is_divided_into_its_parts(kafka: Broker, tmp_path: Pat
     assert {"fetch_s", "fetch_and_decode_s", "query_s", "decoder_share", "messages_per_s"} <= set(result)
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_rivals_on_spark_write_the_same_messages(tmp_path: Path) -> None:
     """The run, which compares the topics of the rivals, ends, and has a result with the ratios to Spark's operators."""

@@ -26,6 +26,7 @@ from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import BadRecord
 from tests.kafka import test_avro, test_decoding
 from tests.kafka.test_decoding import Received
+from tests.support.depth import a_few
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +41,7 @@ SOURCES: dict[str, Source[test_decoding.Reading] | Source[test_avro.Order]] = {
 
 @pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize("format", ["json", "avro"])
+@pytest.mark.parametrize("format", a_few(["json", "avro"], 1))
 def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path, format: str) -> None:
     """Of a topic that grows, the current values, the panes and the bad records are those of the other interpreters."""
     lacking = missing_jars("spark-kafka")

@@ -175,6 +175,7 @@ def test_a_table_in_postgresql_enriches_a_local_stream(
     assert sorted(found, key=repr) == EXPECTED
 
 
+@pytest.mark.thorough
 def test_a_table_in_postgresql_enriches_a_stream_of_spark(
     spark: SparkSession, server: str, prices: psycopg.Connection, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
 from tests.support import comprehensions
 from tests.support.comprehensions import LINES, Line, line
+from tests.support.depth import a_few
 from tests.support.lookups import LIFTED, RIVALS
 from tests.support.partial_calls import PARTIAL
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -109,7 +110,7 @@ def read_sides(both: tuple[tuple[Score, Mapping[str, int]], int]) -> KV[str, tup
     return KV(score.team, (most.get(score.team, 0), total))
 
 
-@pytest.mark.parametrize(("main", "side"), list(zip(cycle(MAINS), SIDES, strict=False)), ids=str)
+@pytest.mark.parametrize(("main", "side"), a_few(zip(cycle(MAINS), SIDES, strict=False), 2), ids=str)
 def test_an_element_reads_the_side_at_its_event_time(
     spark: SparkSession, main: WindowFn, side: WindowFn
 ) -> None:
@@ -121,7 +122,7 @@ def test_an_element_reads_the_side_at_its_event_time(
     assert_agrees(spark, pairs.combine_per_key(ToSet()))
 
 
-@pytest.mark.parametrize("form", LIFTED)
+@pytest.mark.parametrize("form", a_few(LIFTED, 3))
 def test_a_lookup_is_a_join(spark: SparkSession, form: str) -> None:
     """Each form of a lookup in a mapping has the values of the reference, and no function runs in Python."""
     pipeline = LIFTED[form].distinct()
@@ -152,7 +153,7 @@ def assert_elements_agree(
 COMPREHENSIONS = {**comprehensions.LIFTED, **comprehensions.IN_PYTHON}
 
 
-@pytest.mark.parametrize("form", list(COMPREHENSIONS))
+@pytest.mark.parametrize("form", a_few(COMPREHENSIONS, 4))
 def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, form: str) -> None:
     """Each form of a comprehension in a ``flat_map`` has the items of the reference."""
     lines = [line("a, bb a", [3, -1, 4]), line("", []), line("bb. c", [5]), line("é", [1, 1])]
@@ -163,7 +164,7 @@ def test_a_comprehension_has_the_items_of_the_reference(spark: SparkSession, for
     assert ("in Python" in ran) == (form in comprehensions.IN_PYTHON)
 
 
-@pytest.mark.parametrize("form", PARTIAL)
+@pytest.mark.parametrize("form", a_few(PARTIAL, 3))
 def test_a_map_with_calls_has_the_results_of_the_reference(spark: SparkSession, form: str) -> None:
     """A map of which Python computes parts has the results of the reference."""
     whole = PARTIAL[form].combine_globally(ToList())

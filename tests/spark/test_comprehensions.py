@@ -24,6 +24,7 @@ from flowalg import PCollection
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.pipeline.nodes import ElementWise
 from tests.support.comprehensions import LIFTED, LINES, Line, line
+from tests.support.depth import a_few
 
 META: Final = {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, OBSERVED_TIME)}
 FORMS: Final = ("an item beside its element", "a filter of optionals", "positions", "pairs", "steps after it")
@@ -64,7 +65,7 @@ def outcome(shape: Shape, rows: pa.Table) -> tuple[Counter[str], Counter[int], s
     return Counter(elements), Counter(observed), {*cast("list[int]", rows[EVENT_TIME].to_pylist())}
 
 
-@pytest.mark.parametrize("form", [*FORMS, "a list without a comprehension"])
+@pytest.mark.parametrize("form", a_few([*FORMS, "a list without a comprehension"], 2))
 def test_a_comprehension_on_a_stream_has_the_rows_of_python(spark: SparkSession, form: str) -> None:
     """Rows without items stay as rows that are not kept, and each record is observed once."""
     batch, before = rows_of_lines(), shape_of(Line)

@@ -53,7 +53,7 @@ def over_connect(folder: Path, *names: str) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_batch_conforms_over_connect(results: dict[str, str]) -> None:
-    """Jobs that use every feature, and generated pipelines, have the panes of the reference."""
+    """Jobs with joins, side inputs, computations and sessions, and generated pipelines, have the reference's panes."""
     assert results["conform"] == f"{len(COVERING)} jobs of {len(COVERING)}, {GENERATED} generated"
 
 

@@ -75,11 +75,11 @@ def timeline_of(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
 @pytest.mark.parametrize(
     ("name", "stops"),
     [
-        ("the least advanced partition", ()),
+        pytest.param("the least advanced partition", (), marks=pytest.mark.thorough),
         ("the median watermark", (2,)),
-        ("when a signal arrives", ()),
-        ("three stages", (1,)),
-        ("an alert on silence", (1,)),
+        pytest.param("when a signal arrives", (), marks=pytest.mark.thorough),
+        pytest.param("three stages", (1,), marks=pytest.mark.thorough),
+        pytest.param("an alert on silence", (1,), marks=pytest.mark.thorough),
         pytest.param("a left join", (), marks=pytest.mark.thorough),
         pytest.param("a map side input", (), marks=pytest.mark.thorough),
         pytest.param("flat map in Python", (), marks=pytest.mark.thorough),

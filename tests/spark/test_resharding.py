@@ -30,7 +30,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.mark.parametrize(
     ("name", "stops", "resharded"),
     [
-        ("three stages", (1, 3), (4, 2)),
+        pytest.param("three stages", (1, 3), (4, 2), marks=pytest.mark.thorough),
         ("a map side input", (1, 2), (3, 1)),
         pytest.param("a computation after a computation", (2,), (3,), marks=pytest.mark.thorough),
         pytest.param("sessions that retract", (1, 3), (5, 3), marks=pytest.mark.thorough),
@@ -146,6 +146,7 @@ def test_the_number_of_partitions_may_change_too(spark: SparkSession, tmp_path: 
     assert run.panes
 
 
+@pytest.mark.thorough
 def test_a_sink_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """A sink accepts the micro-batches of the new checkpoint, also of a query that was killed in a micro-batch."""
     query = VisitsQuery(spark, tmp_path)

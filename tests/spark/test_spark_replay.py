@@ -46,6 +46,7 @@ from flowalg import (
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.output import joined
 from tests.polars.test_replay import FRAME, MINUTE, POLICY, SOME, SUMS, reading
+from tests.support.depth import a_few
 from tests.support.replays import NUMBER, recorded_tables
 
 A = TypeVar("A")
@@ -104,18 +105,27 @@ def recorded(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(record_table(READINGS, SOME[::-1]))
 
 
-def test_a_replay_conforms(spark: SparkSession) -> None:
-    """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline.
+@pytest.mark.parametrize("name", a_few(REPLAYED, ["sessions that retract", "two groupings of one source"]))
+def test_a_replay_conforms(spark: SparkSession, name: str) -> None:
+    """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline."""
+    (job,) = (job for job in JOBS if job.name == name)
+    check_interpreter(SparkReplays(spark), jobs=[job])
 
-    Jobs with a feature that is declared missing are rejected.
-    """
-    jobs = [job for job in JOBS if job.name in REPLAYED]
-    assert len(jobs) == len(REPLAYED)
+
+def test_a_replay_rejects_what_it_lacks(spark: SparkSession) -> None:
+    """Jobs with a feature that is declared missing are rejected."""
     rejected = covering(JOBS, set(streaming.CAPABILITIES.missing))
-    check_interpreter(SparkReplays(spark), jobs=[*jobs, *rejected], generated=1)
+    assert rejected
+    check_interpreter(SparkReplays(spark), jobs=rejected)
 
 
-@pytest.mark.parametrize(("every", "tick"), [(None, None), (5 * MINUTE, 10 * MINUTE)])
+@pytest.mark.thorough
+def test_a_generated_replay_conforms(spark: SparkSession) -> None:
+    """A generated pipeline over recorded rows gives the panes and drops of its timeline."""
+    check_interpreter(SparkReplays(spark), jobs=[], generated=1)
+
+
+@pytest.mark.parametrize(("every", "tick"), a_few([(5 * MINUTE, 10 * MINUTE), (None, None)], 1))
 def test_instants_are_those_of_the_local_engine(
     spark: SparkSession, recorded: DataFrame, every: timedelta | None, tick: timedelta | None
 ) -> None:

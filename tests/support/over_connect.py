@@ -33,7 +33,7 @@ from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
-from flowalg.analysis.features import Area, features_in
+from flowalg.analysis.features import Feature
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent
 from flowalg.runs.instants import pipeline_instants
 from tests.support import visiting
@@ -44,7 +44,11 @@ MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
-COVERING: Final = covering(BATCH_JOBS, features_in(Area.TRANSFORMS))
+COVERING: Final = covering(
+    BATCH_JOBS, {Feature.JOIN, Feature.SIDE_MAP, Feature.COMPUTATIONS, Feature.SPLIT, Feature.SESSIONS}
+)
+"""Jobs for each way in which a batch builds its frame; all jobs are thorough."""
+
 COMPARABLE: Final = [job for job in BATCH_JOBS if not job.dead_letters]
 """Jobs whose result has no paths of files: the server's workers have another working directory, so that a function in a
 bad record has its whole path there."""
@@ -98,7 +102,7 @@ def write_table(spark: SparkSession, folder: Path) -> str:
 
 
 def conform(spark: SparkSession, folder: Path) -> str:
-    """Compares jobs that use every feature with the reference."""
+    """Compares jobs of each way to build a frame with the reference."""
     return _conform(spark, COVERING)
 
 

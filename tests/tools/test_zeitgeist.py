@@ -81,6 +81,7 @@ def test_engines_agree(
     assert (tmp_path / "zeitgeist.svg").read_text().count("query-") >= 3
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_spark_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """So do Spark batch and Spark streaming."""
