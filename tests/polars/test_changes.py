@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from attrs import frozen
 from flowalg_laws import check_interpreter
+from flowalg_laws.conformance import JOBS, Job, covering
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, MicroBatches, StreamInput
 from flowalg_shard.state.compatibility import Outcome, StageDescription
@@ -341,11 +342,18 @@ def test_a_stage_continues_only_with_the_same_upstreams(
     assert {finding.stage: finding.outcome.value for finding in found} == outcomes
 
 
-@pytest.mark.long
-def test_a_query_whose_state_is_resharded_conforms() -> None:
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(covering(JOBS), marks=pytest.mark.long),
+        pytest.param(JOBS, marks=pytest.mark.thorough),
+    ],
+    ids=["every feature", "every job"],
+)
+def test_a_query_whose_state_is_resharded_conforms(jobs: Sequence[Job]) -> None:
     """A query whose state is divided into other numbers of shards between its runs has the panes of the reference."""
     queries = LocalQueries(1, (3, 2, 3, 2), (4, 2, 3, 1))
-    check_interpreter(queries, ordered=True, generated=20)
+    check_interpreter(queries, jobs=jobs, ordered=True, generated=len(jobs) // 10)
 
 
 @given(OUTPUTS, st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(1, 2))

@@ -23,15 +23,17 @@ def test_batch_conforms() -> None:
 @pytest.mark.parametrize(
     "interpreter",
     [
-        pytest.param(PolarsStreaming(), marks=pytest.mark.long),
-        pytest.param(PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), marks=pytest.mark.long),
-        pytest.param(PolarsStreaming(generate_watermarks=True), marks=pytest.mark.long),
+        pytest.param(PolarsStreaming(), marks=pytest.mark.thorough),
+        pytest.param(
+            PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), marks=pytest.mark.thorough
+        ),
+        pytest.param(PolarsStreaming(generate_watermarks=True), marks=pytest.mark.thorough),
         pytest.param(PolarsStreaming(mode=Mode.CONTINUOUS), marks=pytest.mark.long),
     ],
     ids=["one shard", "divided and restarted", "generated watermarks", "continuous"],
 )
 def test_streaming_conforms(interpreter: PolarsStreaming) -> None:
-    """A stream has the panes of the reference, in order, however it is divided."""
+    """A stream has the panes of the reference, in order, however it is divided; ``tests/shard`` has another pass."""
     check_interpreter(interpreter, ordered=True, generated=20)
 
 

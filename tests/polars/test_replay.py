@@ -7,7 +7,7 @@ reads their batch.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from attrs import asdict
 from flowalg_laws import check_interpreter
-from flowalg_laws.conformance import JOBS
+from flowalg_laws.conformance import JOBS, Job, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 from flowalg_laws.strategies import partitioned_timelines, pipelines
@@ -93,14 +93,21 @@ def expected(run: Run[object]) -> tuple[list[str], Counter[object]]:
     return [full_line(pane) for pane in run.panes], counts_of(run.dropped)
 
 
-@pytest.mark.long
-def test_a_replay_conforms() -> None:
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(covering(JOBS), marks=pytest.mark.long),
+        pytest.param(JOBS, marks=pytest.mark.thorough),
+    ],
+    ids=["every feature", "every job"],
+)
+def test_a_replay_conforms(jobs: Sequence[Job]) -> None:
     """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline.
 
     Jobs with bad records are left out, since a table of records cannot have them; they have a test below.
     """
-    jobs = [job for job in JOBS if not job.dead_letters]
-    check_interpreter(LocalReplays(), jobs=jobs, ordered=True, generated=20)
+    records = [job for job in jobs if not job.dead_letters]
+    check_interpreter(LocalReplays(), jobs=records, ordered=True, generated=len(jobs) // 10)
 
 
 def by_partition() -> SearchStrategy[Timeline[Reading]]:

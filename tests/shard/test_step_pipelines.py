@@ -19,7 +19,7 @@ from flowalg_reference import Reference
 from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
-from flowalg import AtCount, Count, FixedWindows, Mode, Repeat, Sessions, Timeline, WindowingStrategy
+from flowalg import AtCount, Count, FixedWindows, Repeat, Sessions, Timeline, WindowingStrategy
 from flowalg.analysis.features import Feature
 from flowalg.computations.calls import LAST_TIME
 from flowalg.data.time import processing_time
@@ -82,16 +82,15 @@ def test_windows_that_end_together_are_ordered_by_their_starts() -> None:
 
 
 @pytest.mark.parametrize(
-    "cluster", [pytest.param(Cluster(), marks=pytest.mark.long), Cluster(partitions=2, shards=3)], ids=str
+    "cluster",
+    [
+        pytest.param(Cluster(), marks=pytest.mark.thorough),
+        pytest.param(Cluster(partitions=2, shards=3), marks=pytest.mark.long),
+    ],
+    ids=str,
 )
 def test_the_step_conforms(cluster: Cluster) -> None:
     """Every job of the suite passes by oracle, transcript and reference, with watermarks generated in band."""
     report = check_interpreter(PolarsStreaming(cluster, generate_watermarks=True), ordered=True)
     assert {*report.ran, *report.rejected} == {job.name for job in JOBS}
     assert set(report.rejected) == {job.name for job in JOBS if Feature.PERFECT in job.features}
-
-
-@pytest.mark.long
-def test_the_step_conforms_when_it_evaluates_deadlines() -> None:
-    """The step conforms as a continuous engine too, when it evaluates triggers at their deadlines."""
-    check_interpreter(PolarsStreaming(mode=Mode.CONTINUOUS), ordered=True)
