@@ -130,6 +130,7 @@ TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS) -m "not thorough"
 
+test-thorough: export FLOWALG_PROFILE := explore
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
 	@$(MAKE) --no-print-directory laws-thorough step-thorough chains local-thorough streaming-thorough

@@ -49,6 +49,7 @@ def window(start: float, end: float) -> Window:
     return Window(event_time(minute(start)), event_time(minute(end)))
 
 
+@pytest.mark.long
 @given(runs())
 def test_a_pane_is_explained_by_a_condition_or_its_window_end(
     run: reference.ReferenceRun[object],

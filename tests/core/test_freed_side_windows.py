@@ -177,6 +177,7 @@ def test_an_element_in_a_gap_is_too_late_as_if_a_window_contained_it(engine: Int
     assert reasons(point(5)) == [DropReason.EXPIRED]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shards", a_few([3, 1], 1))
 def test_the_number_of_kept_windows_is_bounded(shards: int) -> None:
     """Of a long stream only the windows of a side input that elements can still read are kept, in every shard."""

@@ -152,6 +152,7 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 def test_work_grows_with_the_number_of_nodes(walk: Callable[[int], object]) -> None:
     """Twice as many diamonds take about twice as many calls; as a tree they would take a million times as many."""

@@ -95,6 +95,7 @@ def test_sliding_windows_with_gaps_are_reported() -> None:
     assert Danger.GAPS not in danger_kinds(overlapping.combine_per_key(Sum()))
 
 
+@pytest.mark.long
 @settings(max_examples=6 * settings().max_examples)
 @given(sums())
 def test_a_trigger_that_is_reported_as_silent_never_fires(run: reference.ReferenceRun[object]) -> None:

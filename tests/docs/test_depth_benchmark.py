@@ -32,6 +32,7 @@ def emitted(arrivals: Arrivals, depth: int) -> Emitted:
     return Emitted(4, arrivals.begin + 5 * MICROS, frame)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", [1, 3])
 def test_the_expected_counts_are_those_of_the_reference(depth: int) -> None:
     """The counts by plain columns are the panes of the reference, except those of the last window."""
@@ -44,6 +45,7 @@ def test_the_expected_counts_are_those_of_the_reference(depth: int) -> None:
     )
 
 
+@pytest.mark.long
 def test_delays_are_from_the_end_of_a_window_and_other_counts_are_an_error() -> None:
     """The delays of the windows after the warm-up are known; a count that differs raises, and so does a lost pane."""
     arrivals = Arrivals(rate=1_500, seconds=2.5, delay=timedelta(0), begin=BEGIN)

@@ -37,6 +37,7 @@ def scale(tmp_path: Path) -> Scale:
     )
 
 
+@pytest.mark.thorough
 def test_every_case_of_the_local_engine_has_a_place(scale: Scale, tmp_path: Path) -> None:
     """Each case of the local engine runs, with equal outputs of its rivals, and is in a table and in the pictures."""
     results = [result for run in ON_LOCAL.values() for result in run(scale)]

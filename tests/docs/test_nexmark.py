@@ -53,6 +53,7 @@ def sparse(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     return tables(tmp_path_factory.mktemp("nexmark"), SPARSE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", a_few(QUERIES, VARIED), ids=lambda query: query.label)
 def test_engines_agree_with_sql(query: Query, dense: Tables) -> None:
     """The reference, the local engine over a batch and a stream, and queries by hand have equal rows."""
@@ -62,6 +63,7 @@ def test_engines_agree_with_sql(query: Query, dense: Tables) -> None:
     assert (found.rows, found.different) == (expected.height, ())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", a_few(QUERIES, VARIED), ids=lambda query: query.label)
 def test_engines_agree_where_events_are_sparse(query: Query, sparse: Tables) -> None:
     """The local engine and DuckDB have equal rows where most windows have one event, or none."""

@@ -19,6 +19,7 @@ from docs.benchmarks.kafka import local
 pytestmark = pytest.mark.long
 
 
+@pytest.mark.long
 def test_the_local_engine_is_divided_into_its_parts(kafka: Broker, tmp_path: Path) -> None:
     """A run over a topic gives the times of fetching, of decoding and of the query."""
     result = local.measure(kafka.servers, tmp_path, rows=500, batches=4, rounds=2)

@@ -36,6 +36,7 @@ def numbers_of(topic: KafkaInput, checkpoint: Path) -> list[int]:
     return sorted(element.element.number for batch in found for element in batch.elements)
 
 
+@pytest.mark.long
 def test_a_query_with_restarts_is_that_of_the_reference(kafka: Broker, tmp_path: Path) -> None:
     """Over a growing topic with late and malformed messages, the panes, drops and topics are those of the reference."""
     counts = compare(kafka, tmp_path, messages=1_200, seed=7, outages=False)

@@ -66,6 +66,7 @@ def test_the_reference_conforms_as_a_batch() -> None:
     assert set(report.ran) == {job.name for job in JOBS}
 
 
+@pytest.mark.long
 def test_every_feature_has_a_minimal_job() -> None:
     """Every feature has a job with no other features than the common ones, so every stale declaration is found.
 
@@ -146,6 +147,7 @@ def test_generated_pipelines_shrink_to_the_simplest() -> None:
     ]
 
 
+@pytest.mark.long
 def test_few_jobs_cover_every_feature() -> None:
     """Half of the jobs cover every feature that the jobs use, for interpreters with expensive runs."""
     few = covering(JOBS)

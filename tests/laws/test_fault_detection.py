@@ -102,6 +102,7 @@ def with_info(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes
     return lambda panes: tuple(evolve(pane, info=change(pane.info)) for pane in panes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -123,6 +124,7 @@ def test_wrong_elements_are_detected(fault: Callable[[Elements], Elements], mess
     assert re.search(message, failed["panes beside elements"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "job", "message"),
     [
@@ -193,6 +195,7 @@ def test_missing_drops_are_detected() -> None:
     assert "drops are not those of the reference" in found["a sum per key"]
 
 
+@pytest.mark.long
 def test_an_interpreter_need_not_report_drops() -> None:
     """An interpreter without a report of drops is judged by its panes only."""
     without_drops = Faulty(lambda run: evolve(run, dropped=()))
@@ -212,6 +215,7 @@ def test_the_oracle_detects_faults_of_the_reference() -> None:
     assert "the final result" in failed_jobs(with_panes(lambda panes: panes[:-1]))["a union of two sources"]
 
 
+@pytest.mark.long
 def test_a_stale_declaration_is_detected() -> None:
     """A feature that is declared missing and runs, even correctly, is a failure that names the feature."""
     declared = Capabilities("shy", {Feature.SESSIONS: "not yet", Feature.AT_COUNT: "never"})
@@ -236,6 +240,7 @@ def test_each_stale_declaration_is_detected(feature: Feature) -> None:
     )
 
 
+@pytest.mark.long
 def test_an_undeclared_rejection_is_detected() -> None:
     """Rejecting a pipeline is a failure if all its features are declared as supported."""
 
@@ -252,6 +257,7 @@ def test_an_undeclared_rejection_is_detected() -> None:
     assert report.rejected["sessions that touch merge"] == (Feature.SESSIONS,)
 
 
+@pytest.mark.long
 def test_a_crash_is_not_a_rejection() -> None:
     """An error of another kind than a rejection is a failure, declared or not."""
 

@@ -60,6 +60,7 @@ def conjunctions_have_one_written_order(a: OnceTrigger, b: OnceTrigger) -> Equat
     return Equation(a & b, b & a, equality=Equality.EXACT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("law", "message"),
     [

@@ -120,6 +120,7 @@ def test_a_fault_is_an_error_that_names_the_part(
         engine.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("trigger", "message"),
     [

@@ -174,6 +174,7 @@ def test_elements_are_computed_once_for_panes_and_dead_letters() -> None:
     assert Counter(calls) == Counter(cells["cents"] for cells in GOOD)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [3, 20_000])
 def test_bad_rows_among_many_good_ones(count: int) -> None:
     """However the rows are divided, each bad one is found and no good one is lost."""

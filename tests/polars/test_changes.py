@@ -153,7 +153,8 @@ def changes(draw: st.DrawFn) -> tuple[Outputs, Outputs]:
     return before, after
 
 
-@settings(max_examples=30)
+@pytest.mark.long
+@settings(max_examples=settings().max_examples)
 @given(changes(), st.integers(2, 4))
 def test_a_query_starts_if_and_only_if_its_plan_is_accepted(
     change: tuple[Outputs, Outputs], stop: int
@@ -170,6 +171,7 @@ def test_a_query_starts_if_and_only_if_its_plan_is_accepted(
                 run(after, folder)
 
 
+@pytest.mark.long
 @given(OUTPUTS, st.data(), st.integers(2, 4))
 def test_outputs_that_are_added_start_empty_and_change_no_others(
     outputs: Outputs, data: st.DataObject, stop: int
@@ -196,6 +198,7 @@ def test_outputs_that_are_added_start_empty_and_change_no_others(
                 assert panes(found, name) == panes(wanted, name)
 
 
+@pytest.mark.long
 @given(OUTPUTS, st.data(), st.integers(2, 4))
 def test_outputs_that_are_removed_change_no_others(outputs: Outputs, data: st.DataObject, stop: int) -> None:
     """After some outputs are removed, the others are what they were."""
@@ -356,6 +359,7 @@ def test_a_query_whose_state_is_resharded_conforms(jobs: Sequence[Job]) -> None:
     check_interpreter(queries, jobs=jobs, ordered=True, generated=len(jobs) // 10)
 
 
+@pytest.mark.long
 @given(OUTPUTS, st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(1, 2))
 def test_resharding_changes_no_panes(outputs: Outputs, shards: list[int], stop: int) -> None:
     """Outputs are the same if the state is divided into other numbers of shards between micro-batches."""

@@ -465,7 +465,7 @@ def test_a_position_in_a_folder_does_not_grow(tmp_path: Path, monkeypatch: pytes
     assert place.run() == 1
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples)
 @given(st.lists(st.lists(st.text(st.characters(codec=None)), max_size=4), max_size=8), st.integers(0, 6))
 def test_a_log_of_names_has_all_names_in_order(added: list[list[str]], latest: int) -> None:
     """A log has the names that were added, also if a process was killed after it had written some of them."""

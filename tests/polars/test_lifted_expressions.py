@@ -305,6 +305,7 @@ def test_the_value_of_nested_operations_is_linear_in_their_number(name: str) -> 
     assert third - second < 1.5 * (second - first)
 
 
+@pytest.mark.long
 def test_a_sum_of_many_floats_is_that_of_python() -> None:
     """A long sum is computed in order, and is not too deep to compile."""
     values = [0.1, -0.0, 1e308, -2.5]

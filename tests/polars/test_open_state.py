@@ -66,7 +66,8 @@ def scores() -> st.SearchStrategy[Score]:
     return st.builds(Score, st.sampled_from("abc"), st.integers(-2, 4), points)
 
 
-@settings(max_examples=4 * settings().max_examples)
+@pytest.mark.long
+@settings(max_examples=settings().max_examples)
 @given(
     st.sampled_from(COMPUTATIONS),
     st.lists(st.lists(scores(), max_size=4), min_size=1, max_size=5),

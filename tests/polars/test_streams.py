@@ -153,6 +153,7 @@ def test_a_stream_has_the_panes_of_the_reference(pipeline: PCollection[object]) 
     assert summary(streaming.batches(pipeline, {SCORES: stream_of()})) == expected(pipeline, BATCHES)
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6))
 def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:

@@ -379,7 +379,7 @@ def test_chains_converge(chain: Chain) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(correction_pairs())
 def test_the_step_equals_the_reference_on_corrections(pair: Pair) -> None:
     """The step has the panes of the reference for any corrections and any second grouping."""

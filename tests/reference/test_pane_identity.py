@@ -97,14 +97,14 @@ def test_the_claim_of_each_example_holds(example: Example) -> None:
     assert panes_of(example.pipeline, example.timeline) == list(example.panes)
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(expiring_pairs())
 def test_sessions_of_which_parts_have_expired_have_the_panes_of_the_reference(pair: Pair) -> None:
     """The step has the panes of the reference, in order, for sessions that come apart into expired parts."""
     assert pair.difference() == ""
 
 
-@settings(max_examples=200)
+@settings(max_examples=5 * settings().max_examples)
 @given(expiring_pairs())
 def test_panes_of_a_key_and_window_have_different_indices_and_are_retracted_first(pair: Pair) -> None:
     """No index of a key and window comes twice, and under RETRACTING a value comes after the retraction of the last."""

@@ -177,7 +177,7 @@ def run_reference(
     return outcomes
 
 
-@settings(max_examples=100)
+@settings(max_examples=3 * settings().max_examples)
 @given(triggers(), ends(), instants())
 def test_the_compiled_automaton_equals_the_reference(
     trigger: Trigger, ends_of_windows: list[EventTime], history: list[TriggerInstant]

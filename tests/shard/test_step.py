@@ -193,7 +193,7 @@ def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Readin
     return Emitted(panes, drops)
 
 
-@settings(max_examples=100)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.data())
 def test_the_step_equals_the_reference(data: st.DataObject) -> None:
     """The step has the panes and drops of the reference for any windows, trigger, lateness, partitions and shards."""

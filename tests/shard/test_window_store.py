@@ -81,7 +81,7 @@ def step_and_compare(
 
 
 @pytest.mark.long
-@settings(max_examples=100)
+@settings(max_examples=2 * settings().max_examples)
 @given(pairs() | correction_pairs(), st.sampled_from((0, window_store.WHOLE)))
 def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair, whole: int) -> None:
     """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant.

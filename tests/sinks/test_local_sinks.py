@@ -66,6 +66,7 @@ def content(sinks: tuple[PaneSink, ...], database: Database) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_query_that_restarts_writes_the_same_tables(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest

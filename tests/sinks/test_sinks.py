@@ -70,7 +70,7 @@ from tests.support.step_pairs import Inputs, any_pipelines, any_windows, correct
 MINUTE: Final = timedelta(minutes=1)
 EARLY_AND_LATE: Final = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
 LATENESS: Final = timedelta(minutes=9)
-MAX_EXAMPLES: Final = max(150, settings().max_examples)
+MAX_EXAMPLES: Final = 3 * settings().max_examples
 """The number of examples: few generated runs retract every pane of a key and window."""
 
 
@@ -187,6 +187,7 @@ def single_pane_strategies() -> SearchStrategy[WindowingStrategy]:
     return strategies.filter(emits_one_pane)
 
 
+@pytest.mark.long
 @settings(max_examples=MAX_EXAMPLES)
 @given(single_pane_strategies(), free_timelines() | dense_timelines(), st.sampled_from(Mode))
 def test_emits_one_pane_is_sufficient(

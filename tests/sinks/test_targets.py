@@ -231,6 +231,7 @@ def test_a_table_with_other_columns_is_rejected(database: Database) -> None:
     assert database.rows(table) == [(1, "x", 0.5)]
 
 
+@pytest.mark.long
 def test_retracted_panes_are_deleted(database: Database) -> None:
     """With retracting sessions, and each batch written twice, the table contains the current panes."""
     deleted = 0

@@ -119,7 +119,7 @@ def bag(packed: bytes) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.data())
 def test_the_cache_never_changes_a_result(data: st.DataObject) -> None:
     """Results are the same whichever worker runs a micro-batch, and however often."""
@@ -216,6 +216,7 @@ def test_the_cache_stays_within_its_limit() -> None:
     assert found.stored.windows.activate_all().windows.height == 2_000
 
 
+@pytest.mark.long
 def test_a_replaced_segment_is_removed_from_the_log() -> None:
     """A micro-batch that touches all keys removes the segment that they were in."""
     stage, instants = stage_with_inputs(40_000, 3, last=40_000)

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
+import pytest
 from attrs import evolve, frozen
 from flowalg_development.agree.case import CORPUS, read_case
 from flowalg_development.agree.comparing import Compared, compare_generated, compare_kept, difference_of
@@ -42,6 +43,7 @@ class Losing:
         return MICRO_BATCHES.run_all(outputs, inputs)
 
 
+@pytest.mark.long
 def test_a_case_that_differs_is_shrunk_and_kept(tmp_path: Path) -> None:
     """An engine that loses panes differs; its smallest case has few records, and its file repeats the difference."""
     losing = Compared("losing", Losing(), ordered=True)
@@ -69,6 +71,7 @@ def test_an_engine_that_runs_what_it_declares_missing_differs() -> None:
     assert "it ran, but lacks" in result.differences[0].text
 
 
+@pytest.mark.long
 def test_nothing_is_compared_after_the_time() -> None:
     """The time ends a comparison."""
     assert compare_generated([REFERENCE], monotonic() - 1, seed=1).cases == 0

@@ -482,7 +482,7 @@ def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
     assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_the_demo_without_java_leaves_spark_out(tmp_path: Path) -> None:
     """Without Java the demo runs the other engines, and says what it left out."""
     finished = subprocess.run(

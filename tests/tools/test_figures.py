@@ -35,6 +35,7 @@ def figure_run(name: str) -> FigureRun:
     return run_figure(FIGURES[name], LISTINGS[name])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_as_published_as_a_query_of_the_local_engine(name: str, tmp_path: Path) -> None:
     """A real query over files, one for each instant, has every pane, drop and closing of the papers."""

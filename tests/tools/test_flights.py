@@ -160,6 +160,7 @@ def test_the_element_type_of_the_pipeline_is_inferred() -> None:
     assert hourly.shape == kv_of(shape_of(str), shape_of(HourStats))
 
 
+@pytest.mark.long
 def test_the_import_does_not_start_spark() -> None:
     """After the import of the example there is a pipeline, but no Spark context."""
     code = (

@@ -21,6 +21,7 @@ AREAS = areas(SOURCES, 60)
 MUTANTS = [mutant for area in AREAS for mutant in area.mutants]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("area", AREAS, ids=lambda area: area.name)
 def test_a_mutant_is_another_program(area: Area) -> None:
     """The syntax that a mutant changes occurs exactly once, and the result is valid Python with another syntax tree."""

@@ -89,6 +89,7 @@ def test_a_peer_without_its_python_is_skipped(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_peer_that_cannot_be_installed_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,7 +79,8 @@ GROUPINGS: Sequence[GroupingNode] = [
 """Groupings with keys that are lifted or not, texts or tuples, with filters and constants."""
 
 
-@settings(max_examples=8 * settings().max_examples)
+@pytest.mark.long
+@settings(max_examples=2 * settings().max_examples)
 @given(
     st.lists(readings(), min_size=1, max_size=12),
     watermark_policies().map(
@@ -364,6 +365,7 @@ def both_ways(
         return found, ask(pipeline, file, options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pipeline", "file"),
     [

@@ -9,7 +9,7 @@ from flowalg_development.components import broker, postgresql
 from flowalg_development.soak.__main__ import main
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_a_query_that_is_killed_has_the_totals_of_what_was_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -231,7 +231,7 @@ def nearest_rank(latencies: Iterable[int], share: float) -> timedelta:
 
 
 # More examples than the profile has: an error at a bound only shows if both times meet there.
-more_examples = settings(max_examples=6 * settings().max_examples)
+more_examples = settings(max_examples=2 * settings().max_examples)
 
 
 @more_examples

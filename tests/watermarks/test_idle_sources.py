@@ -104,6 +104,7 @@ JOIN = in_fives(VALUES).left_join(in_fives(other_values))
 SIDE = in_fives(VALUES.map_with(TOTALS.as_singleton(default=0), add_side_value)).combine_per_key(Sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", [UNION, NESTED, JOIN, SIDE], ids=["union", "nested", "join", "side"])
 @given(first=free_timelines(), second=free_timelines(), mode=st.sampled_from(Mode))
 def test_the_step_leaves_idle_sources_out_as_the_reference_does(
