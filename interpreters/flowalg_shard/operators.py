@@ -34,6 +34,7 @@ from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (
     LateElement,
+    PackedSide,
     SideDrops,
     SideOutput,
     SideStage,
@@ -44,6 +45,7 @@ from flowalg_shard.step.side_inputs import (
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack
+from flowalg_shard.tables.pickled import unpickle
 
 
 @frozen
@@ -278,7 +280,7 @@ def unpack_side(state: OperatorState) -> SideState:
     """The state of a side input in that of a shard."""
     if not state.side_input:
         return SideState()
-    contents, values, waiting = pickle.loads(state.side_input)  # trusted: written by ``pack_side``
+    contents, values, waiting = cast("PackedSide", unpickle(state.side_input))
     return SideState(contents, values, unpack(waiting))
 
 

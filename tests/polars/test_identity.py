@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import flowalg_sinks
 import polars as pl
@@ -44,6 +44,7 @@ from flowalg import (
     AtWatermark,
     BoundedOutOfOrderness,
     CheckpointError,
+    Combiner,
     FixedWindows,
     QueryEnded,
     QueryEvent,
@@ -354,6 +355,39 @@ class _Missing:
     """A class that is pickled, and then gone."""
 
 
+@frozen
+class _Points:
+    """An accumulator, which is pickled."""
+
+    total: int
+
+
+class _Renamed(_Points):
+    """The accumulator of a later version."""
+
+
+class _Gathered(Combiner[int, _Points, int]):
+    """A sum with an accumulator of a class of its own."""
+
+    made: ClassVar[type[_Points]] = _Points
+
+    def zero(self) -> _Points:
+        """Returns no points."""
+        return self.made(0)
+
+    def add(self, accumulator: _Points, value: int) -> _Points:
+        """Returns the accumulator with a value."""
+        return self.made(accumulator.total + value)
+
+    def merge(self, left: _Points, right: _Points) -> _Points:
+        """Returns the sum of two accumulators."""
+        return self.made(left.total + right.total)
+
+    def extract(self, accumulator: _Points) -> int:
+        """Returns the total."""
+        return accumulator.total
+
+
 @pytest.mark.parametrize(
     "payload", [b"nothing", pickle.dumps((5, 3)), pickle.dumps((99, None)), "class", "panic"]
 )
@@ -382,6 +416,23 @@ def test_what_a_checkpoint_cannot_decode_is_named(
     with pytest.raises(CheckpointError, match=wanted) as raised:
         place.run()
     assert str(place.checkpoint) in str(raised.value)
+
+
+def test_a_class_in_the_state_that_is_gone_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An accumulator of a class that cannot be imported any more is a ``CheckpointError`` that names the class."""
+    accumulating = (
+        SCORES.key_by(lambda s: s.team)
+        .map_values(lambda s: s.points)
+        .window(FixedWindows(60 * MINUTE), allowed_lateness=10 * MINUTE)
+        .combine_per_key(_Gathered())
+    )
+    stream, folder = {SCORES: place.stream()}, place.folder / "gathered"
+    list(streaming.batches(accumulating, stream, checkpoint=folder))
+    place.arrive(3, 1)
+    monkeypatch.delattr(sys.modules[__name__], "_Points")
+    monkeypatch.setattr(_Gathered, "made", _Renamed)
+    with pytest.raises(CheckpointError, match="has a value of a class that cannot be imported: .*_Points"):
+        list(streaming.batches(accumulating, stream, checkpoint=folder))
 
 
 @pytest.mark.parametrize("obstacle", ["checkpoint", "segments", "manifest", "intent", "lock", "query"])

@@ -20,6 +20,7 @@ from flowalg.data.errors import CheckpointError, format_value
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
+from flowalg_shard.tables.pickled import unpickle
 from flowalg_shard.tables.times import read_datetimes
 
 DUE_WATERMARK: Final = "__due_watermark"
@@ -108,7 +109,7 @@ def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | 
 
 def _unpickle(stage: ComputationStage, packed: bytes) -> object:
     """Returns a pickled state; raises ``CheckpointError`` if a record in it lacks a field that its class has now."""
-    state = pickle.loads(packed)  # trusted: pickled by ``write_states``
+    state = unpickle(packed)
     missing = _missing_field(state)
     if missing is not None:
         raise CheckpointError(

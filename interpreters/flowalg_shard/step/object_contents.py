@@ -30,6 +30,7 @@ from flowalg_shard.tables.columns import (
     VALUE,
     WEIGHT,
 )
+from flowalg_shard.tables.pickled import unpickle
 from flowalg_shard.tables.rows import for_rows
 
 
@@ -278,7 +279,7 @@ class ObjectContents:
 
     def _unpickle(self, packed: bytes) -> WindowContents:
         known = self.unpickled.get(packed)
-        return cast("WindowContents", pickle.loads(packed)) if known is None else known
+        return cast("WindowContents", unpickle(packed)) if known is None else known
 
 
 __all__ = ["KeptValue", "ObjectContents", "ValueList", "WindowContents"]

@@ -10,7 +10,7 @@ import pickle
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import polars as pl
 from attrs import field, frozen
@@ -81,6 +81,10 @@ class SideState:
     contents: Mapping[Window, ValueList] = field(factory=dict)
     values: Mapping[Window, object] = field(factory=dict)
     waiting: pl.DataFrame = field(factory=pl.DataFrame)
+
+
+PackedSide: TypeAlias = tuple[Mapping[Window, ValueList], Mapping[Window, object], bytes]
+"""A ``SideState`` whose elements are packed."""
 
 
 @frozen
@@ -293,6 +297,7 @@ __all__ = [
     "READ_END",
     "READ_START",
     "LateElement",
+    "PackedSide",
     "SideDrops",
     "SideOutput",
     "SideStage",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from flowalg.triggers.accumulation import (
     merge_accumulated,
 )
 from flowalg.triggers.syntax import AtValue, CustomTrigger
+from flowalg_shard.tables.pickled import unpickle
 from flowalg_shard.tables.rows import for_rows
 
 Observed: TypeAlias = tuple[str, str, str]
@@ -128,7 +129,8 @@ def _pack(observed: Accumulated) -> bytes:
 
 
 def _unpack(packed: bytes) -> Accumulated:
-    return Accumulated(*pickle.loads(packed))  # trusted: written by ``_pack``
+    accumulator, size = cast("tuple[object, int]", unpickle(packed))
+    return Accumulated(accumulator, size)
 
 
 __all__ = [

@@ -33,9 +33,9 @@ LOCAL_MUTANTS: Final = (
     ),
     Replacement(
         "a file is read twice",
-        "FileReader.available",
-        "[name for name in self._names() if name not in read]",
-        "self._names()",
+        "FileReader._names",
+        "entry.name not in self._read and entry.is_file()",
+        "entry.is_file()",
     ),
     Replacement(
         "a query with other shards goes on with their state",
