@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from random import Random
 from zoneinfo import ZoneInfo
@@ -135,7 +135,58 @@ CALENDARS: list[WindowFn] = [
     CalendarDays("Pacific/Apia"),
     CalendarWeeks("Europe/Berlin", first_day=6),
     CalendarMonths("Asia/Kathmandu"),
+    CalendarDays("Europe/Paris", offset=timedelta(hours=6)),
+    CalendarDays("Europe/Paris", offset=timedelta(hours=2, minutes=30)),
+    CalendarWeeks("America/Havana", 3, offset=timedelta(minutes=1)),
+    CalendarMonths("Pacific/Apia", offset=timedelta(hours=23, minutes=59)),
 ]
+ZONES = (
+    "America/Toronto",
+    "America/Sao_Paulo",
+    "Africa/Cairo",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "Europe/Dublin",
+)
+OFFSETS = st.integers(0, 24 * 60 - 1).map(lambda minutes: timedelta(minutes=minutes))
+
+
+@given(
+    st.sampled_from(ZONES),
+    OFFSETS,
+    st.datetimes(datetime(1890, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC)),
+)
+def test_calendar_windows_follow_each_other_at_every_clock_change(
+    zone: str, offset: timedelta, point: datetime
+) -> None:
+    """A day contains its event time and ends where the next one starts, whatever the offset and the clocks do."""
+    for windows in (CalendarDays(zone, offset), CalendarWeeks(zone, 2, offset), CalendarMonths(zone, offset)):
+        (window,) = windows.assign(event_time(point), None)
+        (following,) = windows.assign(window.end, None)
+        assert event_time(point) in window
+        assert following.start == window.end
+        assert windows.assign(window.start, None) == windows.assign(window.last_instant, None) == (window,)
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset", "point", "start", "hours"),
+    [
+        ("Europe/Paris", timedelta(hours=6), "2023-03-25T14:00+01:00", "2023-03-25T06:00+01:00", 23),
+        ("Europe/Paris", timedelta(hours=6), "2023-03-26T05:59+02:00", "2023-03-25T06:00+01:00", 23),
+        ("Europe/Paris", timedelta(hours=6), "2023-03-26T06:00+02:00", "2023-03-26T06:00+02:00", 24),
+        ("Europe/Paris", timedelta(hours=6), "2023-10-29T05:59+01:00", "2023-10-28T06:00+02:00", 25),
+        ("Europe/Paris", timedelta(hours=2.5), "2023-03-26T03:00+02:00", "2023-03-26T03:00+02:00", 23.5),
+        ("Europe/Paris", timedelta(hours=2.5), "2023-10-29T02:10+01:00", "2023-10-29T02:30+02:00", 25),
+        ("America/Toronto", timedelta(0), "1919-03-31T00:45-04:00", "1919-03-31T00:30-04:00", 23.5),
+    ],
+)
+def test_a_business_day_starts_at_its_time_of_day(
+    zone: str, offset: timedelta, point: str, start: str, hours: float
+) -> None:
+    """A day with an offset starts at that local time, or at the change that skips it."""
+    (window,) = CalendarDays(zone, offset).assign(event_time(datetime.fromisoformat(point)), None)
+    assert window.start == event_time(datetime.fromisoformat(start))
+    assert (window.end - window.start) / 3_600_000_000 == hours
 
 
 @pytest.mark.parametrize("windows", CALENDARS, ids=str)
@@ -183,6 +234,12 @@ def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> N
             lambda: CalendarDays("Mars/Base"),
             "CalendarDays.zone must be the name of a time zone, such as 'Europe/Berlin'; got 'Mars/Base'",
         ),
+        (
+            lambda: CalendarDays("UTC", timedelta(1)),
+            "CalendarDays.offset must be a time of day: less than 24 hours",
+        ),
+        (lambda: CalendarWeeks("UTC", 0, timedelta(-1)), "CalendarWeeks.offset must be a "),
+        (lambda: CalendarMonths("UTC", 6), "CalendarMonths.offset must be a .*; got 6"),  # type: ignore[arg-type]
         (lambda: CalendarWeeks("UTC", 7), "CalendarWeeks.first_day must be .*; got 7"),
         (lambda: CalendarMonths(""), "CalendarMonths.zone must be .*; got ''"),
         (lambda: CustomWindows("mine", 3), "CustomWindows.assign_with must be .*; got 3"),  # type: ignore[arg-type]

@@ -118,9 +118,12 @@ def fields(fixed: FixedWindows, sliding: SlidingWindows, sessions: Sessions) -> 
 def calendars(days: CalendarDays, weeks: CalendarWeeks, months: CalendarMonths) -> None:
     """The fields of calendar windows."""
     assert_type(days.zone, str)
+    assert_type(days.offset, timedelta)
     assert_type(weeks.zone, str)
     assert_type(weeks.first_day, int)
+    assert_type(weeks.offset, timedelta)
     assert_type(months.zone, str)
+    assert_type(months.offset, timedelta)
 
 
 def user_defined(
