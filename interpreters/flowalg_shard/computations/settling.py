@@ -15,10 +15,10 @@ _INDEX = "__index"
 
 def settle(stage: ComputationStage, elements: pl.DataFrame) -> pl.DataFrame:
     """Returns elements by key and then in their order, without values and retractions that cancel out."""
+    if elements.height > 1 and (elements[WEIGHT] < 0).any():
+        elements = _without_cancelled(stage, elements)
     if elements.height < 2:
         return elements
-    if (elements[WEIGHT] < 0).any():
-        elements = _without_cancelled(stage, elements)
     by = [*stage.identity, EVENT_TIME, WEIGHT]
     if stage.value.order is not None:
         return elements.sort([*by, *stage.value.order], maintain_order=True)
