@@ -176,6 +176,8 @@ class Calls:
             call = _describe_call(key, event, before.state)
             message = f"{self.label}: {describe_function(f)}: {error}; it received {call}"
             raise FailedTransition(call, ElementError(message)) from error
+        except MemoryError:
+            raise
         except Exception as error:
             call = _describe_call(key, event, before.state)
             raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"

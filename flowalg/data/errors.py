@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Final
+from typing import Final, TypeVar
 
 _LONGEST_REPR: Final = 200
 
@@ -67,7 +67,20 @@ def _short(filename: str) -> str:
 
 
 class FlowalgError(Exception):
-    """The base class of every error that flowalg raises deliberately."""
+    """The base class of every error that flowalg raises deliberately. All of them can be pickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return with_message, (type(self), str(self)), self.__dict__
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def with_message(kind: type[E], message: str) -> E:
+    """Returns an error of a class with a message, without its constructor: what is known of an error as text."""
+    error = kind.__new__(kind)
+    BaseException.__init__(error, message)
+    return error
 
 
 class ArgumentError(FlowalgError, ValueError):
@@ -174,4 +187,5 @@ __all__ = [
     "format_value",
     "hidden",
     "require_flag",
+    "with_message",
 ]

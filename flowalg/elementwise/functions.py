@@ -135,7 +135,12 @@ def require_keyed(element: object, transform: str) -> KV[object, object]:
 def user_function_error(
     transform: str, f: Callable[..., object], element: object, cause: BaseException
 ) -> UserFunctionError:
-    """Returns the error to raise when a user function has raised ``cause`` for ``element``."""
+    """Returns the error to raise when a user function has raised ``cause`` for ``element``.
+
+    A ``MemoryError`` is raised as it is: it is no fault of the element, so it is no dead letter.
+    """
+    if isinstance(cause, MemoryError):
+        raise cause
     return UserFunctionError(
         f"{transform}: {describe_function(f)} raised {type(cause).__name__}: {cause}; "
         f"its argument was {format_value(element)}"

@@ -72,6 +72,8 @@ def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) ->
     step = event_time_step(source)
     try:
         return _element(source, step, record, value, arrival_of)
+    except MemoryError:
+        raise
     except Exception as error:
         # The errors of the function name it; an event time that no window contains is a fault of the record.
         if step is None or str(error).startswith("source "):

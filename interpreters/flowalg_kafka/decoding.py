@@ -182,6 +182,8 @@ class _Decoder:
         for number, message in enumerate(self._messages()):
             try:
                 record = function(message)
+            except MemoryError:
+                raise
             except Exception as error:
                 described = f"{describe_function(function)} raised {type(error).__name__}: {error}"
                 self._fail(number, described, error)

@@ -1,48 +1,53 @@
-"""Errors of a query without what Polars adds to their message, and with the cause that Polars loses."""
+"""Errors of a query as the functions that Polars calls have raised them: with their class, message and cause.
+
+Polars raises such an error as a new one of its class, made of its message and of what it adds to that. So it is raised
+as an error of a class of its own, which has the error itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import ClassVar, Final
 
-from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, ValueRangeError
+from flowalg.data.errors import FlowalgError, with_message
 
 _ADDED: Final = "\n\nThis error occurred "
 
 
+class _Carried(BaseException):
+    """An error on its way through Polars."""
+
+    error: ClassVar[BaseException]
+
+    def __init__(self, message: str) -> None:
+        BaseException.__init__(self, message)
+
+
 @contextmanager
 def raise_causes() -> Iterator[None]:
-    """Raises the errors of elements and of user-defined functions with their own class and message only."""
+    """Raises the errors of flowalg, and those of functions that Polars has called, as they were raised."""
     try:
         yield
-    except (ElementError, UserFunctionError, ValueRangeError) as error:
+    except _Carried as carried:
+        error = carried.error
+        raise error from error.__cause__
+    except FlowalgError as error:
         message, added, _ = str(error).partition(_ADDED)
         if not added:
             raise
-        own = next(kind for kind in type(error).__mro__ if kind.__module__ != __name__)
-        raise own(message) from error.__cause__
+        raise with_message(type(error), message) from error.__cause__
 
 
 @contextmanager
 def keep_causes() -> Iterator[None]:
-    """Lets the errors of a function that Polars calls keep their cause.
-
-    Polars raises such an error as a new one of its class with its message, so a class of its own has the cause.
-    """
+    """Lets the errors of a function that Polars calls keep what they are."""
     try:
         yield
-    except FlowalgError as error:
-        kind, cause = type(error), error.__cause__
-        if cause is None:
-            raise
-
-        def __init__(self: FlowalgError, message: str) -> None:
-            kind.__init__(self, message)
-            self.__cause__ = cause
-
-        kept = type(kind.__name__, (kind,), {"__init__": __init__, "__module__": __name__})
-        raise kept(str(error)) from cause
+    except (FlowalgError, MemoryError, SystemExit) as error:
+        kind = type(error)
+        carrier = type(kind.__name__, (_Carried, kind), {"error": error, "__module__": kind.__module__})
+        raise carrier(str(error)) from error
 
 
 __all__ = ["keep_causes", "raise_causes"]

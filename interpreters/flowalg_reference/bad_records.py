@@ -46,6 +46,8 @@ class BadRecords:
         step = analysis.step
         try:
             results = list(results_of(step, element))
+        except MemoryError:
+            raise
         except Exception as error:
             self.found.append(bad_element(step, element.value, error))
             return

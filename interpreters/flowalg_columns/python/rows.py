@@ -92,14 +92,16 @@ class Rows:
         """Returns the results of a step for elements. Elements on which it raises are moved to ``bad_elements``."""
         try:
             return function(self.elements)
-        except Exception:
-            if self.bad_elements is None:
+        except Exception as error:
+            if self.bad_elements is None or isinstance(error, MemoryError):
                 raise
         results: list[A] = []
         good: list[int] = []
         for position, element in enumerate(self.elements):
             try:
                 results += function([element])
+            except MemoryError:
+                raise
             except Exception as error:
                 bad = bad_element(step, self.inputs[position], error)
                 self.bad_elements.append(BadElement(self.origins[position], bad))

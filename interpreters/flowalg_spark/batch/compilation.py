@@ -66,6 +66,7 @@ from flowalg_spark.lowering.filter_pushdown import push_down_filters
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.py4j_cache import reduce_calls
+from flowalg_spark.lowering.sending import require_sendable
 
 A = TypeVar("A")
 
@@ -139,7 +140,7 @@ def compile_all(
             bounded[source.name] = require_parsed(source, bounded[source.name], corrupt_record)
     lowering = _Lowering(bounded, clock, readers, letters)
     flow = Fold(lowering)
-    with reduce_calls():
+    with reduce_calls(), require_sendable(*roots):
         flows = {name: lowering.elements(pipeline.node, flow) for name, pipeline in pipelines.items()}
         kept_apart = None if letters is None else letters.frame
         return {

@@ -9,13 +9,22 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 
-from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, ValueRangeError
+from flowalg.data import errors
+from flowalg.data.errors import (
+    ElementError,
+    FlowalgError,
+    UserFunctionError,
+    ValueRangeError,
+    with_message,
+)
 
 _IN_COLUMNS: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE)
 _IN_PYTHON: Final = re.compile(r"^flowalg\.data\.errors\.(\w+): (.*)$", re.MULTILINE)
 
 _KINDS: Final[Mapping[str, type[FlowalgError]]] = {
-    kind.__name__: kind for kind in (ElementError, UserFunctionError, ValueRangeError)
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, FlowalgError)
 }
 
 
@@ -37,7 +46,7 @@ def cause_of(failure: str) -> FlowalgError | None:
     if raised:
         name, message = raised[-1]
         kind = _KINDS.get(name)
-        return FlowalgError(f"{name}: {message}") if kind is None else kind(message)
+        return FlowalgError(f"{name}: {message}") if kind is None else with_message(kind, message)
     in_columns = _IN_COLUMNS.search(failure)
     if in_columns is None:
         return None

@@ -47,6 +47,7 @@ from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, place_col
 from flowalg_spark.lowering.binding import StreamColumns, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
+from flowalg_spark.lowering.sending import require_sendable
 from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
 from flowalg_spark.streaming.lowering import Lowering
@@ -397,7 +398,7 @@ def compile_sources(
     if dead_letters:
         root = admit({"output": PCollection(root)})["output"].node
     lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)
-    with reduce_calls():
+    with reduce_calls(), require_sendable(root):
         flow = lowering.output(root).flow
         if metrics or dead_letters:
             flow = evolve(
@@ -425,7 +426,7 @@ def compile_sources_all(
         resolved = admit(resolved)
     roots = [collection.node for collection in resolved.values()]
     lowering = _lowering(roots, sources, shards, state_cache_bytes, metrics=metrics)
-    with reduce_calls():
+    with reduce_calls(), require_sendable(*roots):
         slots = dict(zip(resolved, lowering.outputs(roots), strict=True))
         observed = lowering.stages if metrics else ()
         return output_frame(resolved, slots, lowering.parked, observed, dead_letters=dead_letters)
@@ -454,7 +455,7 @@ def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStr
         else source.columns
         for name, source in sources.items()
     }
-    with reduce_calls():
+    with reduce_calls(), require_sendable(pipeline.node):
         flow = Fold(StatelessLowering(frames, columns))(pipeline.node)
         return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
 
