@@ -17,6 +17,7 @@ from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
+from flowalg.elementwise.steps import Filter, FlatMap
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
@@ -31,7 +32,12 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete
-from flowalg.pipeline.structure import groupings_that_assign_times, last_groupings, lateness_of_readers
+from flowalg.pipeline.structure import (
+    groupings_that_assign_times,
+    last_groupings,
+    lateness_of_readers,
+    steps_after_groupings,
+)
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
@@ -136,7 +142,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 "it is RETRACTING",
                 "write to a sink that can delete, or take final_values()",
             )
-        yield from _of_stale_panes(last)
+        yield from _of_stale_panes(root, last)
 
 
 def _of_step(analysis: StepAnalysis) -> Hazard | None:
@@ -202,7 +208,7 @@ def _of_side_input(node: WithSide) -> Iterator[Hazard]:
     yield Hazard(Danger.DROPS, where, why, "let its watermark wait longer")
 
 
-def _of_stale_panes(last: GroupingNode) -> Iterator[Hazard]:
+def _of_stale_panes(root: Node, last: GroupingNode) -> Iterator[Hazard]:
     strategy = last.windowed_by.strategy
     if strategy.mode is not Accumulation.ACCUMULATING or emits_one_pane(strategy):
         return
@@ -212,6 +218,9 @@ def _of_stale_panes(last: GroupingNode) -> Iterator[Hazard]:
         yield Hazard(Danger.STALE_PANES, last.label, why, remedy)
     elif as_merging(strategy.windows) is not None:
         yield Hazard(Danger.STALE_PANES, last.label, "its windows merge, and it is ACCUMULATING", remedy)
+    elif any(isinstance(step, Filter | FlatMap) for step in steps_after_groupings(root)):
+        why = "it is ACCUMULATING, and a filter or flat_map after it can drop the pane that replaces another"
+        yield Hazard(Danger.STALE_PANES, last.label, why, remedy)
 
 
 def _of_regrouping(producer: GroupingNode, consumer: GroupingNode) -> Iterator[Hazard]:

@@ -38,6 +38,13 @@ def nodes_after_groupings(*roots: Node) -> Iterator[Node]:
     )
 
 
+def steps_after_groupings(root: Node) -> Iterator[Step]:
+    """Yields the element-wise steps after the last groupings and computations of a pipeline."""
+    for node in nodes_after_groupings(root):
+        if isinstance(node, ElementWise):
+            yield from node.steps
+
+
 def last_groupings(*roots: Node) -> tuple[GroupingNode, ...]:
     """Returns the groupings that emit the panes of pipelines: several, where the outputs of several are flattened."""
     return tuple(node for node in nodes_after_groupings(*roots) if isinstance(node, GroupingNode))
@@ -134,4 +141,5 @@ __all__ = [
     "rebuild",
     "rebuild_all",
     "sources_of",
+    "steps_after_groupings",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.functions import OnValue
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
+from flowalg.elementwise.steps import Filter, FlatMap, Map
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import Fold, fold
-from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithMetadata, WithSide
-from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_after_groupings
+from flowalg.pipeline.nodes import GroupingNode, Node, WithMetadata, WithSide
+from flowalg.pipeline.structure import (
+    element_inputs,
+    last_groupings,
+    nodes_after_groupings,
+    steps_after_groupings,
+)
 from flowalg.windows.strategy import Accumulation, emits_one_pane
 from flowalg.windows.window_functions import as_merging
 
@@ -54,7 +57,7 @@ def require_upsertable(node: Node) -> None:
     elif as_merging(strategy.windows) is not None:
         why = "is ACCUMULATING, and its windows merge: panes that were emitted before a merge would remain"
         remedy = "make it RETRACTING"
-    elif any(isinstance(step, Filter | FlatMap) for step in steps_after_grouping(node)):
+    elif any(isinstance(step, Filter | FlatMap) for step in steps_after_groupings(node)):
         why = (
             "is ACCUMULATING, and a filter(...) or flat_map(...) follows it: if that drops a pane, the previous pane "
             "would remain"
@@ -78,15 +81,8 @@ def preserves_keys(node: Node) -> bool:
     """Whether all elements have the key of the grouping that emitted their pane. Sufficient, not necessary."""
     return all(
         isinstance(step, Filter) or (isinstance(step, Map) and isinstance(step.function, OnValue))
-        for step in steps_after_grouping(node)
+        for step in steps_after_groupings(node)
     ) and not _pairs_elements(node)
-
-
-def steps_after_grouping(node: Node) -> Iterator[Step]:
-    """Yields the steps after the last grouping."""
-    for following in nodes_after_groupings(node):
-        if isinstance(following, ElementWise):
-            yield from following.steps
 
 
 def _pairs_elements(node: Node) -> bool:
@@ -94,4 +90,4 @@ def _pairs_elements(node: Node) -> bool:
     return any(isinstance(following, WithSide | WithMetadata) for following in nodes_after_groupings(node))
 
 
-__all__ = ["preserves_keys", "require_upsertable", "steps_after_grouping"]
+__all__ = ["preserves_keys", "require_upsertable"]

@@ -325,6 +325,21 @@ def test_lists_that_grow_are_reported() -> None:
     assert joined.endswith("which keeps all of its values; put window(...) before it")
 
 
+def test_panes_that_a_later_filter_can_drop_are_reported() -> None:
+    """The pane before one that is filtered out remains the last one, as the run shows, unless panes are retracted."""
+
+    def small(accumulation: Accumulation | None) -> PCollection[KV[str, int]]:
+        windows = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE, accumulation=accumulation)
+        return windows.combine_per_key(Sum()).filter(lambda pair: pair.value < 5)
+
+    timeline = (
+        Timeline[Score]().at(NOON, Score("a", 3, NOON)).at(NOON, Score("a", 4, NOON)).end(NOON + MINUTE)
+    )
+    for accumulation, left in ((None, 1), (Accumulation.RETRACTING, 0)):
+        assert len(hazards_of(small(accumulation), Danger.STALE_PANES)) == left
+        assert len(reference.run(small(accumulation), {SCORES: timeline}).final_values()) == left
+
+
 def test_functions_that_run_in_python_are_reported() -> None:
     """A step that engines do not compute as columns is reported with its reason, and explained at its step only."""
     opaque = POINTS.map(lambda pair: KV(pair.key, len(vars(pair))))
