@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agree chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
+.PHONY: help setup agree chains demo docs pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
 .PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -93,6 +93,10 @@ agree: MINUTES ?= 10
 agree: $(STAMP) ## compare all engines on generated pipelines for MINUTES, ten by default, and keep what differs
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.agree --minutes $(MINUTES)
 
+fuzz-readers: FILES ?= 20000
+fuzz-readers: $(STAMP) ## compare the readers of text of all engines on FILES generated files, 20,000 by default (an hour)
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.fuzz_readers $(FILES)
+
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.local_thorough
 
@@ -133,7 +137,7 @@ test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 test-thorough: export FLOWALG_PROFILE := explore
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
-	@$(MAKE) --no-print-directory laws-thorough step-thorough chains local-thorough streaming-thorough
+	@$(MAKE) --no-print-directory laws-thorough step-thorough chains fuzz-readers local-thorough streaming-thorough
 
 # An environment of its own, so that the newest PySpark stays in .venv.
 OLDEST := build/oldest

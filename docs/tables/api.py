@@ -71,7 +71,7 @@ SPARK: Final = (
     "final_values output_of open_state open_keys reshard plan Plan StageFinding Outcome check_checkpoint metrics "
     "StageMetrics stage_metrics query_progress bad_records listener "
     "replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
-    "replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
+    "replay_log ReplayLog read_files read_table schema_of stream_files arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks "
     "snapshot_input"
 )

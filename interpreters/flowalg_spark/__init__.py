@@ -26,7 +26,7 @@ from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
-from flowalg_spark.frames.sources import read_files, read_table, schema_of
+from flowalg_spark.frames.sources import read_files, read_table, schema_of, stream_files
 from flowalg_spark.inputs import snapshot_input
 from flowalg_spark.replays.replaying import (
     ReplayedBatch,
@@ -89,5 +89,6 @@ __all__ = [
     "sinks",
     "snapshot_input",
     "stage_metrics",
+    "stream_files",
     "streaming",
 ]

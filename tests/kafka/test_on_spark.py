@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
 from flowalg_development.components.broker import Broker
 from flowalg_development.components.jars import missing_jars
 from flowalg_development.kafka.traffic import SCORES, totals
@@ -67,7 +68,7 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
 )
 def test_both_engines_decode_alike(found: tuple[KafkaInput, list[bytes | None]], size: int) -> None:
     """The rows and bad records of messages are those of the local engine, in any batches, also of a copied input."""
-    from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, DecodeMessages
+    from flowalg_spark.frames.topics import DecodeMessages
 
     topic, values = found
     source = source_node(SOURCES[topic.topic])

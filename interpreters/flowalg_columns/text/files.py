@@ -6,9 +6,11 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 
 from flowalg_columns.text.csv_files import BadFileError, CSVFile
+from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
 from flowalg_columns.text.scalars import ANY, infer_column
 
@@ -91,13 +93,16 @@ def lines_of(data: bytes) -> pa.LargeBinaryArray:
     buffers = [None, offsets, pa.py_buffer(data)]
     lines: object = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
     assert isinstance(lines, pa.LargeBinaryArray), "lines are bytes"
-    doubtful = np.flatnonzero(buffer[starts] != ord("{"))
-    blank = [number for number in doubtful.tolist() if not data[starts[number] : ends[number]].strip()]
-    if not blank:
-        return lines
-    lines = lines.take(np.delete(np.arange(len(ends)), blank))
-    assert isinstance(lines, pa.LargeBinaryArray), "lines are bytes"
-    return lines
+    found = lines.take(not_blank(lines))
+    assert isinstance(found, pa.LargeBinaryArray), "lines are bytes"
+    return found
 
 
-__all__ = ["BadFileError", "BadLine", "FileRows", "TextKind", "lines_of", "read_file"]
+def not_blank(lines: pa.LargeBinaryArray) -> Numbers:
+    """Returns the numbers of the lines that have more than blanks."""
+    doubtful = np.flatnonzero(~pc.starts_with(lines, "{").to_numpy(zero_copy_only=False))
+    blank = [number for number in doubtful.tolist() if not (lines[number].as_py() or b"").strip()]
+    return np.delete(np.arange(len(lines)), blank)
+
+
+__all__ = ["BadFileError", "BadLine", "FileRows", "TextKind", "lines_of", "not_blank", "read_file"]

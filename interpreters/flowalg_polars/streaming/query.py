@@ -43,7 +43,7 @@ from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
-from flowalg_polars.streaming.reading.inputs import StreamInput
+from flowalg_polars.streaming.reading.inputs import StreamInput, named_columns
 from flowalg_polars.streaming.reading.positions import START, Position
 from flowalg_polars.streaming.reading.readers import Reader, reader_of
 from flowalg_polars.streaming.reading.recorded import Recording
@@ -270,7 +270,7 @@ class Query:
         cluster = Cluster(shards=options.shards)
         graph, operators = Graph.compile(resolved, upstreams, cluster, finite=replays, bad_records=bad)
         readers = {
-            name: reader_of(source.node, source.stream.data, source.stream.columns)
+            name: reader_of(source.node, source.stream.data, named_columns(source.stream))
             if recording is None
             else recording.reader(name)
             for name, source in sources.items()

@@ -18,7 +18,13 @@ from flowalg.runs.division import Division
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Options, Query
-from flowalg_polars.streaming.reading.inputs import Frames, StreamColumn, StreamInput, columns_in
+from flowalg_polars.streaming.reading.inputs import (
+    Frames,
+    StreamColumn,
+    StreamInput,
+    columns_in,
+    named_columns,
+)
 from flowalg_polars.streaming.reading.recorded import RecordedRows, Recording, in_order, read_all
 from flowalg_polars.streaming.running import only_output
 
@@ -123,7 +129,7 @@ def _in_order(
     micro_batch: StreamColumn | None,
 ) -> RecordedRows:
     stream = _stream_of(node.name, given, watermark, processing_time)
-    columns = dict(stream.columns)
+    columns = dict(named_columns(stream))
     if micro_batch is not None:
         columns = {**columns_in(micro_batch), **columns}
     frame = (

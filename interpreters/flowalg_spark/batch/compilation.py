@@ -90,7 +90,7 @@ def compile(
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
     ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and a drop of ``with_drops()``. Functions
     that can fail then run in Python. ``corrupt_record`` names the column in which Spark puts the texts that it cannot
-    parse; they are bad records too.
+    parse; they are bad records too, as those of ``read_files`` are.
 
     Example::
 
@@ -135,7 +135,7 @@ def compile_all(
     roots = [pipeline.node for pipeline in pipelines.values()]
     readers = Counter(map(id, roots))
     readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
-    if not dead_letters and corrupt_record is not None:
+    if not dead_letters:
         for source in sources_of(*roots):
             bounded[source.name] = require_parsed(source, bounded[source.name], corrupt_record)
     lowering = _Lowering(bounded, clock, readers, letters)

@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.pane_frame import BAD_RECORD_TYPE
-from flowalg_spark.lowering.binding import StreamColumns, bind_source
+from flowalg_spark.lowering.binding import StreamColumns, bind_source, corrupt_columns
 from flowalg_spark.lowering.flow import Flow
 
 _LETTER: Final = (STAGE, ERROR, DROPPED_VALUE)
@@ -49,11 +49,9 @@ class DeadLetters:
 
     def bind_source(self, source: SourceNode, frame: DataFrame) -> Flow:
         """Returns the records of a source, with the bad ones."""
-        name = self.corrupt_record if self.corrupt_record in frame.columns else None
-        corrupt = None if name is None else F.col(name)
-        flow = bind_source(
-            source, frame, StreamColumns(self.time, None, corrupt_record=corrupt, dead_letters=True)
-        )
+        text, error = corrupt_columns(frame, self.corrupt_record)
+        columns = StreamColumns(self.time, None, corrupt_record=text, corrupt_error=error, dead_letters=True)
+        flow = bind_source(source, frame, columns)
         return _with_meta_only(flow, (EVENT_TIME, *_GUARD))
 
     def guard(self, flow: Flow) -> Flow:

@@ -5,30 +5,35 @@ For every other input use Spark's readers; ``compile`` validates any frame.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from flowalg_columns.layout import fields_in
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import types as T
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.data.shapes import ElementType, shape_of
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.frames.texts import read_text
 from flowalg_spark.lowering.binding import require_schema
 
-_WITHOUT_SCHEMA: Final = ("csv", "json", "text", "xml")
-"""Formats whose files have no column types."""
+_WITHOUT_SCHEMA: Final = ("text", "xml")
+"""Formats whose files have no column types, and which Spark reads."""
 
 
 def schema_of(source: Source[object]) -> T.StructType:
-    """Returns the Spark schema of a source's records, for readers that need one: ``readStream``, JSON, CSV.
+    """Returns the Spark schema of a source's records, for readers that need one, such as ``readStream``.
 
     All columns are nullable, as with Spark's readers; a null in a field that is not optional fails the query that reads
     it. A source of scalars has the single column ``value``.
 
     Example::
 
-        spark.readStream.schema(flowalg_spark.schema_of(scores)).json("scores")
+        spark.readStream.schema(flowalg_spark.schema_of(scores)).parquet("scores")
     """
     schema = spark_type(_node(source).shape)
     return schema if isinstance(schema, T.StructType) else T.StructType([T.StructField("value", schema)])
@@ -52,19 +57,83 @@ def read_table(session: SparkSession, source: Source[object], name: str) -> Data
 
 
 def read_files(
-    session: SparkSession, source: Source[object], path: str, *, format: str = "parquet"
+    session: SparkSession,
+    source: Source[object],
+    path: str,
+    *,
+    format: str = "parquet",
+    columns: Mapping[str, ElementType] | None = None,
+    dead_letters: bool = False,
 ) -> DataFrame:
     """Reads files as the input of a source.
 
-    For a format with a schema, ``SchemaMismatchError`` lists every difference to the source's. Files of other formats
-    are read with the source's schema, and a malformed line fails the query instead of becoming nulls, Spark's default.
+    For a format with a schema, ``SchemaMismatchError`` lists every difference to the source's. JSON lines (``json``)
+    and CSV with a header (``csv``) are read as by the other engines (SEMANTICS section 2), with ``columns`` besides the
+    fields of records, by their types. A text that is no record fails the query; with ``dead_letters`` it is a row that
+    ``batch.compile`` takes for a bad record. Files of other formats are read with the source's schema, and a malformed
+    line fails the query instead of becoming nulls, Spark's default.
+
+    Example::
+
+        read_files(spark, scores, "scores", format="json", columns={"seen": datetime})
     """
+    node = _node(source)
+    if format in ("csv", "json"):
+        return _read_text(session.read, node, path, format, columns, dead_letters)
     schema = schema_of(source)
     if format in _WITHOUT_SCHEMA:
         return session.read.schema(schema).option("mode", "FAILFAST").format(format).load(path)
     frame = session.read.format(format).load(path)
-    require_schema(_node(source), frame.schema)
+    require_schema(node, frame.schema)
     return frame
 
 
-__all__ = ["read_files", "read_table", "schema_of"]
+def stream_files(
+    session: SparkSession,
+    source: Source[object],
+    path: str,
+    *,
+    format: str = "parquet",
+    columns: Mapping[str, ElementType] | None = None,
+    dead_letters: bool = False,
+    per_batch: int | None = None,
+) -> DataFrame:
+    """Reads the files of a folder, as they come, as a streaming frame: the input of a source in a ``StreamInput``.
+
+    The arguments are those of ``read_files``, for the formats ``parquet``, ``csv`` and ``json``; a micro-batch has at
+    most ``per_batch`` files.
+
+    Example::
+
+        files = stream_files(spark, scores, "scores", format="csv", dead_letters=True)
+        StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
+    """
+    node = _node(source)
+    reader = session.readStream
+    if per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", per_batch)
+    if format in ("csv", "json"):
+        return _read_text(reader, node, path, format, columns, dead_letters)
+    if format != "parquet":
+        raise ArgumentError("format", format, "'parquet', 'csv' or 'json'")
+    more = [T.StructField(name, spark_type(shape_of(kind))) for name, kind in (columns or {}).items()]
+    return reader.schema(T.StructType([*schema_of(source).fields, *more])).parquet(path)
+
+
+def _read_text(
+    reader: DataFrameReader | DataStreamReader,
+    node: SourceNode,
+    path: str,
+    format: str,
+    columns: Mapping[str, ElementType] | None,
+    dead_letters: bool,
+) -> DataFrame:
+    require_flag("dead_letters", dead_letters)
+    known = {name for name, _ in fields_in(node.shape)}
+    more = [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in known]
+    return read_text(
+        reader, node, path, "csv" if format == "csv" else "json", more, dead_letters=dead_letters
+    )
+
+
+__all__ = ["read_files", "read_table", "schema_of", "stream_files"]

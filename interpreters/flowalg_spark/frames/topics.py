@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import fields_in
+from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.decoding import decode_messages, place_of, require_decodable
 from flowalg_kafka.input import OFFSET, PARTITION, TIMESTAMP
@@ -25,12 +26,6 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import spark_type
-
-CORRUPT_RECORD: Final = "__kafka_record"
-"""The column with the value of a message that is not a record, as JSON."""
-
-CORRUPT_ERROR: Final = "__kafka_error"
-"""The column with the error of a message that is not a record."""
 
 _NEWEST: Final = "4.2.0"
 """The newest version of Spark's connector to Kafka; it also works with PySpark 4.3."""
@@ -169,8 +164,6 @@ def _corrupt_rows(messages: pa.Table, bad: Mapping[int, BadRecord], schema: pa.S
 
 
 __all__ = [
-    "CORRUPT_ERROR",
-    "CORRUPT_RECORD",
     "DecodeMessages",
     "connector",
     "connector_help",

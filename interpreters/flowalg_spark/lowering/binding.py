@@ -13,6 +13,8 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import PATH_SEPARATOR, Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
 from flowalg_columns.names import (
     BAD_RECORD,
+    CORRUPT_ERROR,
+    CORRUPT_RECORD,
     DROP_COUNT,
     DROP_REASON,
     DROPPED_KEY,
@@ -198,12 +200,19 @@ def require_bounded(name: str, frame: object) -> DataFrame:
     return found
 
 
-def require_parsed(source: SourceNode, frame: DataFrame, corrupt_record: str) -> DataFrame:
+def require_parsed(source: SourceNode, frame: DataFrame, corrupt_record: str | None) -> DataFrame:
     """Returns the frame of a source, which fails the query for a text in the column of those that did not parse."""
-    if corrupt_record not in frame.columns:
+    text, error = corrupt_columns(frame, corrupt_record)
+    if text is None:
         return frame
-    unparsed = StreamColumns(F.lit(0), None, corrupt_record=F.col(corrupt_record))
-    return unparsed.elements(source, frame)
+    return StreamColumns(F.lit(0), None, corrupt_record=text, corrupt_error=error).elements(source, frame)
+
+
+def corrupt_columns(frame: DataFrame, corrupt_record: str | None) -> tuple[Column | None, Column | None]:
+    """Returns the columns of texts that did not parse, and of their errors, if a frame has them."""
+    if CORRUPT_ERROR in frame.columns:
+        return F.col(CORRUPT_RECORD), F.col(CORRUPT_ERROR)
+    return (F.col(corrupt_record), None) if corrupt_record in frame.columns else (None, None)
 
 
 def require_stream(name: str, frame: DataFrame) -> None:
@@ -415,6 +424,7 @@ __all__ = [
     "StreamColumns",
     "bind_source",
     "can_read",
+    "corrupt_columns",
     "require_bounded",
     "require_frame",
     "require_parsed",

@@ -13,6 +13,8 @@ from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
 from flowalg_columns.names import (
+    CORRUPT_ERROR,
+    CORRUPT_RECORD,
     DROP,
     DROP_REASON,
     ERROR,
@@ -43,7 +45,7 @@ from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
-from flowalg_spark.frames.topics import CORRUPT_ERROR, CORRUPT_RECORD, place_column, read_topic
+from flowalg_spark.frames.topics import place_column, read_topic
 from flowalg_spark.lowering.binding import StreamColumns, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
@@ -104,7 +106,8 @@ class StreamInput:
     advances processing time.
 
     ``corrupt_record``, a text column, is the text of a row that could not be parsed, as in the column
-    ``_corrupt_record`` of Spark's readers. It is null on all other rows.
+    ``_corrupt_record`` of Spark's readers. It is null on all other rows. A frame of ``stream_files`` has such texts
+    itself.
 
     The data may also be a ``KafkaInput``, as on the local engine. Its messages have the fields of the source's records
     and the columns ``kafka_partition``, ``kafka_offset`` and ``kafka_timestamp``. The session needs Spark's connector
@@ -159,6 +162,9 @@ class StreamInput:
     def columns(self) -> StreamColumns:
         """The clock columns of a row."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
+        corrupt, error = self.corrupt_record, None
+        if corrupt is None and isinstance(self.data, DataFrame) and CORRUPT_ERROR in self.data.columns:
+            corrupt, error = F.col(CORRUPT_RECORD), F.col(CORRUPT_ERROR)
         return StreamColumns(
             F.unix_micros(now),
             self.end_of_input,
@@ -167,7 +173,8 @@ class StreamInput:
             self.signal_key,
             self.signal_window,
             self.partition,
-            self.corrupt_record,
+            corrupt,
+            error,
             published=self.source_watermark,
         )
 

@@ -48,6 +48,7 @@ from flowalg_spark import (
     reshard,
     schema_of,
     stage_metrics,
+    stream_files,
     streaming,
 )
 from flowalg_spark.lowering.binding import StreamColumns
@@ -144,6 +145,7 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     check_checkpoint(spark, Path("checkpoint"))
     reshard(spark, Path("checkpoint"), "resharded", shards=8)
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
+    assert_type(stream_files(spark, names, "names", format="csv", columns={"seen": str | None}), DataFrame)
 
 
 def state_of_a_computation(

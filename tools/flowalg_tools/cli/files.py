@@ -52,12 +52,21 @@ def read_table(
     with require_extra("polars"):
         import pyarrow as pa
     kind = format_of(path, f"the input of {source.name}")
-    files = sorted(file for file in path.rglob("*") if file.suffix in FORMATS) if path.is_dir() else [path]
+    files = _data_files(source.name, path) if path.is_dir() else [path]
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
 
     tables = [_read(source, file, kind, times, bad) for file in files]
     return pa.concat_tables(tables, promote_options="default")
+
+
+def _data_files(source: str, folder: Path) -> list[Path]:
+    """The files of a folder, as every engine reads it: without hidden and temporary ones, and those of its folders."""
+    from flowalg_columns.listing import data_files
+
+    return sorted(
+        Path(entry.path) for entry in data_files(source, str(folder)) if Path(entry.path).suffix in FORMATS
+    )
 
 
 def _read(

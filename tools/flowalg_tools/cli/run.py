@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,9 @@ import flowalg_reference as reference
 from attrs import frozen
 
 from flowalg import ArgumentError, BadRecord, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
+from flowalg.data.shapes import TIMESTAMP
 from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.source import source_node
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
 ELEMENT_COLUMNS: Final = ("event_time", "processing_time")
-_CORRUPT: Final = "__corrupt"
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
@@ -179,10 +179,7 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path, *, dead_letter
         frames = {
             source: _frame(session, source, path, dead_letters=dead_letters) for source, path in paths.items()
         }
-        texts = any(_CORRUPT in frame.columns for frame in frames.values())
-        found = batch.compile(
-            loaded, frames, dead_letters=dead_letters, corrupt_record=_CORRUPT if texts else None
-        )
+        found = batch.compile(loaded, frames, dead_letters=dead_letters)
         with locate_bad_records({} if dead_letters else paths):
             _write(_plain(found, kind), output, kind)
         count = _rows_of(session, output, kind)
@@ -281,7 +278,6 @@ def _run_query(
             options.watermark,
             processing_time=None if options.processing_time is None else F.col(options.processing_time),
             source_watermark=None if options.source_watermark is None else F.col(options.source_watermark),
-            corrupt_record=F.col(_CORRUPT) if _keeps_texts(path, options.dead_letters) else None,
         )
         for source, path in paths.items()
     }
@@ -335,53 +331,45 @@ def spark_session(name: str = "flowalg run") -> Iterator[SparkSession]:
 
 
 def _frame(session: SparkSession, source: Source[object], path: Path, *, dead_letters: bool) -> DataFrame:
-    """Reads files as a batch; with dead letters, a line that cannot be parsed is in the column ``_CORRUPT``."""
-    from flowalg_spark import read_files, schema_of
+    """Reads files as a batch; with dead letters, a text that is no record is a row that has the text and its error."""
+    from flowalg_spark import read_files
 
     kind = _format_of_input(source, path)
-    if kind == "parquet":
-        return read_files(session, source, str(path))
-    schema = schema_of(source)
-    if kind == "csv":
-        schema = _schema_of_header(path, schema)
-    schema, options = _parsing(kind, schema, keeps_texts=dead_letters)
-    return session.read.schema(schema).options(**options).format(kind).load(str(path))
-
-
-def _parsing(kind: str, schema: T.StructType, *, keeps_texts: bool) -> tuple[T.StructType, dict[str, str]]:
-    """How Spark parses texts: the schema, and the options of its reader."""
-    from pyspark.sql import types as T
-
-    options = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
-    if not keeps_texts:
-        return schema, options
-    schema = T.StructType([*schema.fields, T.StructField(_CORRUPT, T.StringType())])
-    return schema, options | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    return read_files(
+        session, source, str(path), format=kind, dead_letters=dead_letters and kind != "parquet"
+    )
 
 
 def _stream(session: SparkSession, source: Source[object], path: Path, options: StreamOptions) -> DataFrame:
-    """Reads files as a stream; with dead letters, a line that cannot be parsed is in the column ``_CORRUPT``."""
+    """Reads files as a stream; with dead letters, a text that is no record is a row that has the text and its error."""
+    from flowalg_columns.layout import fields_in
     from flowalg_spark import schema_of
+    from flowalg_spark.frames.texts import read_text
     from pyspark.sql import types as T
 
     kind = _format_of_input(source, path)
-    schema = schema_of(source)
-    for name in options.times:
-        if name not in schema.names:
-            schema = schema.add(name, T.TimestampType())
-    if kind == "csv":
-        schema = _schema_of_header(path, schema)
-    schema, settings = _parsing(kind, schema, keeps_texts=_keeps_texts(path, options.dead_letters))
+    reader = session.readStream
     if options.batch_rows is not None:
-        settings["maxFilesPerTrigger"] = "1"
+        reader = reader.option("maxFilesPerTrigger", "1")
     if path.is_file():  # a stream reads a folder
-        settings["pathGlobFilter"], path = path.name, path.parent
-    return session.readStream.schema(schema).options(**settings).format(kind).load(str(path))
-
-
-def _keeps_texts(path: Path, dead_letters: bool) -> bool:
-    """Whether lines that cannot be parsed become dead letters."""
-    return dead_letters and format_of(path, "--input") != "parquet"
+        reader, path = reader.option("pathGlobFilter", path.name), path.parent
+    node = source_node(source)
+    known = {name for name, _ in fields_in(node.shape)}
+    times = [name for name in options.times if name not in known]
+    if kind != "parquet":
+        more = [(name, TIMESTAMP) for name in times]
+        return read_text(
+            reader,
+            node,
+            str(path),
+            "csv" if kind == "csv" else "json",
+            more,
+            dead_letters=options.dead_letters,
+        )
+    schema = schema_of(source)
+    for name in times:
+        schema = schema.add(name, T.TimestampType())
+    return reader.schema(schema).parquet(str(path))
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:
@@ -389,17 +377,6 @@ def _format_of_input(source: Source[object], path: Path) -> str:
     if not path.exists():
         raise ArgumentError(where, str(path), "a file or folder that exists")
     return format_of(path, where)
-
-
-def _schema_of_header(path: Path, schema: T.StructType) -> T.StructType:
-    """The columns of a CSV file in its own order; those that the schema does not have are text."""
-    from pyspark.sql import types as T
-
-    first = min(path.rglob("*.csv")) if path.is_dir() else path
-    with first.open(encoding="utf-8", newline="") as lines:
-        names = next(csv.reader(lines), [])
-    types = {field.name: field.dataType for field in schema.fields}
-    return T.StructType([T.StructField(name, types.get(name, T.StringType())) for name in names])
 
 
 def _rows_of(session: SparkSession, output: Path, kind: str) -> int:

@@ -171,16 +171,6 @@ class StreamInput:
     source_watermark: StreamColumn | None = field(default=None, kw_only=True)
 
     @property
-    def columns(self) -> tuple[tuple[str, Shape], ...]:
-        """The columns that are named besides the fields of records, as files of text are read."""
-        found: dict[str, Shape] = {}
-        for argument in STREAM_COLUMNS:
-            column = getattr(self, argument)
-            if column is not None:
-                found.update(columns_in(column, _SHAPES.get(argument, ANY)))
-        return tuple(found.items())
-
-    @property
     def partition_column(self) -> StreamColumn | None:
         """The column with the name of the source partition."""
         if self.partition is None and isinstance(self.data, KafkaInput):
@@ -199,6 +189,16 @@ class StreamInput:
                 )
 
 
+def named_columns(stream: StreamInput) -> tuple[tuple[str, Shape], ...]:
+    """Returns the columns that an input names, with their shapes in files of text."""
+    found: dict[str, Shape] = {}
+    for argument in STREAM_COLUMNS:
+        column = getattr(stream, argument)
+        if column is not None:
+            found.update(columns_in(column, _SHAPES.get(argument, ANY)))
+    return tuple(found.items())
+
+
 __all__ = [
     "FORMATS",
     "STREAM_COLUMNS",
@@ -213,4 +213,5 @@ __all__ = [
     "column_of",
     "columns_in",
     "micros_of",
+    "named_columns",
 ]

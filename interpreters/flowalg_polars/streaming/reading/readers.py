@@ -6,7 +6,6 @@ after a restart.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import ClassVar, Final, Protocol, cast
 import polars as pl
 from attrs import Factory, define, field
 from flowalg_columns.layout import fields_in
+from flowalg_columns.listing import data_files
 from flowalg_columns.text.files import BadFileError, TextKind, read_file
 from flowalg_columns.text.json_objects import Fields
 from flowalg_columns.values import write_nested
@@ -116,11 +116,10 @@ class FileReader:
             given = self.files.folder
             shown = format_value(hidden(given)) if "://" in given else given
             raise ElementError(f"source {self.source.name!r}: {shown} must be a folder of files")
-        with self._naming_errors(), os.scandir(folder) as entries:
+        with self._naming_errors():
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
-                for entry in entries
-                if entry.name not in self._read and entry.is_file() and not entry.name.startswith((".", "_"))
+                for entry in data_files(self.source.name, self.files.folder, self._read)
             ]
         return [name for _, name in sorted(found)]
 

@@ -1,0 +1,41 @@
+"""The files of a folder that have records: not those that are hidden, temporary, or in folders of a partition."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterator
+from typing import Final
+
+from flowalg.data.errors import ElementError
+
+TEMPORARY: Final = r"\.tmp$|\.crc$|\._copying_$"
+"""The ends, in lower case, of the names of files that are still written, or that belong to another file."""
+
+_TEMPORARY: Final = re.compile(TEMPORARY)
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a file of this name has records: none that begins with ``_`` or ``.``, or that is temporary."""
+    return not name.startswith((".", "_")) and _TEMPORARY.search(name.lower()) is None
+
+
+def data_files(source: str, folder: str, read: Container[str] = ()) -> Iterator[os.DirEntry[str]]:
+    """Yields the files of a folder that have records of a source, except for those ``read``, in no order.
+
+    Raises ``ElementError`` for a folder ``NAME=VALUE`` in it, whose files would have a further column.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name in read or not is_data_file(entry.name):
+                continue
+            if entry.is_file():
+                yield entry
+            elif "=" in entry.name and entry.is_dir():
+                raise ElementError(
+                    f"source {source!r}: {folder} must be a folder of files; got the folder {entry.name} in it, of a "
+                    "partition; read each such folder as a source of its own, or write its column into the files"
+                )
+
+
+__all__ = ["TEMPORARY", "data_files", "is_data_file"]

@@ -1,0 +1,122 @@
+"""Files of text on Spark: the records and bad records that the other engines read.
+
+The tests catch a text that Spark reads as another value, passes over, or loses with a line beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from flowalg_polars import streaming as local
+from flowalg_polars.streaming import Files
+from flowalg_spark import (
+    StreamInput,
+    batch,
+    collect_bad_records,
+    collect_elements,
+    read_files,
+    stream_files,
+    streaming,
+)
+from flowalg_spark.streaming.interpreter import run_to_end
+from pyspark.sql import SparkSession
+
+from flowalg import BoundedOutOfOrderness, ElementError, Source
+
+POLICY = BoundedOutOfOrderness(timedelta(0))
+T = "2024-01-01T12:00:00Z"
+
+
+@frozen
+class Item:
+    """A record of a line."""
+
+    key: str | None
+    value: float | None
+    at: datetime
+
+
+ITEMS = Source("items", Item, event_time=lambda item: item.at)
+ALL = ITEMS.map(lambda item: (item.key, item.value))
+DEEP = "[" * 2_000 + "]" * 2_000
+FILES = {
+    "csv": (
+        f"\ufeffkey,value,at\nNA,nan,{T}\nnull,1,{T}\n".encode(),
+        f'at,other,key,value\n{T},x,"a\nb",\r\n{T},x,"a,2\n{T},"",\u2028,3\n2024-01-01,x,b,4\n'.encode()
+        + f"{T},x,caf\xe9,5\n{T},x,{'y' * 200_000},6\n".encode("latin-1"),
+        b"",
+    ),
+    "json": (
+        f'{{"key": "a\u2028b", "value": 1, "at": "{T}", "x": {DEEP}}}\n\n'.encode(),
+        f'{{"key": "c", "at": "2024-01-01T12:00:00"}}\n{{"value": {"9" * 400}, "at": "{T}"}}\nnope\n'.encode()
+        + f'{{"key": "caf\xe9", "at": "{T}"}}\n{{"at": "2024-01-01T12:00:00.123456789Z", "x": 1}}'.encode(
+            "latin-1"
+        ),
+        b"",
+    ),
+}
+
+
+def write_files(folder: Path, kind: str) -> None:
+    """Writes the files of a kind, and others that are no data."""
+    folder.mkdir()
+    suffix = "csv" if kind == "csv" else "jsonl"
+    for number, data in enumerate(FILES[kind]):
+        (folder / f"{number}.{suffix}").write_bytes(data)
+    for name in ("_hidden", ".hidden", "0.tmp", "1.jsonl.crc", "2.csv._COPYING_"):
+        (folder / name).write_bytes(b"nothing that is read")
+
+
+def read_locally(folder: Path, kind: str) -> tuple[list[object], list[str]]:
+    """Returns the elements and the texts of bad records that the local engine reads."""
+    files = Files(folder, "csv" if kind == "csv" else "jsonl", per_batch=10)
+    inputs = {ITEMS: local.StreamInput(files, POLICY)}
+    batches = list(local.batches(ALL, inputs, dead_letters=True, drain=True))
+    elements: list[object] = [each.element for found in batches for each in found.elements]
+    return elements, [json.loads(bad.record)["text"] for found in batches for bad in found.bad_records]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_of_text_are_read_as_on_the_local_engine(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """A batch and a stream have the same elements and bad records, and pass over what is no data."""
+    write_files(tmp_path / "in", kind)
+    elements, texts = read_locally(tmp_path / "in", kind)
+    assert (len(elements), len(texts)) == {"csv": (5, 3), "json": (2, 4)}[kind]
+    frame = read_files(spark, ITEMS, str(tmp_path / "in"), format=kind, dead_letters=True)
+    run = batch.run(ALL, {ITEMS: frame}, dead_letters=True)
+    assert sorted(repr(each.element) for each in run.elements) == sorted(map(repr, elements))
+    assert sorted(json.loads(bad.record)["text"] for bad in run.bad_records) == sorted(texts)
+    assert all(str(tmp_path / "in") in bad.error for bad in run.bad_records)
+    stream = stream_files(spark, ITEMS, str(tmp_path / "in"), format=kind, dead_letters=True, per_batch=2)
+    rows = streaming.compile(ALL, {ITEMS: StreamInput(stream, POLICY)}, dead_letters=True).with_drops()
+    run_to_end(rows, tmp_path / "out", tmp_path / "checkpoint")
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    found = collect_elements(ALL, stored)
+    assert sorted(repr(each.element) for each in found) == sorted(map(repr, elements))
+    assert collect_bad_records(stored) == run.bad_records
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_text_that_is_no_record_fails_the_query(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """The error names the file, whether the frame or the query finds it."""
+    write_files(tmp_path / "in", kind)
+    for dead_letters in (False, True):
+        frame = read_files(spark, ITEMS, str(tmp_path / "in"), format=kind, dead_letters=dead_letters)
+        with pytest.raises(ElementError, match=r"source 'items': .*/in/1\."):
+            batch.run(ALL, {ITEMS: frame})
+
+
+def test_folders_of_partitions_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder NAME=VALUE is an error that names it, and never passed over."""
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=1" / "0.jsonl").write_text(f'{{"key": "a", "at": "{T}"}}\n')
+    with pytest.raises(ElementError, match="day=1/0.jsonl is in a folder of a partition"):
+        batch.run(ALL, {ITEMS: read_files(spark, ITEMS, str(tmp_path), format="json")})
+    inside = read_files(spark, ITEMS, str(tmp_path / "day=1"), format="json")
+    assert [each.element for each in batch.run(ALL, {ITEMS: inside}).elements] == [("a", None)]
