@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
+import attrs
+
+from flowalg.data.errors import RecordTypeError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
     EnumOf,
@@ -16,6 +19,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    shape_of,
 )
 
 
@@ -52,9 +56,27 @@ def structure(shape: Shape) -> str:
     assert_never(shape)
 
 
+def structure_of_value(value: object) -> str:
+    """Returns the structure of a value whose type is not declared, as far as the value shows it."""
+    kind: type = type(value)
+    if isinstance(value, tuple):
+        return f"{kind.__name__}[{', '.join(map(structure_of_value, value))}]"
+    if not attrs.has(kind):
+        return kind.__name__
+    try:
+        return structure(shape_of(kind))
+    except RecordTypeError:
+        names = (field.name for field in attrs.fields(kind))
+        return f"{kind.__name__}({', '.join(f'{name}: {_field(value, name)}' for name in names)})"
+
+
+def _field(value: object, name: str) -> str:
+    return structure_of_value(getattr(value, name))
+
+
 def _member(member: Enum) -> str:
     value = member.value
     return f"{member.name}={value!r}" if isinstance(value, int | float | str) else member.name
 
 
-__all__ = ["structure"]
+__all__ = ["structure", "structure_of_value"]

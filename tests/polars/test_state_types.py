@@ -162,6 +162,9 @@ HOLDS: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
         .map_values(lambda some: some[-1], result=item)
         .combine_per_key(Last())
     ),
+    "accumulators": lambda item: (
+        by_team(items(item)).map_values(lambda each: 1, result=int).combine_per_key(LastItem(item))
+    ),
     "ranked values in columns": lambda item: by_team(items(item)).combine_per_key(
         TopN(1, by=lambda each: each.team)
     ),
@@ -188,6 +191,29 @@ HOLDS: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
     ),
 }
 """Pipelines whose state has items."""
+
+
+@frozen
+class LastItem(Combiner[AnyItem, AnyItem, int]):
+    """The last item, with an item as its accumulator, which the state keeps as it is."""
+
+    item: AnyItem
+
+    @property
+    def is_ordered(self) -> bool:  # noqa: D102
+        return False
+
+    def zero(self) -> AnyItem:  # noqa: D102
+        return self.item("", 0)
+
+    def add(self, accumulator: AnyItem, value: AnyItem) -> AnyItem:  # noqa: D102
+        return self.item("", 1)
+
+    def merge(self, left: AnyItem, right: AnyItem) -> AnyItem:  # noqa: D102
+        return left
+
+    def extract(self, accumulator: AnyItem) -> int:  # noqa: D102
+        return 1
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 import polars as pl
 from attrs import define, field
@@ -95,7 +96,7 @@ class ShardedComputation:
         numbers = elements.select(shard_of(self.prepared.key, shards))[SHARD]
         return [rows.filter(numbers == shard) for shard in range(shards)]
 
-    @property
+    @cached_property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
         return describe_computation(self.prepared.stage, self.prepared.shape, self.inputs)

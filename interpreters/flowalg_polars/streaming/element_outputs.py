@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 import polars as pl
 from attrs import define, field
@@ -54,7 +55,7 @@ class ElementOutput:
         """The upstreams of its only input."""
         return (tuple(self.upstreams),)
 
-    @property
+    @cached_property
     def description(self) -> StageDescription:
         """The facts about the output that its state depends on."""
         return describe_output(self.label, self.elements.shape, self.inputs)

@@ -6,7 +6,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 
 import polars as pl
 from attrs import define, evolve, field, frozen
@@ -124,7 +124,7 @@ class ShardedGrouping:
         self.seconds = time.perf_counter() - started
         return Arrival(panes.lazy(), {0: self.report})
 
-    @property
+    @cached_property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
         prepared = self.prepared
@@ -300,7 +300,7 @@ class ShardedSide:
         self.seconds = time.perf_counter() - started
         return Arrival(frame.lazy(), {0: self.report})
 
-    @property
+    @cached_property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
         return describe_side(self.stage, self.main.shape, self.side.shape, self.inputs)

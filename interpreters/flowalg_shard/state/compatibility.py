@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 from attrs import frozen
 
+from flowalg.combiners.core import component_combiners
 from flowalg.computations.library import state_shape
 from flowalg.data.errors import CheckpointError
 from flowalg.data.shapes import (
@@ -27,7 +28,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.data.structure import structure
+from flowalg.data.structure import structure, structure_of_value
 from flowalg.triggers.syntax import Trigger
 from flowalg_shard.clocks.exchange import FromSource, Upstream
 from flowalg_shard.computations.stage import ComputationStage
@@ -214,6 +215,7 @@ def describe_stage(
     lateness = strategy.lateness_micros
     combiner = stage.aggregates if stage.combiner is None else stage.combiner
     keeps_values = stage.combiner is not None or stage.automaton.accumulates
+    parts = () if stage.combiner is None else component_combiners(stage.combiner)
     return StageDescription(
         stage.label,
         {
@@ -221,6 +223,7 @@ def describe_stage(
             "values": " and ".join(map(structure, values)) if keeps_values else "in columns",
             "windows": _windows(stage),
             "combiner": describe(combiner),
+            "accumulators": ", ".join(structure_of_value(part.zero()) for part in parts) or "in columns",
             "accumulation mode": strategy.mode.value,
             "event time of panes": strategy.timestamp_combiner.value,
             SHAPE: describe(strategy.trigger, numbers=False),

@@ -9,6 +9,7 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    AllowedLateness,
     AtCount,
     AtWatermark,
     Count,
@@ -16,7 +17,9 @@ from flowalg import (
     EventTime,
     FixedWindows,
     PCollection,
+    Repeat,
     Sessions,
+    Trigger,
     Window,
     WindowFn,
     WindowingStrategy,
@@ -35,11 +38,13 @@ BRIDGE = feed("1: a=5@0, a=5@4, b=1@0", "2: a=5@2", "3: a=-5@2", "4: b=1@9", "5:
 """An element that joins two others, and a value that takes it back."""
 
 
-def corrected(windows: WindowFn) -> PCollection[KV[str, int]]:
+def corrected(
+    windows: WindowFn, trigger: Trigger = OFTEN, lateness: AllowedLateness = FOREVER
+) -> PCollection[KV[str, int]]:
     """Returns the positive sums of minutes, in windows that merge."""
     sums = sum_in_windows(OFTEN, FixedWindows(MINUTE), accumulation=Accumulation.RETRACTING)
     positive = sums.filter(lambda pair: pair.value > 0)
-    strategy = WindowingStrategy(windows, OFTEN, Accumulation.RETRACTING, FOREVER)
+    strategy = WindowingStrategy(windows, trigger, Accumulation.RETRACTING, lateness)
     return apply_windowing(positive, strategy)
 
 
@@ -106,6 +111,46 @@ def user_defined_windows_that_come_apart(readings: list[Reading]) -> Answer:
             yield KV(name, sorted(total for _, total in session)), minutes(session[0][0], session[-1][0] + 2)
 
 
+@job(
+    corrected(Sessions(2 * MINUTE), lateness=timedelta(0)).combine_per_key(Count()),
+    feed("1: a=5@0", "2: a=5@2", "3: a=5@4", "4: c=1@6", "5: a=-5@2"),
+    panes="""
+        1: +a=1 [1, 3) early 0
+        2: -a=1 [1, 3) early 0
+        2: +a=2 [1, 5) early 0
+        3: -a=2 [1, 5) early 0
+        3: +a=3 [1, 7) early 0
+        4: +c=1 [7, 9) early 0
+        5: +a=1 [1, 3) late 1 last
+        5: -a=3 [1, 7) early 0
+        5: +a=1 [5, 7) early 0
+    """,
+)
+def parts_that_have_expired(readings: list[Reading]) -> Answer:
+    """A part of a session that has expired continues the indices of its bounds."""
+    for name, sums in positive_sums(readings).items():
+        for session in sessions_of(sums):
+            yield KV(name, len(session)), minutes(session[0][0], session[-1][0] + 2)
+
+
+@job(
+    corrected(Sessions(2 * MINUTE), Repeat(AtCount(2)))
+    .map(lambda pair: KV("all", pair.value))
+    .combine_per_key(Count()),
+    feed("1: a=5@0, b=5@0", "2: a=5@2", "3: a=-5@2"),
+    panes="""
+        1: +all=2 [1, 3) early 0
+        3: -all=2 [1, 3) early 0
+        3: +all=2 [1, 3) early 1
+    """,
+)
+def parts_with_the_bounds_of_a_pane_that_is_current(readings: list[Reading]) -> Answer:
+    """A part is emitted after the retraction of the pane that its bounds still have."""
+    sums = sorted(each for some in positive_sums(readings).values() for each in some)
+    for session in sessions_of(sums):
+        yield KV("all", len(session)), minutes(session[0][0], session[-1][0] + 2)
+
+
 def even_sums_of_minutes() -> PCollection[KV[str, int]]:
     """Returns the even sums of minutes, in windows of five minutes, with unset modes."""
     even = sum_in_windows(OFTEN, FixedWindows(MINUTE)).filter(lambda pair: pair.value % 2 == 0)
@@ -140,6 +185,12 @@ def a_window_that_becomes_empty(readings: list[Reading]) -> Answer:
             yield KV(name, count), minutes(5 * five, 5 * five + 5)
 
 
-JOBS = (sessions_that_come_apart, user_defined_windows_that_come_apart, a_window_that_becomes_empty)
+JOBS = (
+    sessions_that_come_apart,
+    user_defined_windows_that_come_apart,
+    a_window_that_becomes_empty,
+    parts_that_have_expired,
+    parts_with_the_bounds_of_a_pane_that_is_current,
+)
 
 __all__ = ["JOBS"]
