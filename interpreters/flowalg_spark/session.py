@@ -53,7 +53,8 @@ def local_session(
 
     ``cores`` is also the number of shuffle partitions, and so of state stores. The output of the JVM and the workers is
     written to the file ``log``, if given, instead of the terminal. ``settings`` are further settings of Spark, such as
-    ``spark.jars``, and replace those of this function. Stop the session when done.
+    ``spark.jars``, and replace those of this function. The files that Spark writes, such as checkpoints, are for their
+    owner alone. Stop the session when done.
     """
     # Imported here, since a client of Spark Connect has neither.
     from pyspark import SparkConf, SparkContext
@@ -69,6 +70,8 @@ def local_session(
         "spark.sql.session.timeZone": "UTC",
         PARTITIONS_KEY: str(cores),
         "spark.driver.memory": memory,
+        # Checkpoints, and what else Spark writes, are for their owner alone.
+        "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     conf.setAll([*local.items(), *SETTINGS.items(), *(settings or {}).items()])

@@ -7,6 +7,7 @@ in environments with the versions of Spark for which there are jars.
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 from flowalg_columns.json_text import encode_json
-from flowalg_sinks.target import SinkError
+from flowalg_sinks.target import SinkError, WrittenBatch
 from flowalg_spark import batch, record_table
 from flowalg_spark.sinks import (
     Delta,
@@ -27,6 +28,7 @@ from flowalg_spark.sinks import (
     LakehouseChangelog,
     LakehouseUpsert,
     changelog,
+    lakehouse_sinks,
     upsert,
 )
 from pyspark.errors import StreamingQueryException
@@ -218,6 +220,53 @@ def test_a_batch_that_does_not_follow_the_last_one_is_rejected(
         sink(frame, 0)
     with pytest.raises(SinkError, match="got batch 2 of streaming query other: a new checkpoint"):
         changelog(PIPELINE, lakehouse, table="log", query="other")(frame, 2)
+
+
+def test_a_batch_is_known_by_its_input_and_its_start(
+    spark: SparkSession, lakehouse: Lakehouse, frame: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repeated batch with another input, one after another history, and one of an older start are rejected."""
+    sink, other = (changelog(PIPELINE, lakehouse, table="log") for _ in range(2))
+
+    def write(
+        number: int, start: int, read: str, after: str | None = None, by: LakehouseChangelog = sink
+    ) -> None:
+        identity = (WrittenBatch("manual", number, start, read), after)
+        monkeypatch.setattr(lakehouse_sinks, "identify", lambda *_: identity)
+        by(frame, number)
+
+    write(0, 1, "a")
+    write(0, 2, "a")
+    with pytest.raises(SinkError, match="has read a; got batch 0 of the same query, which has read b"):
+        write(0, 2, "b")
+    with pytest.raises(SinkError, match="got batch 1 .* which follows a batch 0 that has read b"):
+        write(1, 2, "c", after="b")
+    write(1, 2, "c", after="a")
+    with pytest.raises(SinkError, match="written by start 2 of the query; got batch 1 of its start 1"):
+        write(1, 1, "c", after="a")
+    with pytest.raises(SinkError, match="by another sink of the same query in the same run"):
+        write(1, 2, "c", after="a", by=other)
+    if isinstance(lakehouse, Delta):
+        spark.sql(f"OPTIMIZE {lakehouse.identifier('log')}")
+        with pytest.raises(SinkError, match="has read c; got batch 1 of the same query, which has read d"):
+            write(1, 3, "d", after="a")
+    assert table(spark, lakehouse, "log").count() == 2 * frame.count()
+
+
+def test_a_dropped_table_of_drops_is_an_error(spark: SparkSession, lakehouse: Lakehouse) -> None:
+    """A table of drops that was dropped is not created again without its rows."""
+    sink = changelog(PIPELINE, lakehouse, table="log", query="manual")
+    rows = spark.createDataFrame(record_table(VISITS, TIMELINE.elements))
+    with_drops = batch.compile(PIPELINE, {VISITS: rows}).with_drops()
+    sink(with_drops, 0)
+    if isinstance(lakehouse, Delta):
+        shutil.rmtree(Path(str(lakehouse.path)) / "log_drops")
+    else:
+        spark.sql(f"DROP TABLE {lakehouse.identifier('log_drops')}")
+    with pytest.raises(
+        SinkError, match="the table 'log_drops' must exist, since the table 'log' has batch 0"
+    ):
+        sink(with_drops, 1)
 
 
 @pytest.mark.parametrize("lakehouse", ["iceberg"], indirect=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import stat
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
@@ -233,6 +234,13 @@ def test_a_dropped_table_is_an_error(written: Stream) -> None:
             connection.execute(f'ALTER TABLE "kept" RENAME TO "{table}"')
         assert [int(file.name) for file in starts.iterdir() if file.name.isdigit()] == [before + number]
     written.run()
+
+
+def test_a_checkpoint_is_for_its_owner_alone(written: Stream) -> None:
+    """Neither the group nor others can read a checkpoint of a local session, or any file in it."""
+    checkpoint = written.folder / "checkpoint"
+    modes = {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in (checkpoint, *checkpoint.rglob("*"))}
+    assert modes == {0}
 
 
 def test_two_outputs_need_two_tables(tmp_path: Path) -> None:
