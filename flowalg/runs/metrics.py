@@ -39,7 +39,8 @@ class SourceMetrics:
     ``elements`` is the number of its elements, ``signals`` the names of its signals to all windows, ``signals_to_keys``
     its other signals, and ``reached`` the greatest event time of each partition that is not idle.
     ``percentile_watermarks`` has the percentiles as text, as in JSON. Other sources do not wait for an ``idle`` one.
-    ``awaited`` has the declared partitions without records.
+    ``awaited`` has the declared partitions without records. ``changed_files`` counts the files that were found to have
+    changed after they were read, each once.
     """
 
     source: str
@@ -51,10 +52,15 @@ class SourceMetrics:
     idle: bool = False
     awaited: tuple[str, ...] = ()
     signals_to_keys: tuple[SignalToKey, ...] = ()
+    changed_files: int = 0
 
     def then(self, later: SourceMetrics) -> SourceMetrics:
-        """The metrics after a later micro-batch: elements add up, everything else is that of the later one."""
-        return evolve(later, elements=self.elements + later.elements)
+        """The metrics after a later micro-batch: elements and changed files add up, the rest is that of the later."""
+        return evolve(
+            later,
+            elements=self.elements + later.elements,
+            changed_files=self.changed_files + later.changed_files,
+        )
 
 
 @frozen(kw_only=True)

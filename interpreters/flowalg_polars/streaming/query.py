@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, overload
 
 import polars as pl
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
@@ -45,7 +45,7 @@ from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
 from flowalg_polars.streaming.reading.inputs import StreamInput, named_columns
 from flowalg_polars.streaming.reading.positions import START, Position
-from flowalg_polars.streaming.reading.readers import Reader, reader_of
+from flowalg_polars.streaming.reading.readers import FileReader, Reader, reader_of
 from flowalg_polars.streaming.reading.recorded import Recording
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable
@@ -414,7 +414,7 @@ class Query:
         )
         bad = () if self.bad_records is None else self.bad_records.take()
         metrics = self.graph.metrics() if self.options.measures else ()
-        sources = self.graph.source_metrics() if self.options.measures else ()
+        sources = self._source_metrics() if self.options.measures else ()
         return MicroBatches(
             {
                 name: MicroBatch(
@@ -435,6 +435,15 @@ class Query:
             },
             self.graph.drops(),
         )
+
+    def _source_metrics(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of the sources, with the files that their readers have found changed."""
+        found = []
+        for each in self.graph.source_metrics():
+            reader = self.readers[each.source]
+            changed = reader.changed_files() if isinstance(reader, FileReader) else 0
+            found.append(evolve(each, changed_files=changed))
+        return tuple(found)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continues from a checkpoint; raises ``CheckpointError`` if the pipeline or its input is another one."""

@@ -145,12 +145,8 @@ def _partitions_in(path: str) -> int:
 
 
 def _corrupt_rows(bad: list[BadRecord], schema: pa.Schema) -> pa.RecordBatch:
-    columns = {
-        CORRUPT_RECORD: pa.array([record.record for record in bad], pa.string()),
-        CORRUPT_ERROR: pa.array([record.error for record in bad], pa.string()),
-    }
-    found = [columns.get(field.name, pa.nulls(len(bad), field.type)) for field in schema]
-    return pa.RecordBatch.from_arrays(found, schema=schema)
+    rows = [{CORRUPT_RECORD: record.record, CORRUPT_ERROR: record.error} for record in bad]
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 __all__ = ["DecodeTexts", "TextFormat", "read_text"]

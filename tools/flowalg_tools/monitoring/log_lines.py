@@ -84,6 +84,7 @@ def source_json(source: SourceMetrics, now: datetime) -> dict[str, Json]:
         "watermark_lag": lag_of(source.watermark, now),
         "idle": source.idle,
         "awaited": list(source.awaited),
+        "changed_files": source.changed_files,
         "reached": {partition: _watermark(point) for partition, point in source.reached.items()},
     }
 

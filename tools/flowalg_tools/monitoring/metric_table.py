@@ -172,6 +172,13 @@ METRICS: Final = (
         "bad records, which became dead letters",
         _of_total(lambda total: total.bad_records),
     ),
+    _of_source(
+        "changed_files",
+        Kind.COUNTER,
+        "{file}",
+        "files that were found to have changed after they were read, each once; the change is not read",
+        lambda source, now: source.changed_files,
+    ),
     _of_stage(
         "watermark_timestamp",
         Kind.GAUGE,

@@ -76,7 +76,9 @@ class Files:
 
     The texts of CSV and JSON lines must have the types of the source's records; other columns are read only if the
     ``StreamInput`` names them. Files must not change once they are in the folder: write them elsewhere and move them
-    into it. Files whose name starts with ``.`` or ``_`` are ignored.
+    into it; one that has changed is reported once, in the log and in the metrics. Files whose name starts with ``.`` or
+    ``_``, or ends as a temporary one (``.tmp``, ``.crc``, ``._COPYING_``), are ignored; a folder ``NAME=VALUE`` is an
+    error.
     """
 
     folder: str = field(converter=_path)

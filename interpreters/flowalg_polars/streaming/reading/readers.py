@@ -32,6 +32,7 @@ from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.reading.bad_records import BadRecords
+from flowalg_polars.streaming.reading.changed_files import ChangedFiles
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, SourceData
 from flowalg_polars.streaming.reading.positions import FILES, FRAMES, RECORDS, Available, Position
 from flowalg_polars.streaming.reading.topics import MessageReader
@@ -95,6 +96,7 @@ class FileReader:
     kind: ClassVar[str] = FILES
     _read: set[str] = field(factory=set)
     _listed: deque[str] = field(factory=deque)
+    _changes: ChangedFiles = field(factory=ChangedFiles)
 
     def available(self, after: Position) -> Available | None:
         """Returns the next files that are not among those read.
@@ -117,6 +119,7 @@ class FileReader:
             shown = format_value(hidden(given)) if "://" in given else given
             raise ElementError(f"source {self.source.name!r}: {shown} must be a folder of files")
         with self._naming_errors():
+            self._changes.look(self.source.name)
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
                 for entry in data_files(self.source.name, self.files.folder, self._read)
@@ -128,9 +131,12 @@ class FileReader:
         del after
         names = cast("Sequence[str]", until[1:])
         with self._naming_errors():
-            frames = [self._scan(Path(self.files.folder) / name, bad) for name in names]
+            scanned = [self._scan(Path(self.files.folder) / name, bad) for name in names]
         self._read.update(names)
-        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+        frames = [frame for frame in scanned if frame is not None]
+        if len(frames) < 2:
+            return frames[0] if frames else None
+        return pl.concat(frames, how="diagonal_relaxed")
 
     @contextmanager
     def _naming_errors(self) -> Iterator[None]:
@@ -153,6 +159,10 @@ class FileReader:
         """Continues after the files that were read."""
         self._read.update(read)
 
+    def changed_files(self) -> int:
+        """Returns how many files were found to have changed after they were read, since it was asked last."""
+        return self._changes.take()
+
     def close(self) -> None:
         """Does nothing."""
 
@@ -161,11 +171,15 @@ class FileReader:
         del after
         return False
 
-    def _scan(self, path: Path, bad: BadRecords | None) -> pl.LazyFrame:
+    def _scan(self, path: Path, bad: BadRecords | None) -> pl.LazyFrame | None:
+        """Returns the rows of a file; ``None`` for an empty file, which has no records."""
         if not path.exists():
             raise CheckpointError(
                 f"source {self.source.name!r}: the file {path} is part of a micro-batch, but is missing"
             )
+        self._changes.remember(path)
+        if not path.stat().st_size:
+            return None
         match self.files.format:
             case "parquet":
                 frame = scan_parquet(self.source.name, path)
@@ -398,4 +412,4 @@ def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
     return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()
 
 
-__all__ = ["Reader", "count_of", "reader_of", "record_frame"]
+__all__ = ["FileReader", "Reader", "count_of", "reader_of", "record_frame"]

@@ -1,0 +1,104 @@
+"""Folders of files of a stream: which files have records, empty ones, and those that change.
+
+The tests catch a file that is passed over without a word, and one that is read though it is not complete.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+import pytest
+from attrs import frozen
+from flowalg_polars import streaming
+from flowalg_polars.streaming import Files, StreamInput
+
+from flowalg import BoundedOutOfOrderness, ElementError, Source
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+POLICY = BoundedOutOfOrderness(timedelta(0))
+
+
+@frozen
+class Item:
+    """A record of a file."""
+
+    key: str
+    at: datetime
+
+
+ITEMS = Source("items", Item, event_time=lambda item: item.at)
+KEYS = ITEMS.map(lambda item: item.key)
+
+
+def put(folder: Path, name: str, key: str) -> None:
+    """Writes a file of JSON lines with one record."""
+    (folder / name).write_text(f'{{"key": "{key}", "at": "{NOON.isoformat()}"}}\n')
+
+
+def keys_of(folder: Path, format: Literal["csv", "jsonl", "parquet"] = "jsonl") -> list[str]:
+    """Returns the keys of the records that a stream reads now."""
+    inputs = {ITEMS: StreamInput(Files(folder, format), POLICY)}
+    return [each.element for batch in streaming.batches(KEYS, inputs) for each in batch.elements]
+
+
+@pytest.mark.parametrize("name", ["_a", ".a", "a.tmp", "a.jsonl.crc", "a.jsonl._COPYING_", "A.TMP"])
+def test_hidden_and_temporary_files_are_not_read(tmp_path: Path, name: str) -> None:
+    """Names that Spark and others give to files that are not complete, or no data, are passed over."""
+    put(tmp_path, name, "hidden")
+    put(tmp_path, "b.jsonl", "b")
+    assert keys_of(tmp_path) == ["b"]
+
+
+def test_a_folder_of_a_partition_is_an_error(tmp_path: Path) -> None:
+    """A folder NAME=VALUE is an error that names it; other folders are no files."""
+    put(tmp_path, "a", "a")
+    (tmp_path / "archive").mkdir()
+    assert keys_of(tmp_path) == ["a"]
+    (tmp_path / "day=1").mkdir()
+    with pytest.raises(ElementError, match="source 'items': .* got the folder day=1 in it"):
+        keys_of(tmp_path)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_an_empty_file_has_no_records(tmp_path: Path, format: Literal["csv", "jsonl", "parquet"]) -> None:
+    """Of each format, alone or beside a file with records."""
+    (tmp_path / "0").write_bytes(b"")
+    assert keys_of(tmp_path, format) == []
+    frame = pl.DataFrame({"key": ["a"], "at": [NOON]})
+    match format:
+        case "csv":
+            (tmp_path / "1").write_text(f"key,at\na,{NOON.isoformat()}\n")
+        case "jsonl":
+            put(tmp_path, "1", "a")
+        case "parquet":
+            frame.write_parquet(tmp_path / "1")
+    assert keys_of(tmp_path, format) == ["a"]
+
+
+def test_a_file_that_changed_after_it_was_read_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the log, with its path, and in the metrics of the next micro-batch; its new content is not read."""
+    put(tmp_path, "0", "a")
+    put(tmp_path, "1", "b")
+    os.utime(tmp_path / "0", (1, 1))
+    inputs = {ITEMS: StreamInput(Files(tmp_path, "jsonl"), POLICY)}
+    found = streaming.batches(KEYS, inputs, metrics=True)
+    keys, changed = [], []
+    with caplog.at_level(logging.WARNING, "flowalg.files"):
+        for number, batch in enumerate(found):
+            keys += [each.element for each in batch.elements]
+            changed += [source.changed_files for source in batch.sources]
+            if number == 1:
+                put(tmp_path, "0", "changed")
+                put(tmp_path, "2", "c")
+            elif number == 2:
+                put(tmp_path, "3", "d")
+    assert (keys, changed) == (["a", "b", "c", "d"], [0, 0, 1, 0])
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert f"source 'items': the file {tmp_path / '0'} has changed after it was read" in warning
