@@ -34,8 +34,8 @@ LOCAL_MUTANTS: Final = (
     Replacement(
         "a file is read twice",
         "FileReader._names",
-        "entry.name not in self._read and entry.is_file()",
-        "entry.is_file()",
+        "data_files(self.source.name, self.files.folder, self._read)",
+        "data_files(self.source.name, self.files.folder, set())",
     ),
     Replacement(
         "a query with other shards goes on with their state",
