@@ -14,7 +14,7 @@ from typing import Literal
 import polars as pl
 import pytest
 from attrs import frozen
-from flowalg_polars import streaming
+from flowalg_polars import batch, streaming
 from flowalg_polars.streaming import Files, StreamInput
 
 from flowalg import BoundedOutOfOrderness, ElementError, Source
@@ -102,3 +102,26 @@ def test_a_file_that_changed_after_it_was_read_is_reported_once(
     assert (keys, changed) == (["a", "b", "c", "d"], [0, 0, 1, 0])
     (warning,) = [record.getMessage() for record in caplog.records]
     assert f"source 'items': the file {tmp_path / '0'} has changed after it was read" in warning
+
+
+@frozen
+class Daily:
+    """A record with the column of a folder."""
+
+    key: str
+    day: int
+    at: datetime
+
+
+def test_a_batch_reads_folders_of_partitions_with_their_column(tmp_path: Path) -> None:
+    """Of Parquet, in any depth, without hidden, temporary and empty files."""
+    source = Source("daily", Daily, event_time=lambda item: item.at)
+    for day, key in enumerate("ab"):
+        (tmp_path / f"day={day}").mkdir()
+        pl.DataFrame({"key": [key], "at": [NOON]}).write_parquet(tmp_path / f"day={day}" / "0.parquet")
+    for name in ("_0.parquet", "1.parquet"):
+        (tmp_path / "day=0" / name).write_bytes(b"" if name == "1.parquet" else b"nothing")
+    (tmp_path / "_temporary").mkdir()
+    (tmp_path / "_temporary" / "0.parquet").write_bytes(b"nothing")
+    run = batch.run(source.map(lambda item: (item.key, item.day)), {source: str(tmp_path)})
+    assert [each.element for each in run.elements] == [("a", 0), ("b", 1)]

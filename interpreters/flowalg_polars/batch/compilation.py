@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never, cast
 
 import polars as pl
 from attrs import frozen
+from flowalg_columns.listing import nested_files
 from flowalg_columns.names import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError, require_flag
@@ -129,6 +130,15 @@ def _output_frame(
     return pane_frame(frame, flow.shape, flow.notes, dead_letters, panes=panes)
 
 
+def _scan_folder(source: str, folder: Path) -> pl.LazyFrame:
+    """Returns the Parquet files of a folder; those in folders ``NAME=VALUE`` have this column."""
+    files = nested_files(str(folder), ".parquet")
+    if not files:
+        return scan_parquet(source, folder / "**/*.parquet")
+    partitioned = any("=" in part for file in files for part in Path(file).relative_to(folder).parts[:-1])
+    return scan_parquet(source, files, partitioned=partitioned)
+
+
 def lazy_frame(source: str, data: object) -> pl.LazyFrame:
     """Returns the data of a source as a lazy frame; raises ``ArgumentError`` for anything else."""
     match data:
@@ -138,7 +148,7 @@ def lazy_frame(source: str, data: object) -> pl.LazyFrame:
             return data.lazy()
         case str() | PathLike():
             path = Path(fspath(cast("str | PathLike[str]", data)))
-            return scan_parquet(source, path / "**/*.parquet" if path.is_dir() else path)
+            return _scan_folder(source, path) if path.is_dir() else scan_parquet(source, path)
         case _:
             raise ArgumentError(
                 f"the input of source {source!r}",

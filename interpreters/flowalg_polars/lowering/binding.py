@@ -60,14 +60,18 @@ from flowalg_polars.meta import ELEMENT_META
 _SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 
 
-def scan_parquet(source: str, files: Path) -> pl.LazyFrame:
-    """Returns Parquet files as a frame; raises ``ElementError`` if their schema cannot be read."""
-    frame = pl.scan_parquet(files)
+def scan_parquet(source: str, files: Path | list[str], *, partitioned: bool = False) -> pl.LazyFrame:
+    """Returns Parquet files as a frame; raises ``ElementError`` if their schema cannot be read.
+
+    If they are ``partitioned``, they have the columns of the folders ``NAME=VALUE`` that they are in.
+    """
+    frame = pl.scan_parquet(files, hive_partitioning=partitioned)
     try:
         frame.collect_schema()
     except (pl.exceptions.ComputeError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise ElementError(f"source {source!r}: {files} cannot be read as Parquet: {reason}") from error
+        named = files if isinstance(files, Path) else files[0]
+        raise ElementError(f"source {source!r}: {named} cannot be read as Parquet: {reason}") from error
     return frame
 
 
