@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal, localcontext
 from functools import reduce
 from random import Random
 from typing import TypeVar, cast
@@ -12,7 +13,20 @@ from flowalg_laws import check_combiner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import AllOf, AnyOf, Count, ElementError, Max, Mean, Min, Sum, ToSet, ValueRangeError, Variance
+from flowalg import (
+    AllOf,
+    AnyOf,
+    Count,
+    ElementError,
+    Max,
+    Mean,
+    Min,
+    Quantile,
+    Sum,
+    ToSet,
+    ValueRangeError,
+    Variance,
+)
 from flowalg.combiners.core import Group, product
 
 A = TypeVar("A")
@@ -35,6 +49,44 @@ def test_float_combiners_satisfy_the_laws() -> None:
     check_combiner(Sum[float](), FLOATS)
     check_combiner(Mean(), FLOATS)
     check_combiner(Min[float](), FLOATS)
+
+
+DECIMALS = st.decimals(-(10**18), 10**18, places=18) | st.decimals(-100, 100, places=2)
+
+
+def test_decimal_combiners_satisfy_the_laws() -> None:
+    """Sums, means and variances of decimals satisfy the laws exactly, whatever the decimal context."""
+    with localcontext(Context(prec=3)):
+        check_combiner(Sum[Decimal](), DECIMALS)
+        check_combiner(Mean[Decimal](), DECIMALS)
+        check_combiner(Variance(), DECIMALS)
+        check_combiner(Quantile(0.5), DECIMALS)
+        check_combiner(ToSet[Decimal](), DECIMALS)
+
+
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [
+        (["1", "2", "2"], "1.666666666666666667"),
+        (["0.000000000000000001", "0.000000000000000002"], "0.000000000000000002"),
+        (["0.000000000000000001", "0"], "0"),
+        (["-0.000000000000000001", "0"], "0"),
+        (["-0.000000000000000003", "0"], "-0.000000000000000002"),
+        (["-1", "0", "0"], "-0.333333333333333333"),
+        (["1E+2", "100.00"], "100"),
+    ],
+)
+def test_a_mean_of_decimals_is_rounded_half_even(values: list[str], mean: str) -> None:
+    """The mean of decimals is rounded once, at 18 places, to the even digit where two are equally near."""
+    found = combine(Mean[Decimal](), list(map(Decimal, values)))
+    assert repr(found) == repr(Decimal(mean))
+
+
+def test_a_float_and_a_decimal_are_not_added() -> None:
+    """A sum of a float and a Decimal is an error, as in Python, in any order."""
+    for values in ([1.5, Decimal(1)], [Decimal(1), 2, 1.5]):
+        with pytest.raises(ElementError, match="a float and a Decimal cannot be added"):
+            combine(Sum(), values)
 
 
 def test_a_product_of_combiners_satisfies_the_laws() -> None:

@@ -6,6 +6,7 @@ These tests catch an engine whose number has another text, another last digit or
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
@@ -240,3 +241,41 @@ def test_decimals_of_a_frame_may_have_another_scale() -> None:
         SchemaMismatchError, match=r"amount must be Decimal .* got Decimal\(precision=38, scale=2\)"
     ):
         PolarsBatch().run(pipeline, {AMOUNTS: frame.with_columns(pl.col("amount").cast(pl.Decimal(38, 2)))})
+
+
+OPERATIONS: list[tuple[Callable[[Amount], object], type[object]]] = [
+    (lambda a: abs(a.amount), Decimal),
+    (lambda a: min(a.amount, Decimal("1.50")), Decimal),
+    (lambda a: a.amount == a.share, bool),
+    (lambda a: a.amount < a.share, bool),
+    (lambda a: -5 < a.amount <= 10**19, bool),
+    (lambda a: a.amount >= Decimal("0.1000000000000000000000001"), bool),
+    (lambda a: a.amount in (Decimal("1.50"), Decimal("1E+2")), bool),
+    (lambda a: a.maybe is not None and a.maybe > a.amount, bool),
+    (lambda a: a.maybe or a.amount, Decimal),
+    (lambda a: a.amount if a.amount else Decimal("-0.0"), Decimal),
+    (lambda a: Decimal("1E+3") if a.key == "a" else 2, Decimal),
+    (lambda a: str(a.amount), str),
+    (lambda a: f"{a.amount}{a.amount:.2f}{a.maybe!r}", str),
+    (lambda a: float(a.amount), float),
+    (lambda a: (a.amount, [a.amount, Decimal("2.0")]), tuple[Decimal, list[Decimal]]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OPERATIONS)))
+@pytest.mark.parametrize("engine", ENGINES[2:4], ids=["batch", "stream"])
+def test_what_functions_do_with_decimals_agrees_to_the_digit(engine: Interpreter, number: int) -> None:
+    """Each operation on decimals has Python's results on an engine, lifted or not."""
+    function, result = OPERATIONS[number]
+    values = ["0", "-0.0", "1.50", "1.5", "1E+2", "-1", "1E-18", "7", "0.1", "12345678901234567890.5"]
+    some = [
+        Amount(key, Decimal(value), float(value), None if key == "b" else Decimal("1.500"), [], NOON)
+        for value in values
+        for key in ("a", "b")
+    ]
+    pipeline = AMOUNTS.map(function, result=result).combine_globally(ToList())
+    wanted, found = (
+        [repr(pane.element) for pane in each.run(pipeline, {AMOUNTS: bounded(*some)}).panes]
+        for each in (Reference(), engine)
+    )
+    assert found == wanted

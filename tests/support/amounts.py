@@ -64,6 +64,16 @@ def amount_of(amount: Amount) -> Decimal:
     return amount.amount
 
 
+def share_of(amount: Amount) -> float:
+    """Returns the float of a record."""
+    return amount.share
+
+
+def negative(amount: Amount) -> float:
+    """Returns a float that may be a negative zero."""
+    return -amount.share
+
+
 def half(amount: Amount) -> Decimal:
     """Returns a decimal with trailing zeros; Python computes it."""
     return (amount.amount / 2).quantize(Decimal("1.00000000"))
@@ -74,6 +84,9 @@ PIPELINES: Final[dict[str, PCollection[KV[object, object]]]] = {
     "mean": DECIMALS.combine_per_key(Mean[Decimal]()),
     "sum of": KEYED.combine_per_key(Sum.of(lambda a: a.amount)),
     "mean and count": KEYED.combine_per_key(together(Mean.of(amount_of), Count())),
+    "together": KEYED.combine_per_key(
+        together(Sum.of(amount_of), Mean.of(amount_of), Min.of(negative), Mean.of(share_of))
+    ),
     "variance": DECIMALS.combine_per_key(Variance()),
     "median": DECIMALS.combine_per_key(Quantile(0.5)),
     "least and greatest": DECIMALS.combine_per_key(together(Min[Decimal](), Max[Decimal]())),
@@ -118,6 +131,14 @@ def expected(amounts: Sequence[Amount]) -> dict[str, list[str]]:
         "mean": by_key(lambda some: mean(decimals(some))),
         "sum of": by_key(lambda some: total(decimals(some))),
         "mean and count": by_key(lambda some: (mean(decimals(some)), len(some))),
+        "together": by_key(
+            lambda some: (
+                total(decimals(some)),
+                mean(decimals(some)),
+                min(floats(some, -1)),
+                float_total(floats(some)) / len(some) + 0.0,
+            )
+        ),
         "variance": by_key(lambda some: variance(decimals(some))),
         "least and greatest": by_key(lambda some: (min(decimals(some)), max(decimals(some)))),
         "top": by_key(lambda some: decimals(some)[::-1][:2]),
