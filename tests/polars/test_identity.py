@@ -355,37 +355,37 @@ class _Missing:
     """A class that is pickled, and then gone."""
 
 
-@frozen
 class _Points:
-    """An accumulator, which is pickled."""
+    """A part of an accumulator, which is pickled."""
 
-    total: int
+    def __init__(self, total: int) -> None:
+        self.total = total
 
 
 class _Renamed(_Points):
-    """The accumulator of a later version."""
+    """The part of an accumulator of a later version."""
 
 
-class _Gathered(Combiner[int, _Points, int]):
-    """A sum with an accumulator of a class of its own."""
+class _Gathered(Combiner[int, tuple[_Points, ...], int]):
+    """A sum whose accumulator has objects of a class of its own."""
 
     made: ClassVar[type[_Points]] = _Points
 
-    def zero(self) -> _Points:
+    def zero(self) -> tuple[_Points, ...]:
         """Returns no points."""
-        return self.made(0)
+        return ()
 
-    def add(self, accumulator: _Points, value: int) -> _Points:
+    def add(self, accumulator: tuple[_Points, ...], value: int) -> tuple[_Points, ...]:
         """Returns the accumulator with a value."""
-        return self.made(accumulator.total + value)
+        return (*accumulator, self.made(value))
 
-    def merge(self, left: _Points, right: _Points) -> _Points:
-        """Returns the sum of two accumulators."""
-        return self.made(left.total + right.total)
+    def merge(self, left: tuple[_Points, ...], right: tuple[_Points, ...]) -> tuple[_Points, ...]:
+        """Returns all parts of two accumulators."""
+        return (*left, *right)
 
-    def extract(self, accumulator: _Points) -> int:
+    def extract(self, accumulator: tuple[_Points, ...]) -> int:
         """Returns the total."""
-        return accumulator.total
+        return sum(points.total for points in accumulator)
 
 
 @pytest.mark.parametrize(
