@@ -26,6 +26,16 @@ def sources_of(*roots: Node) -> tuple[SourceNode, ...]:
     return tuple(dict.fromkeys(node for node in nodes_of(*roots) if isinstance(node, SourceNode)))
 
 
+def sources_read_together(*roots: Node) -> dict[str, frozenset[str]]:
+    """Returns, for each source by name, the others that some node reads together with it (SEMANTICS section 9)."""
+    found: dict[str, frozenset[str]] = {}
+    for root in roots:  # the last node of a pipeline reads all that any node of it reads
+        names = frozenset(source.name for source in sources_of(root))
+        for name in names:
+            found[name] = found.get(name, frozenset()) | (names - {name})
+    return found
+
+
 def element_inputs(node: Node) -> tuple[Node, ...]:
     """Returns the nodes whose elements a node passes on: its inputs, except for a side input."""
     return (node.input,) if isinstance(node, WithSide) else node.inputs
@@ -141,5 +151,6 @@ __all__ = [
     "rebuild",
     "rebuild_all",
     "sources_of",
+    "sources_read_together",
     "steps_after_groupings",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from attrs import asdict, evolve, field, fields_dict, frozen
@@ -15,15 +15,14 @@ from flowalg.runs.signals import AnySignal
 class Clocks:
     """What both clocks read after the elements of an instant have been observed, and the signals of the instant.
 
-    ``idle`` says that all sources upstream are idle: a union then does not wait for this collection. ``horizon`` is the
-    instant after the greatest event time of all elements of the sources upstream, so far (SEMANTICS section 17).
+    ``horizon`` is the instant after the greatest event time of all elements of the sources upstream, so far (SEMANTICS
+    section 17).
     """
 
     processing_time: ProcessingTime
     watermark: EventTime
     percentiles: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[AnySignal] = frozenset()
-    idle: bool = False
     horizon: EventTime = MIN_TIME
 
     def __getstate__(self) -> dict[str, object]:
@@ -58,29 +57,67 @@ class Clocks:
 def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
     """The clocks of a union after an instant, given those before it (SEMANTICS section 9).
 
-    Each watermark is the least of those of the parts that are neither idle nor at the end of their input. If there is
-    none, it is that of the most advanced idle part; and ``MAX_TIME`` if all have ended. None moves back from
-    ``before``.
+    Each watermark is the least of those of the parts. None moves back from ``before``.
     """
-    first = clocks[0]
-    running = [each for each in clocks if each.watermark < MAX_TIME]
-    active = [each for each in running if not each.idle]
-    choose, parts = (min, active) if active else (max, running or clocks)
     percentiles = {q for each in clocks for q in each.percentiles}
     return Clocks(
-        first.processing_time,
-        max(before.watermark, choose(each.watermark for each in parts)),
+        clocks[0].processing_time,
+        max(before.watermark, min(each.watermark for each in clocks)),
         {
-            q: max(before.percentiles.get(q, MIN_TIME), choose(each.percentile(q) for each in parts))
+            q: max(before.percentiles.get(q, MIN_TIME), min(each.percentile(q) for each in clocks))
             for q in sorted(percentiles)
         },
         frozenset[AnySignal]().union(*(each.signals for each in clocks)),
-        bool(running) and not active,
         max(before.horizon, *(each.horizon for each in clocks)),
     )
+
+
+def raise_idle(
+    clocks: Mapping[str, Clocks],
+    before: Mapping[str, Clocks],
+    idle: Set[str],
+    together: Mapping[str, Set[str]],
+) -> dict[str, Clocks]:
+    """The clocks of sources after an instant, by name: those of idle sources follow the others (SEMANTICS section 9).
+
+    ``clocks`` are what the policies say, and ``before`` those that this function returned for the instant before.
+    ``together`` has the sources that some node reads together with a source.
+    """
+    own = {name: _not_behind(each, before.get(name, each)) for name, each in clocks.items()}
+    running = {name for name, each in own.items() if each.watermark < MAX_TIME}
+    raised = dict(own)
+    for name in running & idle:
+        known = running & {name, *together.get(name, ())}
+        active = known - idle
+        parts = [own[other] for other in sorted(active or known)]
+        raised[name] = _following(own[name], parts, min if active else max)
+    return raised
+
+
+def _not_behind(clocks: Clocks, before: Clocks) -> Clocks:
+    """Returns clocks whose watermarks are not behind those of before."""
+    quantiles = sorted({*clocks.percentiles, *before.percentiles})
+    return evolve(
+        clocks,
+        watermark=max(clocks.watermark, before.watermark),
+        percentiles={q: max(clocks.percentile(q), before.percentile(q)) for q in quantiles},
+    )
+
+
+def _following(
+    own: Clocks, parts: Sequence[Clocks], choose: Callable[[Iterable[EventTime]], EventTime]
+) -> Clocks:
+    """Returns the clocks of an idle source whose watermarks are chosen from those of others."""
+    quantiles = sorted({q for each in parts for q in each.percentiles})
+    followed = evolve(
+        own,
+        watermark=choose(each.watermark for each in parts),
+        percentiles={q: choose(each.percentile(q) for each in parts) for q in quantiles},
+    )
+    return _not_behind(followed, own)
 
 
 BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
 """What the clocks read before the first instant."""
 
-__all__ = ["BEGINNING", "Clocks", "minimum"]
+__all__ = ["BEGINNING", "Clocks", "minimum", "raise_idle"]

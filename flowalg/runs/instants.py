@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from itertools import groupby
 from typing import TypeVar
 
 from attrs import evolve, field, frozen
 
 from flowalg.data.time import ProcessingTime
-from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.clocks import BEGINNING, Clocks, raise_idle
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Instant, Timeline
@@ -22,15 +22,17 @@ class PipelineInstant:
     """One instant of a whole pipeline.
 
     ``clocks`` has what the clocks read at each source, by its name; the processing time is the same at all of them, and
-    the signals are those of the source. ``instants`` has the instants of those sources that have one now. ``idle_at``
-    has the time at which each source becomes idle that may, unless it has an instant before. ``generated_by`` has what
-    the clocks observe of the records of each source whose records carry processing times.
+    the signals are those of the source. Those of idle sources follow the others. ``instants`` has the instants of those
+    sources that have one now. ``idle_at`` has the time at which each source becomes idle that may, unless it has an
+    instant before. ``generated_by`` has what the clocks observe of the records of each source whose records carry
+    processing times. ``together`` has the sources that some node reads together with a source.
     """
 
     clocks: Mapping[str, Clocks]
     instants: Mapping[str, Instant[object]] = field(factory=dict)
     idle_at: Mapping[str, ProcessingTime] = field(factory=dict)
     generated_by: Mapping[str, GeneratedBy] = field(factory=dict)
+    together: Mapping[str, Set[str]] = field(factory=dict)
 
     @property
     def processing_time(self) -> ProcessingTime:
@@ -53,15 +55,22 @@ class PipelineInstant:
 
     def empty_at(self, time: ProcessingTime) -> PipelineInstant:
         """An instant at a later processing time, without records and signals."""
-        return PipelineInstant(_at(time, self.clocks, {}, self.idle_at), idle_at=self.idle_at)
+        now = _at(time, self.clocks, {})
+        clocks = raise_idle(now, self.clocks, _idle(self.idle_at, time), self.together)
+        return PipelineInstant(clocks, idle_at=self.idle_at, together=self.together)
 
 
-def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[PipelineInstant]:
+def pipeline_instants(
+    timelines: Mapping[str, Timeline[object]], together: Mapping[str, Set[str]] | None = None
+) -> Iterator[PipelineInstant]:
     """The instants of all sources as one sequence; a source without an instant keeps its watermark.
 
     The first instants of several sources at one processing time are one instant; so are the second ones. A source whose
-    policy has ``idle_after``, and that has not started by then, is idle.
+    policy has ``idle_after``, and that has not started by then, is idle. ``together`` has the sources that some node
+    reads together with a source; without it, one pipeline reads all of them.
     """
+    if together is None:
+        together = {name: timelines.keys() - {name} for name in timelines}
     numbered = [
         (time, number, name, instant)
         for name, timeline in timelines.items()
@@ -71,6 +80,7 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
     numbered.sort(key=lambda row: row[:3])
     generated_by = {name: each.generated_by for name, each in timelines.items() if each.generated_by}
     clocks = dict.fromkeys(timelines, BEGINNING)
+    raised: Mapping[str, Clocks] = clocks
     idle_at = _idle_unless_started(timelines, numbered[0][0]) if numbered else {}
     for (time, _), group in groupby(numbered, key=lambda row: row[:2]):
         instants = {name: instant for _, _, name, instant in group}
@@ -80,7 +90,14 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
             idle_at.pop(name, None)
             if instant.idle_at is not None:
                 idle_at[name] = instant.idle_at
-        yield PipelineInstant(_at(time, clocks, signals, idle_at), instants, dict(idle_at), generated_by)
+        now = _at(time, clocks, signals)
+        raised = raise_idle(now, raised, _idle(idle_at, time), together)
+        yield PipelineInstant(raised, instants, dict(idle_at), generated_by, together)
+
+
+def _idle(idle_at: Mapping[str, ProcessingTime], now: ProcessingTime) -> frozenset[str]:
+    """The sources that are idle at a processing time."""
+    return frozenset(name for name, time in idle_at.items() if time <= now)
 
 
 def _idle_unless_started(
@@ -99,16 +116,10 @@ def _at(
     time: ProcessingTime,
     clocks: Mapping[str, Clocks],
     signals: Mapping[str, frozenset[AnySignal]],
-    idle_at: Mapping[str, ProcessingTime],
 ) -> dict[str, Clocks]:
     """The clocks of all sources at a processing time."""
     return {
-        name: evolve(
-            each,
-            processing_time=time,
-            signals=signals.get(name, frozenset()),
-            idle=name in idle_at and idle_at[name] <= time,
-        )
+        name: evolve(each, processing_time=time, signals=signals.get(name, frozenset()))
         for name, each in clocks.items()
     }
 

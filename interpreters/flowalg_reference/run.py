@@ -18,7 +18,7 @@ from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import rebuild_all
+from flowalg.pipeline.structure import rebuild_all, sources_read_together
 from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import output_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
@@ -319,7 +319,7 @@ def _advance(
         if mode is Mode.CONTINUOUS and before is not None:
             yield from empty_instants(before, until, operators.next_deadline)
 
-    for now in pipeline_instants(timelines):
+    for now in pipeline_instants(timelines, sources_read_together(*roots)):
         if until is not None and now.processing_time > until:
             break
         for instant in chain(

@@ -53,9 +53,6 @@ class SideReader:
         horizon = MIN_TIME if self.lateness is None else self.lateness.horizon(self.main_clocks.watermark)
         self.main_clocks = minimum([*main.upstreams.values()], self.main_clocks)
         of_side = minimum([*side.upstreams.values()], self.side_clocks)
-        if of_side.idle:
-            # Elements do not wait for an idle side: its windows are complete as far as the elements have come.
-            of_side = minimum([of_side, self.main_clocks], self.side_clocks)
         for element in side.elements:
             self._absorb(element, of_side)
         self.side_clocks = of_side

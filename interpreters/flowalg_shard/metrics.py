@@ -137,9 +137,12 @@ def _sources(
 def source_metrics(
     inputs: Sequence[Sequence[Upstream]], received: Sequence[Reports], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
-    """The metrics of each source that flows into a stage, from the upstreams and the reports of each input."""
+    """The metrics of each source that flows into a stage, from the upstreams and the reports of each input.
+
+    The sources that it only follows are left out: they come after the inputs.
+    """
     found: dict[str, SourceMetrics] = {}
-    for upstreams, reports, input_clocks in zip(inputs, received, after.input_clocks, strict=True):
+    for upstreams, reports, input_clocks in zip(inputs, received, after.input_clocks, strict=False):
         for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
             if not isinstance(upstream, FromSource):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Protocol, cast
 
 import polars as pl
@@ -16,7 +17,6 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.clocks import minimum
 from flowalg_shard.clocks.exchange import (
     InputClocks,
     Reports,
@@ -75,13 +75,22 @@ class OperatorOutput:
     side_values: bytes = b""
 
 
-class Operator(Protocol):
-    """A kind of stage."""
+class Reader(Protocol):
+    """What a stage reads."""
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
         """The upstreams of each input."""
         ...
+
+    @property
+    def followed(self) -> tuple[Upstream, ...]:
+        """Further sources whose clocks the stage needs, since an idle one of its sources follows them."""
+        ...
+
+
+class Operator(Reader, Protocol):
+    """A kind of stage."""
 
     def advance(
         self,
@@ -107,13 +116,31 @@ def advance(
 ) -> tuple[OperatorState, OperatorOutput]:
     """Advance a shard by one instant: its state after it, and its output.
 
-    ``received`` has what each partition of each input has sent. ``state`` is ``None`` before the first instant.
+    ``received`` has what each partition of each input has sent, and then of the followed sources. ``state`` is ``None``
+    before the first instant.
     """
-    before = OperatorState(tuple(map(InputClocks.initial, operator.inputs))) if state is None else state
-    reports = [merge_reports(each.reports for each in parts) for parts in received]
-    clocks = advance_clocks(operator.inputs, before.input_clocks, reports)
-    bundles = [[each.bundle for each in parts if each.bundle] for parts in received]
+    before = OperatorState(()) if state is None else state
+    before = evolve(before, input_clocks=known_clocks(operator, before.input_clocks))
+    clocks = next_clocks(
+        operator, before, [merge_reports(each.reports for each in parts) for parts in received]
+    )
+    bundles = [[each.bundle for each in parts if each.bundle] for parts in received[: len(operator.inputs)]]
     return operator.advance(before, clocks, bundles, first_shard=first_shard)
+
+
+def known_clocks(reader: Reader, stored: tuple[InputClocks, ...]) -> tuple[InputClocks, ...]:
+    """Returns the clocks of the inputs and of the followed sources, of which a stored state may not know some yet."""
+    upstreams = [*reader.inputs, reader.followed] if reader.followed else reader.inputs
+    return tuple(
+        known if known is not None and len(known.upstreams) == len(each) else InputClocks.initial(each)
+        for each, known in zip(upstreams, (*stored, *repeat(None, len(upstreams))), strict=False)
+    )
+
+
+def next_clocks(reader: Reader, state: OperatorState, reports: Sequence[Reports]) -> tuple[InputClocks, ...]:
+    """Returns the clocks of a stage after an instant, given the reports of its inputs and of the followed sources."""
+    known = known_clocks(reader, state.input_clocks)
+    return advance_clocks(reader.inputs, known, reports[: len(known)], reader.followed)
 
 
 @frozen
@@ -122,6 +149,7 @@ class Grouping:
 
     stage: Stage
     upstreams: tuple[Upstream, ...]
+    followed: tuple[Upstream, ...] = ()
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -146,7 +174,7 @@ class Grouping:
         self, state: OperatorState, input_clocks: tuple[InputClocks, ...], bundles: list[pl.DataFrame]
     ) -> tuple[OperatorState, Emission, StageReport]:
         """One step over the active windows."""
-        (before,), (now,) = state.input_clocks, input_clocks
+        before, now = state.input_clocks[0], input_clocks[0]
         active = state.windows.activate(self.stage, bundles, now.clocks)
         after, emission = step(self.stage, active.shard_state(before.clocks.watermark), bundles, now.clocks)
         report = StageReport(now.clocks, min(emission.hold, active.dormant.hold))
@@ -161,6 +189,7 @@ class Side:
     stage: SideStage
     main: tuple[Upstream, ...]
     side: tuple[Upstream, ...]
+    followed: tuple[Upstream, ...] = ()
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -189,22 +218,16 @@ class Side:
         elements: pl.DataFrame,
         side: pl.DataFrame,
     ) -> tuple[OperatorState, SideOutput, StageReport]:
-        """The elements that have finished waiting, with the side values they read.
-
-        Elements do not wait for an idle side: its windows are complete as far as the elements have come.
-        """
+        """The elements that have finished waiting, with the side values they read."""
         side_state = unpack_side(state)
-        of_main, of_side = input_clocks
-        if of_side.clocks.idle:
-            both = [of_side.clocks, of_main.clocks]
-            of_side = evolve(of_side, clocks=minimum(both, state.input_clocks[1].clocks))
-        before, now = map(_watermarks, (state.input_clocks, (of_main, of_side)))
+        of_main, of_side = (each.clocks for each in input_clocks[:2])
+        before, now = map(_watermarks, (state.input_clocks, input_clocks))
         after, output = read_side(self.stage, side_state, elements, side, before, now)
-        read = max(of_main.clocks.horizon, of_side.clocks.horizon)
+        report = evolve(of_main, horizon=max(of_main.horizon, of_side.horizon))
         return (
-            OperatorState((of_main, of_side), side_input=pack_side(after)),
+            OperatorState(input_clocks, side_input=pack_side(after)),
             output,
-            StageReport(evolve(of_main.clocks, horizon=read), output.hold),
+            StageReport(report, output.hold),
         )
 
 
@@ -217,6 +240,7 @@ class Computing:
 
     stage: ComputationStage
     upstreams: tuple[Upstream, ...]
+    followed: tuple[Upstream, ...] = ()
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -227,7 +251,7 @@ class Computing:
         self, state: OperatorState, input_clocks: tuple[InputClocks, ...], rows: pl.DataFrame
     ) -> tuple[OperatorState, ComputationOutput, StageReport]:
         """One step over the keys that elements arrive for or that are due."""
-        (before,), (now,) = state.input_clocks, input_clocks
+        before, now = state.input_clocks[0], input_clocks[0]
         active = state.windows.activate_rows(self.stage.keys, [rows], now.clocks)
         active_keys = Kept(active.windows, active.current_panes)
         kept, output = compute(self.stage, active_keys, rows, before.clocks.watermark, now.clocks)
@@ -261,7 +285,7 @@ class Computing:
 
 
 def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
-    of_main, of_side = input_clocks
+    of_main, of_side = input_clocks[:2]
     return Watermarks(of_main.clocks.watermark, of_side.clocks.watermark)
 
 
@@ -312,10 +336,13 @@ __all__ = [
     "Operator",
     "OperatorOutput",
     "OperatorState",
+    "Reader",
     "ShardInput",
     "Side",
     "advance",
     "count_side_windows",
+    "known_clocks",
+    "next_clocks",
     "pack_side",
     "unpack_computation_drops",
     "unpack_side",

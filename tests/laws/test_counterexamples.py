@@ -8,7 +8,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import flowalg_reference as reference
-from flowalg_laws.laws.clocks import a_hold_prevents_late_panes
+from flowalg_laws.kit.readings import Reading
+from flowalg_laws.laws.clocks import (
+    OTHERS,
+    a_hold_prevents_late_panes,
+    the_own_grouping_of_an_idle_source_goes_on,
+)
 from flowalg_laws.laws.panes import (
     pane_timings_are_ordered,
     retracting_adds_only_retractions,
@@ -45,6 +50,7 @@ from flowalg import (
     TimestampCombiner,
     Timing,
     WindowFn,
+    flatten,
 )
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -221,3 +227,18 @@ def test_a_session_that_is_extended_is_early_again() -> None:
     summed = POINTS.window(TWO, trigger=Repeat(AtCount(1))).combine_per_key(Sum())
     timings = [(pane.timing, pane.index) for pane in reference.run(summed, {SCORES: timeline}).panes]
     assert timings == [(Timing.ON_TIME, 0), (Timing.EARLY, 0)]
+
+
+def test_the_own_grouping_of_a_source_waits_for_itself_alone() -> None:
+    """A source that is not idle holds a union back, and not the groupings of other sources."""
+    assert "idle from the start" in the_own_grouping_of_an_idle_source_goes_on.condition
+    others = OTHERS.key_by(lambda reading: f"other {reading.key}").map_values(lambda reading: reading.value)
+    windows = FixedWindows(timedelta(minutes=1))
+    inputs = {
+        SCORES: Timeline[Score]().at(minute(0), Score("a", 1, minute(0)), watermark=minute(5)),
+        OTHERS: Timeline[Reading]().at(minute(0), Reading("a", 2, minute(0), minute(0))),
+    }
+    together = flatten(POINTS, others).window(windows).combine_per_key(Sum())
+    apart = flatten(*(each.window(windows).combine_per_key(Sum()) for each in (POINTS, others)))
+    assert not reference.run(together, inputs).panes
+    assert [(pane.key, pane.value) for pane in reference.run(apart, inputs).panes] == [("a", 1)]

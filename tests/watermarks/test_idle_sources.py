@@ -1,6 +1,6 @@
-"""Idle sources where several meet: a union, a join, a side input (SEMANTICS section 9).
+"""Idle sources and the sources that are read together with them (SEMANTICS section 9).
 
-The oracle computes the watermark of a union from its definition, instant by instant. The vectorized step is compared
+The oracle computes the watermarks of sources from their definition, instant by instant. The vectorized step is compared
 with the reference on pipelines of two sources with generated watermarks, idle and active.
 """
 
@@ -19,16 +19,20 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines
 from flowalg_laws.strategies.times import point
 from flowalg_polars import Cluster, PolarsStreaming
+from flowalg_reference import Reference
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
+    FOREVER,
     KV,
     MAX_TIME,
     MIN_TIME,
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
+    Interpreter,
+    Max,
     Mode,
     PCollection,
     Sum,
@@ -42,33 +46,38 @@ from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_
 MINUTE = timedelta(minutes=1)
 
 
-def union_watermarks(
+def source_watermarks(
     timelines: tuple[Timeline[Reading], ...],
-) -> list[tuple[ProcessingTime, EventTime]]:
-    """Returns the processing time and the watermark of a union after each instant, from the definition."""
+) -> list[tuple[ProcessingTime, list[EventTime]]]:
+    """Returns the processing time and the watermarks of sources after each instant, from the definition."""
     numbered = [
         (time, number, source, instant)
         for source, timeline in enumerate(timelines)
         for time, same in groupby(timeline, key=lambda instant: instant.processing_time)
         for number, instant in enumerate(same)
     ]
-    found: list[tuple[ProcessingTime, EventTime]] = []
-    before = MIN_TIME
+    found: list[tuple[ProcessingTime, list[EventTime]]] = []
+    known = [MIN_TIME for _ in timelines]
     for moment in sorted({(time, number) for time, number, _, _ in numbered}):
         waiting: list[EventTime] = []
-        idle: list[EventTime] = []
+        idle: list[int] = []
         for source in range(len(timelines)):
             past = [
                 instant for time, number, of, instant in numbered if of == source and (time, number) <= moment
             ]
             last = past[-1] if past else None
-            watermark = MIN_TIME if last is None else last.watermark
-            if watermark == MAX_TIME:
+            known[source] = max(known[source], MIN_TIME if last is None else last.watermark)
+            if known[source] == MAX_TIME:
                 continue
-            is_idle = last is not None and last.idle_at is not None and last.idle_at <= moment[0]
-            (idle if is_idle else waiting).append(watermark)
-        before = max(before, min(waiting) if waiting else max(idle, default=MAX_TIME))
-        found.append((moment[0], before))
+            if last is not None and last.idle_at is not None and last.idle_at <= moment[0]:
+                idle.append(source)
+            else:
+                waiting.append(known[source])
+        if idle:
+            reached = min(waiting) if waiting else max(known[source] for source in idle)
+            for source in idle:
+                known[source] = max(known[source], reached)
+        found.append((moment[0], list(known)))
     return found
 
 
@@ -76,7 +85,7 @@ def union_watermarks(
 def test_the_watermark_of_a_union_leaves_idle_sources_out(
     first: Timeline[Reading], second: Timeline[Reading]
 ) -> None:
-    """The watermark is the least of the active sources, the greatest if all are idle, and never moves back."""
+    """An idle source has the least watermark of the active ones, or the greatest if all are idle; none moves back."""
     first, second = (
         Timeline(tuple(evolve(instant, elements=()) for instant in each)) for each in (first, second)
     )
@@ -86,7 +95,7 @@ def test_the_watermark_of_a_union_leaves_idle_sources_out(
         mode=Mode.MICRO_BATCH,
     )
     readings = [(reading.processing_time, reading.output) for reading in run.watermarks]
-    assert readings == union_watermarks((first, second))
+    assert readings == [(time, min(found)) for time, found in source_watermarks((first, second))]
     assert [reading.input for reading in run.watermarks] == [reading.output for reading in run.watermarks]
 
 
@@ -130,6 +139,22 @@ def test_nested_unions_have_one_watermark(first: Timeline[Reading], second: Time
     assert runs[0].watermarks == runs[1].watermarks
 
 
+OWN = flatten(in_fives(VALUES).combine_per_key(Sum()), in_fives(other_values).combine_per_key(Sum()))
+
+
+@given(free_timelines(), free_timelines())
+def test_the_own_grouping_of_an_idle_source_goes_on(
+    first: Timeline[Reading], second: Timeline[Reading]
+) -> None:
+    """Each pane of a grouping of one source shows the watermark of that source, by the same rule."""
+    run = reference.run(OWN, {READINGS: first, OTHERS: second}, mode=Mode.MICRO_BATCH)
+    known = dict[ProcessingTime, list[list[EventTime]]]()
+    for time, watermarks in source_watermarks((first, second)):
+        known.setdefault(time, []).append(watermarks)
+    for pane in run.panes:
+        assert pane.watermark in {each for found in known[pane.processing_time] for each in found}
+
+
 def timeline(*records: tuple[float, float], policy: BoundedOutOfOrderness) -> Timeline[Reading]:
     """Returns the timeline of records with a processing and an event time in minutes, without its end."""
     return Timeline.from_records(
@@ -139,6 +164,49 @@ def timeline(*records: tuple[float, float], policy: BoundedOutOfOrderness) -> Ti
         watermark=policy,
         ends=False,
     )
+
+
+ENGINES: list[Interpreter] = [
+    Reference(Mode.MICRO_BATCH),
+    Reference(),
+    PolarsStreaming(Cluster(partitions=2, shards=2)),
+    PolarsStreaming(mode=Mode.CONTINUOUS),
+    PolarsStreaming(Cluster(partitions=2, shards=2), generate_watermarks=True),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_the_last_update_of_an_idle_table_is_read(engine: Interpreter) -> None:
+    """A table falls silent with an update pending in its own grouping: the grouping emits it, and it is read."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    table = [Reading("a", 10, point(1), point(1)), Reading("a", 20, point(6), point(6))]
+    updates = Timeline.from_records(
+        OTHERS, table, processing_time=lambda reading: reading.seen, watermark=policy, ends=False
+    )
+    stream = timeline(*((at, at) for at in range(1, 30, 2)), policy=policy)
+    latest = in_fives(other_values).combine_per_key(Sum()).map(lambda pair: pair.value)
+    side = latest.window(FixedWindows(5 * MINUTE), allowed_lateness=FOREVER).combine_globally(Max())
+    known = side.as_singleton(default=0).latest_complete()
+    run = engine.run(VALUES.map_with(known, add_side_value), {READINGS: stream, OTHERS: updates})
+    start = event_time(point(0))
+    found = [((each.event_time - start) // 60_000_000, each.element.value - 1) for each in run.elements]
+    assert found == [(at, 0 if at < 5 else 10 if at < 10 else 20) for at in range(1, 30, 2)]
+    assert not run.dropped
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_the_own_grouping_of_an_idle_source_emits(engine: Interpreter) -> None:
+    """The last window of a silent source is emitted when the other source has passed it, in the same run."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    inputs = {
+        READINGS: timeline((1, 1), policy=policy),
+        OTHERS: timeline(*((at, at) for at in range(1, 12)), policy=policy),
+    }
+    own = in_fives(VALUES.map(lambda pair: KV("own", pair.value))).combine_per_key(Sum())
+    others = in_fives(other_values).combine_per_key(Sum())
+    panes = engine.run(flatten(own, others), inputs).panes
+    start = processing_time(point(0))
+    assert [(pane.processing_time - start) // 60_000_000 for pane in panes if pane.key == "own"] == [5]
 
 
 def timings(first: Timeline[Reading], second: Timeline[Reading]) -> list[tuple[int, int, Timing]]:

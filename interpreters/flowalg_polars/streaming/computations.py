@@ -6,13 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import polars as pl
 from attrs import define, field
-from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
+from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
 from flowalg_shard.computations.step import ComputationOutput
 from flowalg_shard.metrics import metrics_of_shards, source_metrics
-from flowalg_shard.operators import Computing, OperatorState
+from flowalg_shard.operators import Computing, OperatorState, known_clocks, next_clocks
 from flowalg_shard.state.compatibility import StageDescription, describe_computation
 from flowalg_shard.step.side_inputs import SideDrops
 from flowalg_shard.tables.columns import SHARD
@@ -21,7 +22,7 @@ from flowalg_shard.tables.packing import stack
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg_polars.batch.computation_rows import PreparedComputation
-from flowalg_polars.streaming.arrivals import Arrival, collect_together
+from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide
 from flowalg_polars.streaming.operators import Cluster, restarted
 from flowalg_polars.streaming.placement import shard_of
@@ -50,10 +51,11 @@ class ShardedComputation:
         upstreams: Sequence[Upstream],
         cluster: Cluster,
         bad_records: BadRecords | None,
+        followed: tuple[Upstream, ...] = (),
     ) -> ShardedComputation:
         """Returns the computation before the first instant."""
-        operator = Computing(prepared.stage, tuple(upstreams))
-        clocks = (InputClocks.initial(upstreams),)
+        operator = Computing(prepared.stage, tuple(upstreams), followed)
+        clocks = known_clocks(operator, ())
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
         return cls(prepared, operator, cluster, bad_records, states)
 
@@ -67,11 +69,12 @@ class ShardedComputation:
         """The label of the computation."""
         return self.prepared.stage.label
 
-    def advance(self, arrival: Arrival) -> Arrival:
+    def advance(self, arrival: Arrival, followed: Arriving = MappingProxyType({})) -> Arrival:
         """Advances by one instant; returns the outputs, and the clock report of all shards."""
         started = time.perf_counter()
-        (elements,), (self.received,) = collect_together([arrival.frame], [arrival.reports])
-        clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, [self.received])
+        (elements,), reports = collect_together([arrival.frame], [arrival.reports, followed])
+        self.received = reports[0]
+        clocks = next_clocks(self.operator, self.states[0], reports)
         self.outputs, received = [], []
         for shard, rows in enumerate(self._shares(elements)):
             after, output, report = self.operator.step(self.states[shard], clocks, rows)

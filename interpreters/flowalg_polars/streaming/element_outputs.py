@@ -11,13 +11,14 @@ import polars as pl
 from attrs import define, field
 from flowalg_columns.names import PROCESSING_TIME
 from flowalg_shard import OperatorState, StageDescription
-from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream, advance_clocks
+from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream
 from flowalg_shard.metrics import metrics_of_shards, source_metrics
+from flowalg_shard.operators import next_clocks
 from flowalg_shard.state.compatibility import describe_output
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
-from flowalg_polars.streaming.arrivals import Arrival, collect_together
+from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import NoDrops
 from flowalg_polars.streaming.rows import Elements
 
@@ -29,21 +30,30 @@ class ElementOutput:
     label: str
     elements: Elements
     upstreams: Sequence[Upstream]
+    followed: tuple[Upstream, ...]
     states: list[OperatorState]
     received: Reports = field(factory=dict)
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, label: str, elements: Elements, upstreams: Sequence[Upstream], shards: int) -> ElementOutput:
+    def of(
+        cls,
+        label: str,
+        elements: Elements,
+        upstreams: Sequence[Upstream],
+        followed: tuple[Upstream, ...],
+        shards: int,
+    ) -> ElementOutput:
         """Returns the output before the first instant."""
         clocks = (InputClocks.initial(upstreams),)
-        return cls(label, elements, upstreams, [OperatorState(clocks)] * shards)
+        return cls(label, elements, upstreams, followed, [OperatorState(clocks)] * shards)
 
-    def advance(self, arrival: Arrival) -> Arrival:
+    def advance(self, arrival: Arrival, followed: Arriving) -> Arrival:
         """Advances by one instant; returns the elements with its processing time."""
         started = time.perf_counter()
-        (rows,), (self.received,) = collect_together([arrival.frame], [arrival.reports])
-        clocks = advance_clocks([self.upstreams], self.states[0].input_clocks, [self.received])
+        (rows,), reports = collect_together([arrival.frame], [arrival.reports, followed])
+        self.received = reports[0]
+        clocks = next_clocks(self, self.states[0], reports)
         self.states = [OperatorState(clocks)] * len(self.states)
         now = clocks[0].clocks
         passed = rows.with_columns(pl.lit(now.processing_time, pl.Int64()).alias(PROCESSING_TIME))

@@ -11,7 +11,14 @@ from attrs import define, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
-from flowalg_shard.clocks.exchange import FromSource, FromStage, Report, Upstream
+from flowalg_shard.clocks.exchange import (
+    FromSource,
+    FromStage,
+    Report,
+    Upstream,
+    read_together,
+    sources_followed,
+)
 from flowalg_shard.state.compatibility import Outcome
 from flowalg_shard.state.plans import Plan, plan_stages
 
@@ -38,6 +45,7 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of, sources_read_together
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.computation_rows import PreparedComputation
@@ -73,6 +81,14 @@ class Operator:
 
 
 @frozen
+class Followed:
+    """The further sources whose clocks a stage needs, and their reports in an instant by position."""
+
+    upstreams: tuple[Upstream, ...]
+    reports: Callable[[Arrivals], Arriving]
+
+
+@frozen
 class OutputOperator:
     """The compiled form of an output: its shape, the stages before it, and what it gives in an instant."""
 
@@ -85,7 +101,7 @@ class OutputOperator:
 class Graph:
     """The operators of outputs, and their stages in the order of the pipeline.
 
-    ``numbers`` has the number of each stage, by the identity of its node.
+    ``numbers`` has the number of each stage, by the identity of its node, and ``nodes`` the sources by name.
     """
 
     sources: Mapping[str, Upstream]
@@ -93,6 +109,7 @@ class Graph:
     readers: Mapping[int, int]
     finite: bool
     bad_records: BadRecords | None = None
+    nodes: Mapping[str, SourceNode] = field(factory=dict)
     stages: list[Stage] = field(factory=list)
     numbers: dict[int, int] = field(factory=dict)
     notes: list[LiftingNote] = field(factory=list)
@@ -115,21 +132,42 @@ class Graph:
         roots = [collection.node for collection in outputs.values()]
         readers = Counter(map(id, roots))
         readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
-        graph = cls(sources, cluster, readers, finite, bad_records)
+        nodes = {node.name: node for node in sources_of(*roots)}
+        upstreams = read_together(sources, sources_read_together(*roots))
+        if any(isinstance(each, FromSource) and each.follows for each in upstreams.values()):
+            readers.update(map(id, nodes.values()))  # the stages that only follow them
+        graph = cls(upstreams, cluster, readers, finite, bad_records, nodes)
         operator = Fold(graph._compile)
         return graph, {
-            name: graph._output(name, root, operator(root)) for name, root in zip(outputs, roots, strict=True)
+            name: graph._output(name, root, operator) for name, root in zip(outputs, roots, strict=True)
         }
 
-    def _output(self, name: str, root: Node, operator: Operator) -> OutputOperator:
+    def _followed(self, upstreams: Iterable[Upstream], of: Fold[Node, Operator]) -> Followed:
+        """Returns the further sources whose clocks a stage needs."""
+        names = sources_followed(upstreams, self.sources)
+        runs = [of(self.nodes[name]).run for name in names]
+        return Followed(
+            tuple(self.sources[name] for name in names),
+            lambda arrivals: {number: run(arrivals).reports[0] for number, run in enumerate(runs)},
+        )
+
+    def _output(self, name: str, root: Node, of: Fold[Node, Operator]) -> OutputOperator:
+        operator = of(root)
         shape = operator.elements.shape
         before = frozenset(self.numbers[id(node)] for node in nodes_of(root) if id(node) in self.numbers)
         if emits_panes(root):
             return OutputOperator(shape, before, operator.run)
         upstreams = list(operator.upstreams.values())
-        output = ElementOutput.of(f"output {name}", operator.elements, upstreams, self.cluster.shards)
+        followed = self._followed(upstreams, of)
+        output = ElementOutput.of(
+            f"output {name}", operator.elements, upstreams, followed.upstreams, self.cluster.shards
+        )
         self.stages.append(output)
-        return OutputOperator(shape, before, lambda arrivals: output.advance(operator.run(arrivals)))
+        return OutputOperator(
+            shape,
+            before,
+            lambda arrivals: output.advance(operator.run(arrivals), followed.reports(arrivals)),
+        )
 
     def _compile(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         operator = self._make(node, of)
@@ -158,15 +196,15 @@ class Graph:
                 program = compile_metadata(metadata, elements.shape, elements.meta)
                 return self._program(of(inner), program)
             case CombinePerKey(input=inner):
-                return self._grouping(node, [of(inner)])
+                return self._grouping(node, [of(inner)], of)
             case CoGroupByKey(inputs=inputs):
-                return self._grouping(node, [of(inner) for inner in inputs])
+                return self._grouping(node, [of(inner) for inner in inputs], of)
             case Flatten(inputs=inputs):
                 return _flatten([of(inner) for inner in inputs])
             case WithSide():
                 return self._side_input(node, of, ())
             case Process(input=inner):
-                return self._computation(node, of(inner))
+                return self._computation(node, of(inner), of)
         assert_never(node)
 
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
@@ -191,20 +229,25 @@ class Graph:
         self.bad_records.found += sifted.bad
         return sifted.frame.lazy()
 
-    def _grouping(self, node: GroupingNode, inputs: Sequence[Operator]) -> Operator:
+    def _grouping(self, node: GroupingNode, inputs: Sequence[Operator], of: Fold[Node, Operator]) -> Operator:
         prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
         strategy = prepared.stage.strategy
         if not self.finite:
             require_lateness(prepared.stage.label, strategy.windows, strategy.allowed_lateness)
         upstreams = _union(each.upstreams for each in inputs)
-        grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster)
+        followed = self._followed(upstreams.values(), of)
+        grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster, followed.upstreams)
         self.numbers[id(node)] = len(self.stages)
         self.stages.append(grouping)
         self.notes += prepared.notes
 
         def run(arrivals: Arrivals) -> Arrival:
             received = [each.run(arrivals) for each in inputs]
-            return grouping.advance([each.frame for each in received], _reports(received, inputs, upstreams))
+            return grouping.advance(
+                [each.frame for each in received],
+                _reports(received, inputs, upstreams),
+                followed.reports(arrivals),
+            )
 
         return Operator(
             Elements(prepared.pair, PANE_META), {id(grouping): FromStage(self.numbers[id(node)])}, run
@@ -217,6 +260,7 @@ class Graph:
         together = () if self.bad_records is not None else steps_on_mapping(analyse(steps, shape))
         after: Shape | None = together[-1].after if together else shape
         assert after is not None, "the last step on a mapping has a result of a known shape"
+        followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
         stage = ShardedSide.of(
             node,
             main.elements,
@@ -225,6 +269,7 @@ class Graph:
             tuple(step.step for step in together),
             after,
             self.cluster,
+            followed.upstreams,
         )
         self.numbers[id(node)] = len(self.stages)
         self.stages.append(stage)
@@ -233,15 +278,18 @@ class Graph:
         operator = Operator(
             Elements(after, main.elements.meta),
             {id(stage): FromStage(self.numbers[id(node)])},
-            lambda arrivals: stage.advance(main.run(arrivals), side.run(arrivals)),
+            lambda arrivals: stage.advance(
+                main.run(arrivals), side.run(arrivals), followed.reports(arrivals)
+            ),
         )
         return self._steps(operator, steps[len(together) :])
 
-    def _computation(self, node: Process, inner: Operator) -> Operator:
+    def _computation(self, node: Process, inner: Operator, of: Fold[Node, Operator]) -> Operator:
         elements, letters = inner.elements, self.bad_records is not None
         prepared = PreparedComputation.of(node, elements.shape, elements.meta, dead_letters=letters)
+        followed = self._followed(inner.upstreams.values(), of)
         stage = ShardedComputation.of(
-            prepared, list(inner.upstreams.values()), self.cluster, self.bad_records
+            prepared, list(inner.upstreams.values()), self.cluster, self.bad_records, followed.upstreams
         )
         self.numbers[id(node)] = len(self.stages)
         self.stages.append(stage)
@@ -249,7 +297,7 @@ class Graph:
         return Operator(
             Elements(prepared.pair, ELEMENT_META),
             {id(stage): FromStage(self.numbers[id(node)])},
-            lambda arrivals: stage.advance(inner.run(arrivals)),
+            lambda arrivals: stage.advance(inner.run(arrivals), followed.reports(arrivals)),
         )
 
     def source_clocks(self) -> dict[str, tuple[WatermarkPolicy, SourceClock]]:
@@ -257,7 +305,7 @@ class Graph:
         found: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
         for stage in self.stages:
             clocks = stage.states[0].input_clocks
-            for upstreams, inputs in zip(stage.inputs, clocks, strict=True):
+            for upstreams, inputs in zip(stage.inputs, clocks, strict=False):
                 for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
                     if not isinstance(upstream, FromSource) or not isinstance(clock, SourceClock):
                         continue

@@ -14,7 +14,7 @@ from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of
+from flowalg.pipeline.structure import sources_of, sources_read_together
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
@@ -106,7 +106,8 @@ class PolarsStreaming:
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
 
         before: PipelineInstant | None = None
-        for now in pipeline_instants(timelines):
+        roots = [pipeline.node for pipeline in resolved.values()]
+        for now in pipeline_instants(timelines, sources_read_together(*roots)):
             if self.mode is Mode.CONTINUOUS and before is not None:
                 for empty in empty_instants(before, now.processing_time, graph.next_deadline):
                     advance(empty)

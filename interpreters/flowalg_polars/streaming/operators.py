@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
+from types import MappingProxyType
 
 import polars as pl
 from attrs import define, evolve, field, frozen
@@ -25,19 +26,20 @@ from flowalg_columns.names import (
 )
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import read_elements, write_arrays
-from flowalg_shard.clocks.exchange import (
-    InputClocks,
-    Reports,
-    StageReport,
-    Upstream,
-    advance_clocks,
-)
+from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
 from flowalg_shard.metrics import (
     count_emitted,
     metrics_of_shards,
     source_metrics,
 )
-from flowalg_shard.operators import Grouping, OperatorState, Side, count_side_windows
+from flowalg_shard.operators import (
+    Grouping,
+    OperatorState,
+    Side,
+    count_side_windows,
+    known_clocks,
+    next_clocks,
+)
 from flowalg_shard.state.compatibility import StageDescription, describe_side, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
@@ -88,11 +90,15 @@ class ShardedGrouping:
 
     @classmethod
     def of(
-        cls, prepared: PreparedGrouping, upstreams: Sequence[Upstream], cluster: Cluster
+        cls,
+        prepared: PreparedGrouping,
+        upstreams: Sequence[Upstream],
+        cluster: Cluster,
+        followed: tuple[Upstream, ...] = (),
     ) -> ShardedGrouping:
         """Returns the grouping before the first instant."""
-        operator = Grouping(prepared.stage, tuple(upstreams))
-        clocks = (InputClocks.initial(upstreams),)
+        operator = Grouping(prepared.stage, tuple(upstreams), followed)
+        clocks = known_clocks(operator, ())
         return cls(prepared, operator, cluster, [OperatorState(clocks) for _ in range(cluster.shards)])
 
     @property
@@ -105,14 +111,16 @@ class ShardedGrouping:
         """The label of the grouping."""
         return self.prepared.stage.label
 
-    def advance(self, inputs: Sequence[pl.LazyFrame], arriving: Arriving) -> Arrival:
+    def advance(
+        self, inputs: Sequence[pl.LazyFrame], arriving: Arriving, followed: Arriving = MappingProxyType({})
+    ) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
         started = time.perf_counter()
         prepared = [prepare(each) for prepare, each in zip(self.prepared.inputs, inputs, strict=True)]
-        rows, (reports,) = collect_together(prepared, [arriving])
-        self.received = reports
+        rows, reports = collect_together(prepared, [arriving, followed])
+        self.received = reports[0]
         bundles = self._bundles(stack(rows))
-        clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, [reports])
+        clocks = next_clocks(self.operator, self.states[0], reports)
         self.emissions, received = [], []
         for shard, parts in enumerate(bundles):
             after, emission, report = self.operator.step(self.states[shard], clocks, parts)
@@ -258,11 +266,12 @@ class ShardedSide:
         steps: tuple[Step, ...],
         after: Shape,
         cluster: Cluster,
+        followed: tuple[Upstream, ...] = (),
     ) -> ShardedSide:
         """Returns the operator of a node before the first instant; ``steps`` read the values of the side."""
         stage = SideStage.of(node)
-        operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]))
-        clocks = tuple(map(InputClocks.initial, operator.inputs))
+        operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]), followed)
+        clocks = known_clocks(operator, ())
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
         return cls(stage, operator, main, side, steps, after, cluster, states)
 
@@ -276,13 +285,13 @@ class ShardedSide:
         """The label of the side input."""
         return self.stage.label
 
-    def advance(self, main: Arrival, side: Arrival) -> Arrival:
+    def advance(self, main: Arrival, side: Arrival, followed: Arriving = MappingProxyType({})) -> Arrival:
         """Advances by one instant; returns the elements whose side window is complete, after the steps, in order."""
         started = time.perf_counter()
-        rows, reports = collect_together([main.frame, side.frame], [main.reports, side.reports])
+        rows, reports = collect_together([main.frame, side.frame], [main.reports, side.reports, followed])
         self.received = (reports[0], reports[1])
         elements, values = self._numbered(rows[0]), self._side_rows(rows[1])
-        clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, reports)
+        clocks = next_clocks(self.operator, self.states[0], reports)
         passed, drops, received = [], [], []
         known: dict[EventTime, object] = {}
         for shard in range(self.cluster.shards):

@@ -40,6 +40,11 @@ class History(Protocol):
         ...
 
     @property
+    def sources(self) -> Iterable[str]:
+        """The names of all sources of the run."""
+        ...
+
+    @property
     def dead_letters(self) -> bool:
         """Whether the run kept bad records apart."""
         ...
@@ -91,6 +96,11 @@ class TimelineHistory:
 
     timelines: Mapping[str, Timeline[object]]
     dead_letters: bool = False
+
+    @property
+    def sources(self) -> Iterable[str]:
+        """The names of all sources of the run."""
+        return self.timelines
 
     @cached_property
     def instants(self) -> tuple[PipelineInstant, ...]:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from attrs import frozen
 
-from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.data.views import HasView
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
@@ -49,15 +49,24 @@ def watermark_hold(
 ) -> WatermarkHold:
     """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
 
-    Where several hold the same event time, the first of them upstream is the cause. Idle sources hold nothing; if all
-    are idle, it is the most advanced of them.
+    Where several hold the same event time, the first of them upstream is the cause. Idle sources hold nothing: they
+    follow those that are not idle. If all sources of the pipeline are idle, it is the most advanced of them.
     """
     nodes = [node for root in roots for node in nodes_of(root, inputs=element_inputs)]
     holds = [hold for node in nodes for hold in _holds_of(node, history, operators, until)]
-    if holds:
-        return min(holds, key=lambda hold: hold.event_time)
-    idle = [_source(node.name, history, until) for node in nodes if isinstance(node, SourceNode)]
-    return max(idle, key=lambda hold: hold.event_time)
+    names = [node.name for node in nodes if isinstance(node, SourceNode)]
+    if any(_is_idle(history.latest(name, until), until) for name in names):
+        running = [
+            name
+            for name in dict.fromkeys((*names, *history.sources))
+            if (last := history.latest(name, until)) is None or last.watermark < MAX_TIME
+        ]
+        active = [name for name in running if not _is_idle(history.latest(name, until), until)]
+        holds += [_source(name, history, until) for name in active if name not in names]
+        if not active:
+            idle = [_source(name, history, until) for name in running or names]
+            holds.append(max(idle, key=lambda hold: hold.event_time))
+    return min(holds, key=lambda hold: hold.event_time)
 
 
 def _holds_of(
@@ -73,8 +82,6 @@ def _holds_of(
         case ElementWise() | WithMetadata() | WindowInto() | Flatten():
             pass
         case CombinePerKey(label=label) | CoGroupByKey(label=label):
-            if operators.groupings[id(node)].clocks.idle:
-                return
             for keyed_window, point in operators.groupings[id(node)].holds.items():
                 window = keyed_window.window
                 pending = f"{label}: {keyed_window.key!r} in {window} has pending changes"
@@ -86,8 +93,9 @@ def _holds_of(
                 waiting = f"an element that waits for the window {window} of the side input"
                 yield WatermarkHold(point, f"{waiting}; its event time is {point}", window=window)
         case Process(label=label):
-            for key, known in operators.computations[id(node)].keys.items():
-                if known.hold is not None:
+            computing = operators.computations[id(node)]
+            for key, known in computing.keys.items():
+                if known.hold is not None and computing.clocks.watermark < MAX_TIME:
                     yield WatermarkHold(known.hold, f"{label}: {key!r} has set a hold at {known.hold}")
         case _:
             assert_never(node)

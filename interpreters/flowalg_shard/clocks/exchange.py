@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, fields_dict, frozen
 
 from flowalg.data.errors import errors_of
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
-from flowalg.runs.clocks import BEGINNING, Clocks, minimum
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum, raise_idle
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
 from flowalg_shard.clocks.ahead import warn_if_ahead
@@ -26,13 +26,20 @@ class FromSource:
     """A source as an upstream: its name, and the policy that derives its watermark from its records.
 
     With ``at_batch_time``, the processing time of each record is that of its micro-batch. ``publishes`` says that rows
-    may carry watermarks.
+    may carry watermarks. ``together`` are the names of the sources that some node reads together with it: while it is
+    idle, it follows them.
     """
 
     policy: WatermarkPolicy
     name: str = ""
     at_batch_time: bool = field(default=False, kw_only=True)
     publishes: bool = field(default=False, kw_only=True)
+    together: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    @property
+    def follows(self) -> frozenset[str]:
+        """The names of the sources that it follows while it is idle: none if it is never idle."""
+        return frozenset() if self.policy.idle_micros is None else self.together
 
     @property
     def observes_times(self) -> bool:
@@ -59,6 +66,35 @@ class FromStage:
 
 
 Upstream: TypeAlias = FromSource | FromStage
+
+
+def read_together(
+    sources: Mapping[str, Upstream], together: Mapping[str, frozenset[str]]
+) -> dict[str, Upstream]:
+    """Returns sources that know, by name, which others some node reads together with them."""
+    return {
+        name: evolve(upstream, together=together.get(name, frozenset()))
+        if isinstance(upstream, FromSource)
+        else upstream
+        for name, upstream in sources.items()
+    }
+
+
+def sources_followed(upstreams: Iterable[Upstream], sources: Mapping[str, Upstream]) -> tuple[str, ...]:
+    """Returns the names of the sources whose clocks a stage needs besides those of its upstreams.
+
+    They are those that an idle one of its sources follows, and those that these follow in turn.
+    """
+    own = {upstream.name: upstream for upstream in upstreams if isinstance(upstream, FromSource)}
+    needed: dict[str, None] = {}
+    pending = list(own.values())
+    while pending:
+        for name in sorted(pending.pop().follows):
+            upstream = sources[name]
+            if name not in own and name not in needed and isinstance(upstream, FromSource):
+                needed[name] = None
+                pending.append(upstream)
+    return tuple(needed)
 
 
 @frozen
@@ -153,10 +189,23 @@ UpstreamClock: TypeAlias = SourceClock | Clocks
 
 @frozen
 class InputClocks:
-    """The clocks at one input of a stage, and those of each of its upstreams."""
+    """The clocks at one input of a stage, and those of each of its upstreams.
+
+    ``sources`` has the clocks of all sources of the stage by name, in which idle ones follow others; it is empty if
+    none can be idle.
+    """
 
     upstreams: tuple[UpstreamClock, ...]
     clocks: Clocks = BEGINNING
+    sources: Mapping[str, Clocks] = field(factory=dict)
+
+    def __getstate__(self) -> dict[str, object]:
+        return asdict(self, recurse=False)
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        # Checkpoints of before have no sources.
+        for name in fields_dict(InputClocks):
+            object.__setattr__(self, name, state.get(name, {}))
 
     @classmethod
     def initial(cls, upstreams: Sequence[Upstream]) -> InputClocks:
@@ -170,37 +219,73 @@ class InputClocks:
 
 
 def advance_clocks(
-    inputs: Sequence[Sequence[Upstream]], before: Sequence[InputClocks], reports: Sequence[Reports]
+    inputs: Sequence[Sequence[Upstream]],
+    before: Sequence[InputClocks],
+    reports: Sequence[Reports],
+    followed: Sequence[Upstream] = (),
 ) -> tuple[InputClocks, ...]:
     """The clocks at each input of a stage after an instant, from the reports at each input.
 
     The processing time of the instant is the latest in any report. A signal in any report is given at every input.
+    While a source is idle, its clocks follow those of the sources that it is read together with: if the stage does not
+    read them, they are ``followed``, and ``before`` and ``reports`` have theirs in the end.
     """
+    everything = [*inputs, followed] if followed else inputs
     received = [report for each in reports for report in each.values()]
     now = max([before[0].clocks.processing_time, *(time for report in received for time in _times(report))])
-    signals = frozenset[AnySignal]().union(*map(_signals, received))
+    own = [report for each in reports[: len(inputs)] for report in each.values()]
+    signals = frozenset[AnySignal]().union(*map(_signals, own))
+    advanced = [
+        tuple(
+            _advance_upstream(upstream, clock, given.get(number), now)
+            for number, (upstream, clock) in enumerate(zip(upstreams, known.upstreams, strict=True))
+        )
+        for upstreams, known, given in zip(everything, before, reports, strict=True)
+    ]
+    sources = _raised(everything, advanced, before[0].sources)
     return tuple(
-        _advance_input(upstreams, clocks, given, now, signals)
-        for upstreams, clocks, given in zip(inputs, before, reports, strict=True)
+        _input_clocks(upstreams, after, known.clocks, given, sources, now, signals)
+        for upstreams, after, known, given in zip(everything, advanced, before, reports, strict=True)
     )
 
 
-def _advance_input(
+def _raised(
+    inputs: Sequence[Sequence[Upstream]],
+    advanced: Sequence[Sequence[UpstreamClock]],
+    before: Mapping[str, Clocks],
+) -> Mapping[str, Clocks]:
+    """Returns the clocks of the sources by name, if one of them may be idle."""
+    clocks: dict[str, Clocks] = {}
+    idle: set[str] = set()
+    together: dict[str, frozenset[str]] = {}
+    for upstreams, after in zip(inputs, advanced, strict=True):
+        for upstream, clock in zip(upstreams, after, strict=True):
+            if isinstance(upstream, FromSource) and isinstance(clock, SourceClock):
+                clocks[upstream.name] = _clocks_of(upstream, clock)
+                together[upstream.name] = upstream.follows
+                if upstream.policy.is_idle(clock):
+                    idle.add(upstream.name)
+    return raise_idle(clocks, before, idle, together) if any(together.values()) else {}
+
+
+def _input_clocks(
     upstreams: Sequence[Upstream],
-    before: InputClocks,
+    after: tuple[UpstreamClock, ...],
+    before: Clocks,
     reports: Reports,
+    sources: Mapping[str, Clocks],
     now: ProcessingTime,
     signals: frozenset[AnySignal],
 ) -> InputClocks:
-    after = tuple(
-        _advance_upstream(upstream, clock, reports.get(number), now)
-        for number, (upstream, clock) in enumerate(zip(upstreams, before.upstreams, strict=True))
-    )
-    clocks = minimum(
-        [_clocks_of(upstream, clock) for upstream, clock in zip(upstreams, after, strict=True)], before.clocks
-    )
-    horizon = max([before.clocks.horizon, *map(_horizon, reports.values())])
-    return InputClocks(after, evolve(clocks, processing_time=now, signals=signals, horizon=horizon))
+    read = [
+        sources[upstream.name]
+        if isinstance(upstream, FromSource) and upstream.name in sources
+        else _clocks_of(upstream, clock)
+        for upstream, clock in zip(upstreams, after, strict=True)
+    ]
+    clocks = minimum(read, before)
+    horizon = max([before.horizon, *map(_horizon, reports.values())])
+    return InputClocks(after, evolve(clocks, processing_time=now, signals=signals, horizon=horizon), sources)
 
 
 def _advance_upstream(
@@ -224,10 +309,8 @@ def _advance_upstream(
 
 def _clocks_of(upstream: Upstream, clock: UpstreamClock) -> Clocks:
     match upstream, clock:
-        case FromSource(policy=policy), SourceClock():
-            return Clocks(
-                clock.processing_time, clock.watermark, clock.percentiles, idle=policy.is_idle(clock)
-            )
+        case FromSource(), SourceClock():
+            return Clocks(clock.processing_time, clock.watermark, clock.percentiles)
         case FromStage(), Clocks():
             return clock
         case _:
@@ -262,4 +345,6 @@ __all__ = [
     "advance_clocks",
     "at_time",
     "merge_reports",
+    "read_together",
+    "sources_followed",
 ]

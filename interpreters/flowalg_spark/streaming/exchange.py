@@ -72,7 +72,16 @@ class Broadcast:
         return dict.fromkeys(shards, pack(rows.filter(pl.col(KEEP)).select(self.columns)))
 
 
-Routing: TypeAlias = CombineByShard | DivideByShard | Broadcast
+@frozen
+class ClocksOnly:
+    """Sends no elements: the shards need the clocks of the rows only."""
+
+    def bundles(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
+        """Returns no bundle."""
+        return {}
+
+
+Routing: TypeAlias = CombineByShard | DivideByShard | Broadcast | ClocksOnly
 
 
 def _by_shard(table: pl.DataFrame) -> dict[int, bytes]:
@@ -142,6 +151,7 @@ __all__ = [
     "INPUT",
     "NOW",
     "Broadcast",
+    "ClocksOnly",
     "CombineByShard",
     "DivideByShard",
     "Routing",

@@ -18,6 +18,7 @@ from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
+from flowalg.pipeline.structure import sources_read_together
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.instants import pipeline_instants
@@ -153,15 +154,20 @@ class SparkStreaming:
                 generating = self._with_generated_watermarks(timelines, folder, bad)
                 yield _Opened(folder, generating, bad=bad or [])
             else:
-                publishing = self._with_timeline_watermarks(timelines, folder, bad)
+                together = sources_read_together(*(pipeline.node for pipeline in pipelines))
+                publishing = self._with_timeline_watermarks(timelines, folder, bad, together)
                 yield _Opened(folder, None, publishing, bad=bad or [])
 
     def _with_timeline_watermarks(
-        self, timelines: Mapping[AnySource, Timeline[object]], folder: Path, bad: list[BadRecord] | None
+        self,
+        timelines: Mapping[AnySource, Timeline[object]],
+        folder: Path,
+        bad: list[BadRecord] | None,
+        together: Mapping[str, frozenset[str]],
     ) -> dict[str, SourceStream]:
         sources: dict[str, Source[object]] = {source.name: source for source in timelines}
         by_name = {source.name: timeline for source, timeline in timelines.items()}
-        return publishing_streams(self.spark, folder / "in", sources, by_name, bad)
+        return publishing_streams(self.spark, folder / "in", sources, by_name, bad, together)
 
     def _with_generated_watermarks(
         self, timelines: Mapping[AnySource, Timeline[object]], folder: Path, bad: list[BadRecord] | None

@@ -28,6 +28,7 @@ from flowalg_columns.names import (
 )
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
+from flowalg_shard.clocks.exchange import Upstream, read_together, sources_followed
 from flowalg_shard.operators import Computing
 from flowalg_shard.state.compatibility import describe_computation, describe_side
 from flowalg_shard.step.side_inputs import SideStage
@@ -57,7 +58,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.outputs import emits_panes
-from flowalg.pipeline.structure import branches_of
+from flowalg.pipeline.structure import branches_of, sources_of, sources_read_together
 from flowalg.windows.window_functions import GlobalWindows
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
@@ -82,6 +83,7 @@ from flowalg_spark.streaming.exchange import (
     BUNDLE_SCHEMA,
     NOW,
     Broadcast,
+    ClocksOnly,
     CombineByShard,
     DivideByShard,
     Routing,
@@ -103,11 +105,14 @@ class Lowering:
     drops are JSON. ``state_cache_bytes`` is the size of a Python worker's state cache. With ``metrics`` each stage
     reports metrics in each micro-batch. ``stages`` are the names of the stages that have been lowered.
 
+    ``nodes`` are the sources by name.
+
     ``waiting`` has, by node, the number of further outputs that read its stages. Its rows are parked in one of
     ``slots`` until then, and ``parked`` are the streams that no output has continued yet.
     """
 
     sources: Mapping[str, SourceStream]
+    nodes: Mapping[str, SourceNode]
     shards: tuple[int, ...]
     upstream: frozenset[int]
     json_drops: bool
@@ -140,7 +145,12 @@ class Lowering:
         in_json = any(not isinstance(node, GroupingNode) for node in stages)
         json_drops = len(stages) > 1 or len(roots) > 1 or in_json or _with_dead_letters(sources)
         waiting = _read_again(roots)
-        return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
+        upstreams = read_together(
+            {name: source.upstream for name, source in sources.items()}, sources_read_together(*roots)
+        )
+        known = {name: evolve(source, upstream=upstreams[name]) for name, source in sources.items()}
+        nodes = {node.name: node for node in sources_of(*roots)}
+        return cls(known, nodes, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
 
     @property
     def dead_letters(self) -> bool:
@@ -259,8 +269,10 @@ class Lowering:
             )
         bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
         unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
-        operator = Grouping(stage, prepared.rows.upstreams)
+        followed, clocks = self.followed(1, prepared.rows.upstreams)
+        operator = Grouping(stage, prepared.rows.upstreams, followed)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
+        bundles = reduce(DataFrame.union, clocks, bundles)
         flow = self.run_stage(node, bundles, operator, described, unpacker, prepared.rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
         return Stream(shown, (FromStage(),), (described, *prepared.rows.stages))
@@ -283,7 +295,9 @@ class Lowering:
         unpacker = SideInputRows(
             stage.label, layout_of(main.flow.shape), side.flow.shape, stage_steps, layout_of(after)
         )
-        operator = Side(stage, elements.upstreams, others.upstreams)
+        followed, clocks = self.followed(2, (*elements.upstreams, *others.upstreams))
+        bundles = reduce(DataFrame.union, clocks, bundles)
+        operator = Side(stage, elements.upstreams, others.upstreams, followed)
         notes = [
             LiftingNote("with_side", "a side input, which is kept in Python", None),
             *map(lifting_note, together),
@@ -301,7 +315,9 @@ class Lowering:
         stage, flow = prepared.stage, prepared.rows.flow
         bundles = self.to_bundles(0, prepared.rows, DivideByShard(prepared.columns))
         unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
-        operator = Computing(stage, prepared.rows.upstreams)
+        followed, clocks = self.followed(1, prepared.rows.upstreams)
+        bundles = reduce(DataFrame.union, clocks, bundles)
+        operator = Computing(stage, prepared.rows.upstreams, followed)
         described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
         emitted = self.run_stage(node, bundles, operator, described, unpacker, flow, prepared.pair)
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
@@ -309,6 +325,20 @@ class Lowering:
     def with_shards(self, described: StageDescription) -> StageDescription:
         """Returns the description of a stage with the ids of its shards."""
         return evolve(described, shards=self.shards)
+
+    def followed(
+        self, number: int, upstreams: Sequence[Upstream]
+    ) -> tuple[tuple[Upstream, ...], list[DataFrame]]:
+        """Returns the further sources whose clocks a stage needs, and their rows as an input that has a number.
+
+        Only an idle source follows others, so most stages need none.
+        """
+        names = sources_followed(upstreams, {name: each.upstream for name, each in self.sources.items()})
+        streams = [_clocks_of(self.lower(self.nodes[name])) for name in names]
+        if not streams:
+            return (), []
+        rows = unite(streams)
+        return rows.upstreams, [self.to_bundles(number, rows, ClocksOnly())]
 
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
@@ -388,6 +418,13 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
     frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))
     return evolve(side, flow=evolve(flow, frame=frame, meta=meta)), (VALUE, WEIGHT, EVENT_TIME, *bounds)
+
+
+def _clocks_of(source: Stream) -> Stream:
+    """Returns the rows of a source with the columns that its clocks observe."""
+    flow = source.flow
+    meta = {name: kind for name, kind in flow.meta.items() if name in (EVENT_TIME, KEEP, *CLOCK_META)}
+    return evolve(source, flow=evolve(flow, frame=flow.frame.select(*map(col, meta)), meta=meta))
 
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:

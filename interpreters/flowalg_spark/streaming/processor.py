@@ -70,7 +70,8 @@ class ShardProcessor(StatefulProcessor):
         """Runs the stage over the rows of a micro-batch."""
         freeze_imports()
         began = perf_counter()
-        received: list[list[ShardInput]] = [[] for _ in self.operator.inputs]
+        inputs = len(self.operator.inputs) + (1 if self.operator.followed else 0)
+        received: list[list[ShardInput]] = [[] for _ in range(inputs)]
         upstream: list[bytes] = []
         for row in rows:
             reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -113,12 +113,13 @@ def publishing_streams(
     sources: Mapping[str, Source[object]],
     timelines: Mapping[str, Timeline[object]],
     bad: list[BadRecord] | None = None,
+    together: Mapping[str, Set[str]] | None = None,
 ) -> dict[str, SourceStream]:
     """Returns the streams of sources, by name, with the clocks of their timelines.
 
-    With dead letters, bad records are added to ``bad``.
+    ``together`` is that of ``pipeline_instants``. With dead letters, bad records are added to ``bad``.
     """
-    instants = tuple(pipeline_instants(timelines))
+    instants = tuple(pipeline_instants(timelines, together))
     streams = {}
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)

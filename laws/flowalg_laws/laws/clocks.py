@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 from attrs import evolve
@@ -75,7 +76,7 @@ def a_join_has_the_least_watermark(
 ) -> Equation[list[EventTime]]:
     """The watermark of ``flatten(a, b)`` is the lesser of the two watermarks, at every instant.
 
-    Where: nothing is pending, so nothing holds back the watermark, and neither source is idle.
+    Where: nothing is pending, so nothing holds back the watermark.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
@@ -110,6 +111,40 @@ def an_idle_source_holds_nothing_back(
     with_idle = engine.run(both, {READINGS: timeline, OTHERS: idle})
     alone = engine.run(_summed(strategy), {READINGS: timeline})
     return Equation((with_idle.panes, with_idle.dropped), (alone.panes, alone.dropped))
+
+
+@law
+def the_own_grouping_of_an_idle_source_goes_on(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], other: Timeline[Reading]
+) -> Equation[object] | None:
+    """``c(flatten(a, b)) = flatten(c(a), c(b))`` for a grouping ``c`` if no key is in both and ``b`` is idle: the same
+    panes and drops at the same clocks, since an idle source has the watermark of the others for all that reads it.
+
+    Where: ``b`` is idle from the start, ``a`` has an instant and does not end, and there are no signals, which belong
+    to their source.
+
+    Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
+
+    Relied on by: tables that are updated rarely.
+    """
+    quiet = tuple(evolve(each, signals=frozenset()) for each in timeline.without_end())
+    if not quiet:
+        return None
+    start = min(each.processing_time for each in (*quiet, *other.instants))
+    idle = (
+        Instant(each.processing_time, each.elements, MIN_TIME, idle_at=each.processing_time)
+        for each in (Instant(start, (), MIN_TIME), *other.instants)
+    )
+    inputs = {READINGS: Timeline(quiet), OTHERS: Timeline(tuple(idle))}
+    others = OTHERS.key_by(lambda reading: f"other {reading.key}").map_values(lambda reading: reading.value)
+    together = apply_windowing(flatten(VALUES, others), strategy).combine_per_key(Sum())
+    apart = flatten(_summed(strategy), apply_windowing(others, strategy).combine_per_key(Sum()))
+    runs = [engine.run(each, inputs) for each in (together, apart)]
+    found = [
+        (Counter(run.panes), Counter((drop.key, drop.window, drop.reason) for drop in run.dropped))
+        for run in runs
+    ]
+    return Equation[object](*found)
 
 
 @law
@@ -174,6 +209,7 @@ CLOCK_LAWS: tuple[Law[..., object], ...] = (
     the_watermark_downstream_never_leads,
     a_join_has_the_least_watermark,
     an_idle_source_holds_nothing_back,
+    the_own_grouping_of_an_idle_source_goes_on,
     a_hold_prevents_late_panes,
     ingress_times_are_arrival_times,
 )

@@ -65,6 +65,11 @@ class ColumnHistory:
         return self.watermark.data
 
     @property
+    def sources(self) -> Iterable[str]:
+        """The name of the only source."""
+        return [self.source.name]
+
+    @property
     def dead_letters(self) -> bool:
         """The records of a table are not bad."""
         return False
@@ -174,7 +179,7 @@ class _SelectedColumns:
     def at(self, number: int) -> PipelineInstant:
         instant = self.history.instant(number, self.records.get(number, ()))
         name, time, idle_at = self.history.source.name, instant.processing_time, instant.idle_at
-        clocks = Clocks(time, instant.watermark, idle=idle_at is not None and idle_at <= time)
+        clocks = Clocks(time, instant.watermark)
         return PipelineInstant({name: clocks}, {name: instant}, {} if idle_at is None else {name: idle_at})
 
 
