@@ -29,6 +29,10 @@ class Perfect(WatermarkPolicy):
     ['2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z', '2024-01-01T12:03:00Z']
     """
 
+    @property
+    def by_clock(self) -> bool:  # noqa: D102
+        return False
+
     def candidate(self, clock: SourceClock) -> EventTime | None:
         """Returns the watermark that the source knows."""
         return clock.known(self.idle_micros)
@@ -50,6 +54,10 @@ class MonotonicTimestamps(WatermarkPolicy):
     >>> watermarks(MonotonicTimestamps())
     ['2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z']
     """
+
+    @property
+    def by_clock(self) -> bool:  # noqa: D102
+        return False
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
         """Returns the least of the greatest event times of the partitions."""
@@ -79,6 +87,10 @@ class BoundedOutOfOrderness(WatermarkPolicy):
     def delay_micros(self) -> Micros:
         """The delay in microseconds."""
         return self.delay // timedelta(microseconds=1)
+
+    @property
+    def by_clock(self) -> bool:  # noqa: D102
+        return False
 
     def candidate(self, clock: SourceClock) -> int | None:
         """Returns the event time that every partition has reached, minus the delay."""

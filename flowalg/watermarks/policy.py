@@ -115,6 +115,16 @@ class WatermarkPolicy(ABC):
         """
 
     @property
+    def by_clock(self) -> bool:
+        """Whether ``candidate`` depends on the processing time of the instant; unless a policy says otherwise."""
+        return True
+
+    @property
+    def follows_clock(self) -> bool:
+        """Whether the watermark may advance in instants without records, or a partition or the source become idle."""
+        return self.by_clock or self.idle_after is not None or bool(self.lag_percentiles)
+
+    @property
     def keeps_lags(self) -> bool:
         """Whether the clock keeps a histogram of recent lags."""
         return bool(self.lag_percentiles)

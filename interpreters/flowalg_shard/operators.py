@@ -15,6 +15,7 @@ from typing import Protocol, cast
 import polars as pl
 from attrs import evolve, field, frozen
 
+from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg_shard.clocks.exchange import (
@@ -113,17 +114,18 @@ def advance(
     received: Sequence[Sequence[ShardInput]],
     *,
     first_shard: bool,
+    clock: SteadyClock | None = None,
 ) -> tuple[OperatorState, OperatorOutput]:
     """Advance a shard by one instant: its state after it, and its output.
 
     ``received`` has what each partition of each input has sent, and then of the followed sources. ``state`` is ``None``
-    before the first instant.
+    before the first instant. ``clock`` has the processing time of the instant, if elements are at the time of their
+    micro-batch.
     """
     before = OperatorState(()) if state is None else state
     before = evolve(before, input_clocks=known_clocks(operator, before.input_clocks))
-    clocks = next_clocks(
-        operator, before, [merge_reports(each.reports for each in parts) for parts in received]
-    )
+    reports = [merge_reports(each.reports for each in parts) for parts in received]
+    clocks = next_clocks(operator, before, reports, clock)
     bundles = [[each.bundle for each in parts if each.bundle] for parts in received[: len(operator.inputs)]]
     return operator.advance(before, clocks, bundles, first_shard=first_shard)
 
@@ -137,10 +139,12 @@ def known_clocks(reader: Reader, stored: tuple[InputClocks, ...]) -> tuple[Input
     )
 
 
-def next_clocks(reader: Reader, state: OperatorState, reports: Sequence[Reports]) -> tuple[InputClocks, ...]:
+def next_clocks(
+    reader: Reader, state: OperatorState, reports: Sequence[Reports], clock: SteadyClock | None = None
+) -> tuple[InputClocks, ...]:
     """Returns the clocks of a stage after an instant, given the reports of its inputs and of the followed sources."""
     known = known_clocks(reader, state.input_clocks)
-    return advance_clocks(reader.inputs, known, reports[: len(known)], reader.followed)
+    return advance_clocks(reader.inputs, known, reports[: len(known)], reader.followed, clock)
 
 
 @frozen

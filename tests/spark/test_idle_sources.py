@@ -35,5 +35,5 @@ def test_the_own_grouping_of_an_idle_source_emits(spark: SparkSession) -> None:
     pipeline = flatten(own, in_fives(other_values).combine_per_key(Sum()))
     expected = Reference(Mode.MICRO_BATCH).run(pipeline, inputs)
     run = SparkStreaming(spark, shards=2, generate_watermarks=True).run(pipeline, inputs)
-    assert list(map(full_line, run.panes)) == list(map(full_line, expected.panes))
+    assert sorted(map(full_line, run.panes)) == sorted(map(full_line, expected.panes))
     assert "own" in {pane.key for pane in run.panes}

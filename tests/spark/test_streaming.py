@@ -24,12 +24,25 @@ from flowalg_laws.conformance.jobs.sales import (
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sale
 from flowalg_reference import Reference
 from flowalg_spark import SparkBatch, SparkStreaming, batch, collect, open_state, streaming
+from flowalg_spark.frames.pane_frame import PaneFrame
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import KV, ArgumentError, FixedWindows, Mode, Pane, ProcessingTimeLag, Run, Sum
+from flowalg import (
+    KV,
+    AfterDelay,
+    ArgumentError,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    FixedWindows,
+    Mode,
+    Pane,
+    Run,
+    Sum,
+    Trigger,
+)
 from flowalg.analysis.features import Area, Feature, features_in
 from flowalg.data.time import event_time
 from tests.support.depth import a_few
@@ -186,24 +199,41 @@ def test_the_batch_timestamp_is_the_processing_time(
     assert Counter(map(without_time, panes)) == Counter(map(without_time, expected))
 
 
-def test_an_idle_query_with_ticks_fires(spark: SparkSession, tmp_path: Path) -> None:
-    """With ``tick_when_idle`` processing time advances without data, and due panes are emitted."""
-    pipeline = a_sum_per_key.pipeline
-    write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
-    sales = stream_of(spark, tmp_path / "in", ProcessingTimeLag(timedelta(seconds=1)), time_column=None)
-    frame = streaming.compile(pipeline, {SALES: sales}, tick_when_idle=True)
-    query = frame.writeStream.format("memory").queryName("idle").start()
-    try:
-        deadline = time.monotonic() + 120
-        while not (panes := spark.sql("select * from idle").collect()) and time.monotonic() < deadline:
-            time.sleep(0.2)
-    finally:
-        query.stop()
-    assert panes
+def test_time_passes_without_data(spark: SparkSession, tmp_path: Path) -> None:
+    """A query that waits for processing time gets ticks, also after a restart; one that does not keeps its plan."""
+    minute = timedelta(minutes=1)
+    early = AtWatermark().with_early_firings(AfterDelay(timedelta(seconds=1)))
+    folder, out = tmp_path / "in", tmp_path / "out"
+
+    def compiled(trigger: Trigger, *, tick: bool = True) -> PaneFrame[KV[str, int]]:
+        sales = stream_of(spark, folder, BoundedOutOfOrderness(60 * minute), time_column=None)
+        sold = SALES.key_by(lambda sale: sale.shop).map_values(lambda sale: sale.amount)
+        sums = sold.window(FixedWindows(minute), trigger=trigger, allowed_lateness=60 * minute)
+        return streaming.compile(sums.combine_per_key(Sum()), {SALES: sales}, tick=tick)
+
+    def stored() -> int:
+        return spark.read.parquet(str(out)).count() if any(out.glob("*.parquet")) else 0
+
+    for number in (0, 1):
+        write_batches(folder, Sale, BATCHES[number : number + 1], ends=False, first=number)
+        before = stored()
+        writer = compiled(early).writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.start(str(out), format="parquet")
+        try:
+            deadline = time.monotonic() + 120
+            while stored() == before and query.isActive and time.monotonic() < deadline:
+                time.sleep(0.2)
+        finally:
+            query.stop()
+        assert stored() > before
+    plans = [
+        frame._jdf.queryExecution().logical().toString()
+        for frame in (compiled(early), compiled(early, tick=False), compiled(AtWatermark().repeat()))
+    ]
+    assert ["rate" in plan for plan in plans] == [True, False, False]
+    sales = stream_of(spark, folder, POLICY, time_column="seen")
     with pytest.raises(ArgumentError, match="False if a source carries processing times, as 'sales' does"):
-        streaming.compile(
-            pipeline, {SALES: evolve(sales, processing_time=F.col("seen"))}, tick_when_idle=True
-        )
+        streaming.compile(a_sum_per_key.pipeline, {SALES: sales}, tick_when_idle=True)
 
 
 @pytest.mark.parametrize("time_column", a_few([None, "seen"], 1), ids=["Spark's times", "the source's times"])

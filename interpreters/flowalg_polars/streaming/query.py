@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import Final, Generic, TypeVar, overload
 
 import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
+from flowalg.analysis.clock_needs import clock_needs
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
+from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import (
     MAX_TIME,
     MIN_TIME,
@@ -26,6 +29,7 @@ from flowalg.data.time import (
     processing_time,
 )
 from flowalg.pipeline.admission import admit
+from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import emits_panes, output_name, require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
@@ -54,6 +58,7 @@ A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 ONE_SECOND = timedelta(seconds=1)
+_LOG: Final = logging.getLogger("flowalg.streaming")
 
 
 @frozen
@@ -179,6 +184,7 @@ class Options:
     checkpoint: str | PathLike[str] | None = None
     follow: bool = False
     interval: timedelta = ONE_SECOND
+    tick: timedelta | None = ONE_SECOND
     tick_when_idle: bool = False
     drain: bool = False
     dead_letters: bool = False
@@ -195,12 +201,26 @@ class Options:
         require_shards(self.shards)
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
             raise ArgumentError("interval", self.interval, "a positive timedelta")
+        if self.tick is not None:
+            duration_of("tick", self.tick, allow_zero=False)
         if self.max_skew is not None:
             duration_of("max_skew", self.max_skew, allow_zero=True)
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise ArgumentError("name", self.name, "a non-empty str, or None for the id of the query")
         if not isinstance(self.observers, Sequence) or not all(map(callable, self.observers)):
             raise ArgumentError("observers", self.observers, "a sequence of functions of a QueryEvent")
+
+    def ticks(self, roots: Iterable[Node], streams: Mapping[str, StreamInput]) -> bool:
+        """Whether a query advances its clock without data: if anything waits for processing time, which it advances.
+
+        If rows carry processing times, only they advance it.
+        """
+        if not self.follow or self.tick is None:
+            return False
+        if any(stream.processing_time is not None for stream in streams.values()):
+            return False
+        policies = {name: stream.watermark for name, stream in streams.items()}
+        return self.tick_when_idle or any(True for _ in clock_needs(roots, policies))
 
     @property
     def measures(self) -> bool:
@@ -233,7 +253,9 @@ class Query:
     number: int = 0
     last: str | None = None
     begun: Intent | None = None
+    clock: SteadyClock = field(factory=lambda: SteadyClock(BEGINNING.processing_time))
     time: ProcessingTime = BEGINNING.processing_time
+    ticks: bool = False
     ended: bool = False
 
     @classmethod
@@ -276,7 +298,18 @@ class Query:
             for name, source in sources.items()
         }
         positions = dict.fromkeys(sources, START)
-        return cls(known, options, sources, readers, graph, operators, bad, positions, recording)
+        return cls(
+            known,
+            options,
+            sources,
+            readers,
+            graph,
+            operators,
+            bad,
+            positions,
+            recording,
+            ticks=options.ticks(roots, streams),
+        )
 
     @property
     def notes(self) -> tuple[LiftingNote, ...]:
@@ -299,7 +332,7 @@ class Query:
                     if intent is None:
                         if not self.options.follow:
                             return
-                        time.sleep(self.options.interval.total_seconds())
+                        time.sleep(self.pause())
                         continue
                     started = time.perf_counter()
                     if checkpoint is not None:
@@ -364,19 +397,36 @@ class Query:
             positions[name], found = available[name].position, True
         drains = self.options.drain or (checkpoint is not None and checkpoint.drain_requested)
         ends = drains and not found
-        if not found and not ends and not (self.options.tick_when_idle and self.options.follow):
+        now = self.now()
+        if not found and not ends and not (self.ticks and now >= self.next_tick):
             return None
-        if not found and not ends:
-            time.sleep(self.options.interval.total_seconds())
         kinds = {name: reader.kind for name, reader in self.readers.items()}
-        time_ = max(self.time, self.now())
-        return Intent(self.id, self.number, time_, positions, ends, kinds, self.last)
+        return Intent(self.id, self.number, max(self.time, now), positions, ends, kinds, self.last)
+
+    @property
+    def next_tick(self) -> ProcessingTime:
+        """When the next micro-batch is due without data: at the next deadline that the state knows, or after a tick."""
+        assert self.options.tick is not None, "the query ticks"
+        after_tick = ProcessingTime(self.time + self.options.tick // timedelta(microseconds=1))
+        deadline = self.graph.next_deadline()
+        # A deadline that has passed was evaluated: its trigger waits for something else, too.
+        return after_tick if deadline is None or deadline <= self.time else min(deadline, after_tick)
+
+    def pause(self) -> float:
+        """Returns the seconds until the query looks for data again, or a micro-batch is due without."""
+        interval = self.options.interval.total_seconds()
+        if not self.ticks:
+            return interval
+        return min(interval, max((self.next_tick - self.clock.time) / 1_000_000, 0.001))
 
     def now(self) -> ProcessingTime:
         """Returns the processing time of the next micro-batch: the clock's, or in a replay the recorded one."""
         if self.recording is not None:
             return self.recording.instants[self.number].processing_time
-        return processing_time(datetime.now(UTC))
+        before, self.clock = self.clock, self.clock.read(processing_time(datetime.now(UTC)))
+        if (warning := self.clock.warning(before)) is not None:
+            _LOG.warning("query %s: %s", self.name, warning)
+        return self.clock.time
 
     def aligned(self, available: Set[str]) -> frozenset[str]:
         """Returns the sources with available data that may be read: with ``max_skew``, those not too far ahead.
@@ -386,7 +436,7 @@ class Query:
         """
         if self.options.max_skew is None:
             return frozenset(available)
-        now = processing_time(datetime.now(UTC))
+        now = self.now()
         progress: dict[str, EventTime] = {}
         slowest = MAX_TIME
         for name, (policy, clock) in self.graph.source_clocks().items():
@@ -453,6 +503,7 @@ class Query:
             done = manifest.intent
             self.number, self.last = done.batch + 1, done.fingerprint
             self.positions, self.time = dict(done.positions), done.time
+            self.clock = SteadyClock(done.time)
             self.ended = done.ended or all(
                 reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
             )

@@ -37,6 +37,7 @@ def batches(
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
+    tick: timedelta | None = ONE_SECOND,
     tick_when_idle: bool = False,
     drain: bool = False,
     dead_letters: bool = False,
@@ -49,10 +50,11 @@ def batches(
     """Yields the output of a pipeline over streams, micro-batch by micro-batch.
 
     It ends when all available data are read. With ``follow`` it waits for more, and looks for them at each
-    ``interval``; with ``tick_when_idle`` as well, it runs an empty micro-batch then, so that processing-time triggers
-    and policies do not wait for the next record. When all inputs have ended (iterables do, folders do not), the
-    watermark is at the end of time. With ``drain`` it advances there after the available data, and so it does when
-    ``drain(checkpoint)`` has been called.
+    ``interval``. Time passes without data, too: if anything in the pipeline waits for processing time (a trigger, a
+    timer, a policy that follows the clock, ``idle_after``), an empty micro-batch runs at the next deadline, and at
+    least once in a ``tick``; none does with ``tick=None``. With ``tick_when_idle`` it runs for any pipeline. When all
+    inputs have ended (iterables do, folders do not), the watermark is at the end of time. With ``drain`` it advances
+    there after the available data, and so it does when ``drain(checkpoint)`` has been called.
 
     With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. A micro-batch is committed when
     the next one is asked for, so what the caller does with it happens before; ``close()`` leaves the last one
@@ -85,6 +87,7 @@ def batches(
         checkpoint,
         follow=follow,
         interval=interval,
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain=drain,
         dead_letters=dead_letters,
@@ -112,6 +115,7 @@ def batches_all(
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
+    tick: timedelta | None = ONE_SECOND,
     tick_when_idle: bool = False,
     drain: bool = False,
     dead_letters: bool = False,
@@ -135,6 +139,7 @@ def batches_all(
         checkpoint,
         follow=follow,
         interval=interval,
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain=drain,
         dead_letters=dead_letters,
@@ -180,6 +185,7 @@ def run(
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
+    tick: timedelta | None = ONE_SECOND,
     tick_when_idle: bool = False,
     drain: bool = False,
     dead_letters: bool = False,
@@ -206,6 +212,7 @@ def run(
         checkpoint=checkpoint,
         follow=follow,
         interval=interval,
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain=drain,
         dead_letters=dead_letters,
@@ -226,6 +233,7 @@ def run_all(
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
+    tick: timedelta | None = ONE_SECOND,
     tick_when_idle: bool = False,
     drain: bool = False,
     dead_letters: bool = False,
@@ -268,6 +276,7 @@ def run_all(
         checkpoint=checkpoint,
         follow=follow,
         interval=interval,
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain=drain,
         dead_letters=dead_letters,

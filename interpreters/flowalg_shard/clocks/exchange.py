@@ -14,6 +14,7 @@ from typing import TypeAlias
 from attrs import asdict, evolve, field, fields_dict, frozen
 
 from flowalg.data.errors import errors_of
+from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum, raise_idle
 from flowalg.runs.signals import AnySignal
@@ -192,20 +193,21 @@ class InputClocks:
     """The clocks at one input of a stage, and those of each of its upstreams.
 
     ``sources`` has the clocks of all sources of the stage by name, in which idle ones follow others; it is empty if
-    none can be idle.
+    none can be idle. ``reading`` is what the machine's clock read, if elements are at the time of their micro-batch.
     """
 
     upstreams: tuple[UpstreamClock, ...]
     clocks: Clocks = BEGINNING
     sources: Mapping[str, Clocks] = field(factory=dict)
+    reading: ProcessingTime | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return asdict(self, recurse=False)
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
-        # Checkpoints of before have no sources.
+        # Checkpoints of before have neither sources nor a reading.
         for name in fields_dict(InputClocks):
-            object.__setattr__(self, name, state.get(name, {}))
+            object.__setattr__(self, name, state.get(name, {} if name == "sources" else None))
 
     @classmethod
     def initial(cls, upstreams: Sequence[Upstream]) -> InputClocks:
@@ -223,16 +225,21 @@ def advance_clocks(
     before: Sequence[InputClocks],
     reports: Sequence[Reports],
     followed: Sequence[Upstream] = (),
+    clock: SteadyClock | None = None,
 ) -> tuple[InputClocks, ...]:
     """The clocks at each input of a stage after an instant, from the reports at each input.
 
-    The processing time of the instant is the latest in any report. A signal in any report is given at every input.
-    While a source is idle, its clocks follow those of the sources that it is read together with: if the stage does not
-    read them, they are ``followed``, and ``before`` and ``reports`` have theirs in the end.
+    The processing time of the instant is the latest in any report, and that of ``clock`` if there is one. A signal in
+    any report is given at every input. While a source is idle, its clocks follow those of the sources that it is read
+    together with: if the stage does not read them, they are ``followed``, and ``before`` and ``reports`` have theirs in
+    the end.
     """
     everything = [*inputs, followed] if followed else inputs
     received = [report for each in reports for report in each.values()]
     now = max([before[0].clocks.processing_time, *(time for report in received for time in _times(report))])
+    if clock is not None:
+        now = max(now, clock.time)
+    reading = before[0].reading if clock is None else clock.reading
     own = [report for each in reports[: len(inputs)] for report in each.values()]
     signals = frozenset[AnySignal]().union(*map(_signals, own))
     advanced = [
@@ -244,7 +251,7 @@ def advance_clocks(
     ]
     sources = _raised(everything, advanced, before[0].sources)
     return tuple(
-        _input_clocks(upstreams, after, known.clocks, given, sources, now, signals)
+        evolve(_input_clocks(upstreams, after, known.clocks, given, sources, now, signals), reading=reading)
         for upstreams, after, known, given in zip(everything, advanced, before, reports, strict=True)
     )
 

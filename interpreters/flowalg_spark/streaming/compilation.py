@@ -30,6 +30,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.analysis.clock_needs import clock_needs
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
@@ -184,6 +185,7 @@ def compile(
     inputs: Mapping[AnySource, StreamInput],
     *,
     shards: int | None = None,
+    tick: bool = True,
     tick_when_idle: bool = False,
     drain_signal_path: str | PathLike[str] | None = None,
     state_cache_bytes: int = STATE_CACHE_BYTES,
@@ -198,9 +200,11 @@ def compile(
     ``shards`` is the number of parts of each stage's state. A checkpoint fixes it, and only ``reshard`` changes it. It
     defaults to the session's number of shuffle partitions. A collection with several readers is computed once for each.
 
-    Spark runs a micro-batch when there is data. With ``tick_when_idle`` it runs one each second, or at the interval of
-    the query's trigger, so processing-time triggers and policies do not wait for the next record. Use it for queries
-    that do not end, and for sources that carry no processing times.
+    Spark runs a micro-batch when there is data. If anything in the pipeline waits for processing time (a trigger, a
+    timer, a policy that follows the clock, ``idle_after``), and no source carries processing times, each source gets an
+    input of ticks, so that a micro-batch runs each second, or at the interval of the query's trigger. With
+    ``tick=False`` none does, and with ``tick_when_idle`` any pipeline does. The ticks belong to the checkpoint, as all
+    inputs do.
 
     A query that ends, such as one with ``availableNow``, keeps its open windows for the next run. To end the input
     instead, pass ``drain_signal_path``, a folder for this query only, which is created if it does not exist, and call
@@ -232,6 +236,7 @@ def compile(
     sources = _sources(
         inputs,
         pipeline,
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain_signal_path=drain_signal_path,
         state_cache_bytes=state_cache_bytes,
@@ -253,6 +258,7 @@ def compile_all(
     inputs: Mapping[AnySource, StreamInput],
     *,
     shards: int | None = None,
+    tick: bool = True,
     tick_when_idle: bool = False,
     drain_signal_path: str | PathLike[str] | None = None,
     state_cache_bytes: int = STATE_CACHE_BYTES,
@@ -281,6 +287,7 @@ def compile_all(
     sources = _sources(
         inputs,
         *known.values(),
+        tick=tick,
         tick_when_idle=tick_when_idle,
         drain_signal_path=drain_signal_path,
         state_cache_bytes=state_cache_bytes,
@@ -300,6 +307,7 @@ def compile_all(
 def _sources(
     inputs: Mapping[AnySource, StreamInput],
     *pipelines: PCollection[object],
+    tick: bool,
     tick_when_idle: bool,
     drain_signal_path: str | PathLike[str] | None,
     state_cache_bytes: int,
@@ -316,6 +324,8 @@ def _sources(
     if not isinstance(metrics, bool):
         raise ArgumentError("metrics", metrics, "a bool")
     require_flag("dead_letters", dead_letters)
+    require_flag("tick", tick)
+    require_flag("tick_when_idle", tick_when_idle)
     streams = inputs_by_name(
         inputs, "StreamInput(frame, watermark)", *(pipeline.node for pipeline in pipelines)
     )
@@ -337,7 +347,7 @@ def _sources(
     session = next(iter(streams.values())).frame.sparkSession
     if drain_signal_path is not None:
         streams = _with_drain_signal(session, streams, fspath(drain_signal_path))
-    if tick_when_idle:
+    if tick and (tick_when_idle or _waits_for_time(streams, pipelines)):
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
     return {
         name: SourceStream(
@@ -352,6 +362,15 @@ def _sources(
         )
         for name, stream in streams.items()
     }
+
+
+def _waits_for_time(streams: Mapping[str, StreamInput], pipelines: Sequence[PCollection[object]]) -> bool:
+    """Whether anything waits for processing time, which passes without data unless the sources carry it."""
+    roots = [pipeline.node for pipeline in pipelines]
+    if any(stream.processing_time is not None for stream in streams.values()):
+        return False
+    policies = {name: stream.watermark for name, stream in streams.items()}
+    return any(map(has_stages, roots)) and any(True for _ in clock_needs(roots, policies))
 
 
 def _with_frames(streams: Mapping[str, StreamInput], nodes: Sequence[SourceNode]) -> dict[str, StreamInput]:

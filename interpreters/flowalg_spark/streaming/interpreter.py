@@ -95,7 +95,9 @@ class SparkStreaming:
             if opened.streams is None:
                 frame = compile_sources(pipeline, opened.sources, shards=self.shards, dead_letters=letters)
             else:
-                frame = compile(pipeline, opened.streams, shards=self.shards, dead_letters=letters)
+                frame = compile(
+                    pipeline, opened.streams, shards=self.shards, dead_letters=letters, tick=False
+                )
             stored = self._stored(frame.with_drops(), opened.folder)
             run: Run[A] = Run((), ())
             if stored is not None:
@@ -120,7 +122,9 @@ class SparkStreaming:
             if opened.streams is None:
                 frame = compile_sources_all(known, opened.sources, shards=self.shards, dead_letters=letters)
             else:
-                frame = compile_all(known, opened.streams, shards=self.shards, dead_letters=letters)
+                frame = compile_all(
+                    known, opened.streams, shards=self.shards, dead_letters=letters, tick=False
+                )
             stored = self._stored(frame.with_drops(), opened.folder)
             if stored is None:
                 run = Outputs({name: Output(()) for name in known}, (), known)

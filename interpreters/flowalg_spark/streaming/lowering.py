@@ -343,12 +343,15 @@ class Lowering:
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
 
-        The time of the micro-batch is with the bundles, unless the clocks need the time of each row.
+        The time of the micro-batch is with the bundles, unless rows carry their own. Rows have it only if the clocks
+        need the time of each row.
         """
         frame, now = rows.flow.frame, F.lit(None).cast("array<long>")
         sources = [upstream for upstream in rows.upstreams if isinstance(upstream, FromSource)]
+        if sources and all(source.at_batch_time for source in sources):
+            now = time_in_bundles()
         if sources and not any(source.observes_times for source in sources):
-            frame, now = frame.drop(PROCESSING_TIME), time_in_bundles()
+            frame = frame.drop(PROCESSING_TIME)
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA).select("*", now.alias(NOW))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 from flowalg_shard import (
     Operator,
+    OperatorState,
     ShardInput,
     StageDescription,
     advance,
@@ -21,6 +23,7 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
 from flowalg_spark.state.state_format import Store
 from flowalg_spark.state.worker_gc import freeze_imports
@@ -29,6 +32,9 @@ from flowalg_spark.streaming.metrics_columns import to_json
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues
+
+
+_LOG: Final = logging.getLogger("flowalg.streaming")
 
 
 class ShardProcessor(StatefulProcessor):
@@ -73,16 +79,19 @@ class ShardProcessor(StatefulProcessor):
         inputs = len(self.operator.inputs) + (1 if self.operator.followed else 0)
         received: list[list[ShardInput]] = [[] for _ in range(inputs)]
         upstream: list[bytes] = []
-        for row in rows:
-            reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
-            now = None if row.now is None else ProcessingTime(row.now[0])
-            received[row.input].append(ShardInput(bytes(row.bundle), at_time(reports, now)))
-            if row.upstream:
-                upstream.append(bytes(row.upstream))
         before = self.store.read(key[0])
         first = key[0] == 0
         stored = None if before is None else before.stored
-        after, output = advance(self.operator, stored, received, first_shard=first)
+        clock: SteadyClock | None = None
+        for row in rows:
+            reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
+            if clock is None and row.now is not None:
+                clock = _read_clock(stored, ProcessingTime(row.now[0]), warns=first)
+            now = None if row.now is None or clock is None else clock.time
+            received[row.input].append(ShardInput(bytes(row.bundle), at_time(reports, now)))
+            if row.upstream:
+                upstream.append(bytes(row.upstream))
+        after, output = advance(self.operator, stored, received, first_shard=first, clock=clock)
         self.store.write(before, after)
         metrics: str | None = None
         if self.metrics is not None:
@@ -103,6 +112,18 @@ class ShardProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Does nothing: the processor holds no resources."""
+
+
+def _read_clock(stored: OperatorState | None, reading: ProcessingTime, *, warns: bool) -> SteadyClock:
+    """Returns the clock at the time of the micro-batch, which Spark has read from the clock of its driver."""
+    if stored is None or not stored.input_clocks:
+        return SteadyClock(reading, reading)
+    clocks = stored.input_clocks[0]
+    before = SteadyClock(clocks.clocks.processing_time, clocks.reading)
+    now = before.read(reading)
+    if warns and (warning := now.warning(before)) is not None:
+        _LOG.warning(warning)
+    return now
 
 
 def _batch_number() -> int | None:
