@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from enum import Enum, unique
 from typing import Final
 
 from attrs import frozen
 
-from flowalg.analysis.key_lifetime import frees_keys
+from flowalg.analysis.key_lifetime import frees_keys, observes_end
 from flowalg.combiners.collections import ToList, ToSet
 from flowalg.combiners.core import Into, Over, Sum, Together
 from flowalg.computations.computation import Late
@@ -38,6 +38,7 @@ from flowalg.pipeline.structure import (
     lateness_of_readers,
     steps_after_groupings,
 )
+from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
@@ -52,6 +53,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
+from flowalg.watermarks import ProcessingTimeLag, WatermarkPolicy
 from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
 from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, WindowFn, as_merging
 
@@ -72,6 +74,8 @@ class Danger(Enum):
     MANY_WINDOWS = "each element is in many windows"
     GROWING_PANES = "panes grow with the elements of their window"
     PYTHON = "a function runs in Python for each element"
+    EARLY_TIMERS = "timers that are set when the input ends fire before their time"
+    SILENCE = "nothing is emitted in silence unless there are instants without data"
 
 
 _MANY_WINDOWS: Final = 100
@@ -91,7 +95,9 @@ class Hazard(HasView):
         return f"{self.where}: {self.danger.value}, because {self.why}; {self.remedy}"
 
 
-def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
+def hazards(
+    pipeline: PCollection[object], watermarks: Mapping[AnySource, WatermarkPolicy] | None = None
+) -> tuple[Hazard, ...]:
     """Returns the hazards of a pipeline, from its sources on.
 
     The analysis is complete for each kind: without a hazard of that kind, windows are freed after the watermark has
@@ -101,6 +107,9 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
     panes are the current values. Likewise merged windows of a key never overlap, no element is in more than
     100 windows, no pane is windowed again by the end of time, no value is emitted again by early panes of lists, and
     engines compute the functions of all steps as columns.
+
+    With ``watermarks``, the policies of its sources, also those of the policies: a delay by the clock makes everything
+    late that has waited for longer during an outage, and what follows the clock needs instants without data.
 
     What depends on the data shows at run time instead: in the log and the metrics, for example, a watermark that an
     element from the future has moved ahead of the clock.
@@ -112,7 +121,33 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
-    return tuple(dict.fromkeys(_hazards(resolve_accumulation(pipeline.node))))
+    found = [*_hazards(resolve_accumulation(pipeline.node))]
+    if watermarks is not None:
+        for name, policy in inputs_by_name(watermarks, "watermark policy", pipeline.node).items():
+            found += _of_policy(name, policy)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_policy(source: str, policy: WatermarkPolicy) -> Iterator[Hazard]:
+    if not isinstance(policy, WatermarkPolicy):
+        raise ArgumentError(f"the watermark of source {source!r}", policy, "a watermark policy")
+    where = f"source {source!r}"
+    if isinstance(policy, ProcessingTimeLag):
+        delay = length_in_words(policy.delay)
+        yield Hazard(
+            Danger.DROPS,
+            where,
+            f"its watermark is {delay} behind the clock, and records that have waited for longer, as after an outage, "
+            "are late",
+            "use LagQuantile, which learns the delay, or BoundedOutOfOrderness, or allow lateness for an outage",
+        )
+    if policy.follows_clock:
+        yield Hazard(
+            Danger.SILENCE,
+            where,
+            f"its watermark may advance by the clock alone: {policy}",
+            "a query that follows its sources ticks by itself, but pass tick=... to Timeline.from_records and replay",
+        )
 
 
 def _hazards(root: Node) -> Iterator[Hazard]:
@@ -180,6 +215,10 @@ def _of_computation(node: Process) -> Iterator[Hazard]:
         why = "elements wait for others of their key, or for the end of the input"
         yield Hazard(Danger.UNBOUNDED_STATE, node.label, why, "use it for few keys")
     first = built_in(node.computation)
+    on_timer = node.computation.on_timer
+    if on_timer is not None and built_in(node.computation) is None and not observes_end(on_timer):
+        why = "on_timer is not seen to read clocks.input_ended, which is true for these"
+        yield Hazard(Danger.EARLY_TIMERS, node.label, why, "read it, if they mean something else then")
     if node.late is Late.DROP:
         why = "it does not observe elements behind the watermark"
         yield Hazard(Danger.DROPS, node.label, why, "let the watermark wait longer")

@@ -1,4 +1,4 @@
-"""Whether a computation frees its keys, as far as the syntax of its functions shows."""
+"""How a computation ends: whether it frees its keys, and knows the end of the input, as far as its syntax shows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ def frees_keys(computation: AnyComputation) -> bool:
     return any(f is not None and _frees_key(f) for f in functions)
 
 
+def observes_end(on_timer: Callable[..., object]) -> bool:
+    """Whether ``on_timer`` is seen to read whether the input has ended; only the function itself is read."""
+    syntax = syntax_of(on_timer if hasattr(on_timer, "__code__") else type(on_timer).__call__)
+    return isinstance(syntax, Success) and any(
+        isinstance(node, ast.Attribute) and node.attr == "input_ended" for node in ast.walk(syntax.unwrap())
+    )
+
+
 def _frees_key(f: Callable[..., object]) -> bool:
     syntax = syntax_of(f if hasattr(f, "__code__") else type(f).__call__)
     return isinstance(syntax, Success) and any(map(_is_freeing, ast.walk(syntax.unwrap())))
@@ -38,4 +46,4 @@ def _parts(expressions: list[ast.expr]) -> list[ast.AST]:
     return [part for expression in expressions for part in ast.walk(expression)]
 
 
-__all__ = ["frees_keys"]
+__all__ = ["frees_keys", "observes_end"]

@@ -241,17 +241,30 @@ def _keep(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[in
     return Transition(state + seen.value)
 
 
+def _end(state: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
+    return Transition(None, emit=() if clocks.input_ended else [state])
+
+
+def test_timers_that_fire_at_the_end_are_a_hazard_unless_the_end_is_observed() -> None:
+    """When the input ends, every timer that is set fires before its time; ``on_timer`` can tell."""
+    ending = Computation(initial=0, on_element=_keep, on_timer=_end)
+    assert dangers(POINTS.process(ending)) == set()
+    (hazard,) = hazards(POINTS.process(Computation(initial=0, on_element=_keep, on_timer=_free)))
+    assert "clocks.input_ended" in str(hazard)
+
+
 def _free(state: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
     return Transition(state=None if state > 0 else 1)
 
 
 def test_a_computation_that_frees_no_key_is_a_hazard() -> None:
     """State is bounded only if a function is seen to free a key; a computation that drops late elements drops."""
+    early = Danger.EARLY_TIMERS
     assert dangers(POINTS.process(Computation(initial=0, on_element=_keep))) == {Danger.UNBOUNDED_STATE}
-    assert dangers(POINTS.process(Computation(initial=0, on_element=_keep, on_timer=_free))) == set()
-    assert dangers(POINTS.process(SILENCE)) == set()
-    assert dangers(POINTS.process(SILENCE, in_order=True)) == {Danger.DROPS}
-    assert dangers(POINTS.process(SILENCE, late=Late.DROP)) == {Danger.DROPS}
+    assert dangers(POINTS.process(Computation(initial=0, on_element=_keep, on_timer=_free))) == {early}
+    assert dangers(POINTS.process(SILENCE)) == {early}
+    assert dangers(POINTS.process(SILENCE, in_order=True)) == {Danger.DROPS, early}
+    assert dangers(POINTS.process(SILENCE, late=Late.DROP)) == {Danger.DROPS, early}
     assert dangers(POINTS.every(2)) == {Danger.UNBOUNDED_STATE}
     assert dangers(SCORES.deduplicate(by=lambda score: score.team, within=MINUTE)) == {Danger.DROPS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import flowalg_reference as reference
 import games
@@ -22,14 +22,17 @@ from flowalg import (
     AtCount,
     AtPeriod,
     AtWatermark,
+    BoundedOutOfOrderness,
     Change,
     Count,
     Danger,
     FixedWindows,
     GlobalWindows,
+    LagQuantile,
     Max,
     Never,
     PCollection,
+    ProcessingTimeLag,
     Repeat,
     SequenceOf,
     Sessions,
@@ -40,6 +43,8 @@ from flowalg import (
     TimestampCombiner,
     ToSet,
     Trigger,
+    UnboundSourceError,
+    WatermarkPolicy,
     WindowFn,
     explain,
     flatten,
@@ -50,7 +55,7 @@ from flowalg.elementwise.functions import describe_function
 from flowalg.pipeline.structure import last_groupings
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
-from tests.support.scores import NOON, POINTS, SCORES, Score
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)
 
@@ -389,3 +394,38 @@ def test_only_pipelines_can_be_explained() -> None:
     for function in (explain, hazards):
         with pytest.raises(ArgumentError, match=r"pipeline must be a PCollection; got 3 \(int\)"):
             function(3)  # type: ignore[arg-type]
+
+
+def test_policies_that_follow_the_clock_are_hazards() -> None:
+    """A delay by the clock drops what an outage has held up; what follows the clock needs instants without data."""
+    sums = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(Sum())
+    without = hazards(sums)
+    assert hazards(sums, {SCORES: BoundedOutOfOrderness(MINUTE)}) == without
+    found = {
+        policy: [hazard.danger for hazard in hazards(sums, {SCORES: policy}) if hazard not in without]
+        for policy in (
+            ProcessingTimeLag(2 * MINUTE),
+            LagQuantile(0.99),
+            BoundedOutOfOrderness(MINUTE, idle_after=MINUTE),
+        )
+    }
+    assert list(found.values()) == [[Danger.DROPS, Danger.SILENCE], [Danger.SILENCE], [Danger.SILENCE]]
+    with pytest.raises(UnboundSourceError):
+        hazards(sums, {})
+
+
+def test_an_outage_is_what_the_hazard_says() -> None:
+    """After an outage, a delay by the clock drops what has waited, and neither a learned one nor event time does."""
+    sums = POINTS.window(FixedWindows(MINUTE), allowed_lateness=5 * MINUTE).combine_per_key(Count())
+    records = [Score("a", 1, minute(number / 6)) for number in range(6 * 123)]
+
+    def seen(score: Score) -> datetime:
+        elapsed = (score.at - minute(0)) / MINUTE
+        return score.at if elapsed < 3 else minute(123) + int((elapsed - 3) // 10) * timedelta(seconds=1)
+
+    def drops(policy: WatermarkPolicy) -> int:
+        timeline = Timeline.from_records(SCORES, records, processing_time=seen, watermark=policy)
+        return sum(drop.count for drop in reference.run(sums, {SCORES: timeline}).dropped)
+
+    policies = (ProcessingTimeLag(2 * MINUTE), LagQuantile(0.99), BoundedOutOfOrderness(MINUTE))
+    assert list(map(drops, policies)) == [618, 0, 0]
