@@ -35,6 +35,7 @@ from flowalg import (
     Source,
     Sum,
     TimestampCombiner,
+    WatermarkPolicy,
     WindowBounds,
     explain,
     flatten,
@@ -263,12 +264,19 @@ def pairs(pair: KV[str, Flight]) -> None:
     assert_type(pair.value, Flight)
 
 
-def structure(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[str, int]]) -> None:
+def structure(
+    seats: PCollection[KV[str, int]],
+    hazard: Hazard,
+    table: PaneTable[KV[str, int]],
+    flights: Source[Flight],
+    policy: WatermarkPolicy,
+) -> None:
     """The structure and the hazards of a pipeline."""
     assert_type(sources(seats), tuple[Source[object], ...])
     assert_type(table.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(explain(seats), str)
     assert_type(hazards(seats), tuple[Hazard, ...])
+    assert_type(hazards(seats, {flights: policy}), tuple[Hazard, ...])
     assert_type(hazard.danger, Danger)
     assert_type([Danger.DROPS, Danger.NO_OUTPUT], list[Danger])
     assert_type(hazard.where, str)

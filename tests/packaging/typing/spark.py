@@ -274,6 +274,7 @@ def streams(
     )
     given = {flights: stream}
     assert_type(streaming.compile(totals, given, tick_when_idle=True), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, given, tick=False), PaneFrame[KV[str, int]])
     assert_type(streaming.compile(totals, given, drain_signal_path=Path("drain")), PaneFrame[KV[str, int]])
     streaming.drain(spark, "drain")
 

@@ -404,6 +404,18 @@ HOLD_MUTANTS: Final = (
         "each",
     ),
     Replacement(
+        "time stands still while the clock is behind",
+        "SteadyClock.read",
+        "self.time + elapsed // 2",
+        "self.time",
+    ),
+    Replacement(
+        "a query ticks although nothing waits",
+        "Options.ticks",
+        "self.tick_when_idle or any(True for _ in clock_needs(roots, policies))",
+        "True",
+    ),
+    Replacement(
         "a stage does not know the sources that its idle ones follow",
         "sources_followed",
         "name not in own and name not in needed and isinstance(upstream, FromSource)",
