@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from enum import Enum, unique
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import frozen
 
@@ -32,13 +32,14 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete
+from flowalg.pipeline.source import Source
 from flowalg.pipeline.structure import (
     groupings_that_assign_times,
     last_groupings,
     lateness_of_readers,
+    sources_of,
     steps_after_groupings,
 )
-from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
@@ -56,6 +57,9 @@ from flowalg.triggers.syntax import (
 from flowalg.watermarks import ProcessingTimeLag, WatermarkPolicy
 from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
 from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, WindowFn, as_merging
+
+# As a type variable, because a mapping is invariant in its keys.
+AnySource = TypeVar("AnySource", bound=Source[object])
 
 
 @unique
@@ -123,8 +127,12 @@ def hazards(
         raise ArgumentError("pipeline", pipeline, "a PCollection")
     found = [*_hazards(resolve_accumulation(pipeline.node))]
     if watermarks is not None:
-        for name, policy in inputs_by_name(watermarks, "watermark policy", pipeline.node).items():
-            found += _of_policy(name, policy)
+        known = sources_of(pipeline.node)
+        for source, policy in watermarks.items():
+            if not isinstance(source, Source) or source.node not in known:
+                names = ", ".join(sorted(node.name for node in known))
+                raise ArgumentError("a source of watermarks", source, f"a source of the pipeline: {names}")
+            found += _of_policy(source.name, policy)
     return tuple(dict.fromkeys(found))
 
 

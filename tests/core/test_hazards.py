@@ -38,12 +38,12 @@ from flowalg import (
     Sessions,
     SideInput,
     SlidingWindows,
+    Source,
     Sum,
     Timeline,
     TimestampCombiner,
     ToSet,
     Trigger,
-    UnboundSourceError,
     WatermarkPolicy,
     WindowFn,
     explain,
@@ -410,8 +410,8 @@ def test_policies_that_follow_the_clock_are_hazards() -> None:
         )
     }
     assert list(found.values()) == [[Danger.DROPS, Danger.SILENCE], [Danger.SILENCE], [Danger.SILENCE]]
-    with pytest.raises(UnboundSourceError):
-        hazards(sums, {})
+    with pytest.raises(ArgumentError, match="a source of the pipeline: scores"):
+        hazards(sums, {Source("others", Score, event_time=lambda score: score.at): LagQuantile(0.9)})
 
 
 def test_an_outage_is_what_the_hazard_says() -> None:
