@@ -230,7 +230,7 @@ def test_time_passes_without_data(spark: SparkSession, tmp_path: Path) -> None:
         frame._jdf.queryExecution().logical().toString()
         for frame in (compiled(early), compiled(early, tick=False), compiled(AtWatermark().repeat()))
     ]
-    assert ["rate" in plan for plan in plans] == [True, False, False]
+    assert ["RateStream" in plan for plan in plans] == [True, False, False]
     sales = stream_of(spark, folder, POLICY, time_column="seen")
     with pytest.raises(ArgumentError, match="False if a source carries processing times, as 'sales' does"):
         streaming.compile(a_sum_per_key.pipeline, {SALES: sales}, tick_when_idle=True)

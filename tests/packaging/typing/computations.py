@@ -139,6 +139,7 @@ def received(seen: Observed[str, int], clocks: Clocks, late: Late) -> None:
     assert_type(seen.late, bool)
     assert_type(clocks.processing_time, datetime)
     assert_type(clocks.watermark, datetime)
+    assert_type(clocks.input_ended, bool)
     assert_type(late, Late)
 
 

@@ -96,6 +96,7 @@ def references(
     engines: list[Interpreter] = [continuous, Reference(mode=Mode.MICRO_BATCH), batch]
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(Reference().run(totals, {flights: timeline}).unfired_timers, int)
     assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
     assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)

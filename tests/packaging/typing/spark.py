@@ -193,6 +193,7 @@ def stage(metrics: StageMetrics) -> None:
     assert_type(metrics.expired, int)
     assert_type(metrics.closed, int)
     assert_type(metrics.dropped_late, int)
+    assert_type(metrics.unfired_timers, int)
     assert_type(metrics.step_seconds, float)
 
 

@@ -75,6 +75,8 @@ def every_policy(
     assert_type(policy.partitions, Set[str])
     assert_type(policy.advance(clock, policy.summarize([]), now), SourceClock)
     assert_type(policy.candidate(clock), int | None)
+    assert_type(policy.by_clock, bool)
+    assert_type(policy.follows_clock, bool)
     assert_type(policy.keeps_lags, bool)
     assert_type(policy.keeps_moments, bool)
     assert_type(policy.observes_lags, bool)
@@ -95,18 +97,21 @@ def every_policy(
 
 def perfect(policy: Perfect, clock: SourceClock) -> None:
     """``Perfect``."""
+    assert_type(policy.by_clock, bool)
     assert_type(policy.candidate(clock), EventTime | None)
     assert_type(policy.description, str)
 
 
 def monotone(policy: MonotonicTimestamps, clock: SourceClock) -> None:
     """``MonotonicTimestamps``."""
+    assert_type(policy.by_clock, bool)
     assert_type(policy.candidate(clock), EventTime | None)
     assert_type(policy.description, str)
 
 
 def bounded(policy: BoundedOutOfOrderness, clock: SourceClock) -> None:
     """``BoundedOutOfOrderness``."""
+    assert_type(policy.by_clock, bool)
     assert_type(policy.delay, timedelta)
     assert_type(policy.delay_micros, Micros)
     assert_type(policy.candidate(clock), int | None)
