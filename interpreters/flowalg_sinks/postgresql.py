@@ -65,7 +65,8 @@ class PostgreSQL:
     """A PostgreSQL database, by a connection string or URI of libpq. Tables are in the first schema of its search path.
 
     Tables that do not exist are created, for which the user needs the privilege. A transaction waits at most
-    ``timeout`` for the server, and for a transaction that writes the same table. Needs ``flowalg[postgresql]``.
+    ``timeout`` for a connection, for the network to take its data, and for a transaction that writes the same table; a
+    statement may take longer. Needs ``flowalg[postgresql]``.
     """
 
     # A connection string may contain a password.
