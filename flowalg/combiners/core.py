@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from attrs import field, frozen
@@ -19,7 +19,7 @@ from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.combiners.exact_sums import DecimalSum, ExactSum, Number, add_exactly, exact
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
-from flowalg.data.values import canonical_float, canonicalize, check_integer
+from flowalg.data.values import canonical_float, canonicalize, check_integer, sort_by_time
 from flowalg.elementwise.functions import Call, Spread, apply, describe_function
 
 In_contra = TypeVar("In_contra", contravariant=True)
@@ -87,6 +87,10 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
     @abstractmethod
     def extract(self, accumulator: Acc) -> Out_co:
         """Returns the result, which depends only on the accumulator."""
+
+    def add_timed(self, accumulator: Acc, timed: Iterable[tuple[int, In_contra]]) -> Acc:
+        """Returns the accumulator with more values, given with their event times: by event time, then by value."""
+        return reduce(self.add, sort_by_time(timed), accumulator)
 
     def discard(self, accumulator: Acc) -> Acc:
         """Returns what a window keeps after a pane under ``DISCARDING``: nothing, unless later panes depend on it.

@@ -8,7 +8,7 @@ are as ``canonical_decimal`` has them (SEMANTICS section 2: one meaning, whateve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, Inexact
 from enum import Enum
@@ -343,10 +343,11 @@ def total_sort_key(value: object) -> tuple[object, ...]:
         return (3, type(value).__name__, repr(value))
 
 
-def sort_by_time(timed: Iterable[tuple[int, A]]) -> list[A]:
+def sort_by_time(timed: Iterable[tuple[int, A]], by: Callable[[A], object] | None = None) -> list[A]:
     """Returns values, given with their event times, by event time, and those of one event time by value.
 
-    Lists are ordered so (SEMANTICS section 8), and therefore do not depend on the order of arrival.
+    With ``by``, those of one event time are ordered by what it returns of them. Lists are ordered so (SEMANTICS section
+    8), and therefore do not depend on the order of arrival.
 
     Example:
 
@@ -354,11 +355,13 @@ def sort_by_time(timed: Iterable[tuple[int, A]]) -> list[A]:
     ['d', 'a', 'b']
     """
     moments = groupby(sorted(timed, key=itemgetter(0)), key=itemgetter(0))
-    return [value for _, moment in moments for value in _sort_values([value for _, value in moment])]
+    return [value for _, moment in moments for value in _sort_values([value for _, value in moment], by)]
 
 
-def _sort_values(values: list[A]) -> list[A]:
-    return sorted(values, key=total_sort_key) if len(values) > 1 else values
+def _sort_values(values: list[A], by: Callable[[A], object] | None) -> list[A]:
+    if len(values) < 2:
+        return values
+    return sorted(values, key=total_sort_key if by is None else lambda value: total_sort_key(by(value)))
 
 
 _ORDERED: Final[Mapping[type, str]] = {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import Final
+from collections.abc import Iterable
+from itertools import chain
+from typing import cast
 
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.kv import KV
+from flowalg.data.time import EventTime
+from flowalg.data.values import sort_by_time
 from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.joins import JoinKind
+from flowalg.windows.strategy import TimestampCombiner
 
 
 # Without slots, since pickle copies a ``__dict__`` much faster: engines pickle one for each value.
@@ -69,25 +73,40 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 
 
 @frozen(slots=False)
+class Matched:
+    """A value of a join, and its event time in microseconds. Without slots, as ``Tagged``."""
+
+    value: object
+    time: int
+
+
+Sides = tuple[tuple[Matched, ...], tuple[Matched, ...]]
+"""The left and the right values of a join."""
+
+
+@frozen(slots=False)
 class Matches:
     """The values of a join. All pairs inside each group of ``emitted`` have been emitted, and none with ``new`` values.
 
-    Each group has a list of left and a list of right values. Several groups come from windows that have merged.
+    Each group has left and right values. Several groups come from windows that have merged.
     """
 
-    emitted: tuple[Lists, ...] = ()
-    new: Lists = ((), ())
+    emitted: tuple[Sides, ...] = ()
+    new: Sides = ((), ())
 
 
 @frozen
-class Join(Combiner[Tagged, Matches, list[tuple[object, object]]]):
+class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
     """The pairs of two collections that have not been emitted, left values first by event time, then by value.
+
+    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
 
     Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
     together therefore have each pair once. A kind that keeps values without a match does not obey it.
     """
 
     kind: JoinKind
+    times: TimestampCombiner | None = None
 
     @property
     def has_empty_result(self) -> bool:
@@ -102,26 +121,57 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, object]]]):
     def zero(self) -> Matches:  # noqa: D102
         return Matches()
 
-    def add(self, accumulator: Matches, value: Tagged) -> Matches:  # noqa: D102
-        return Matches(accumulator.emitted, _SEPARATE.add(accumulator.new, value))
+    def add(self, accumulator: Matches, value: Tagged) -> Matches:
+        """Returns the accumulator with a value whose event time is unknown, and so equal to those of all others."""
+        return self.add_timed(accumulator, [(0, value)])
+
+    def add_timed(self, accumulator: Matches, timed: Iterable[tuple[int, Tagged]]) -> Matches:
+        """Returns the accumulator with values, given with their event times. They are ordered later."""
+        known = list(timed)
+        added = tuple(
+            tuple(Matched(tagged.value, time) for time, tagged in known if tagged.source == side)
+            for side in (0, 1)
+        )
+        return Matches(accumulator.emitted, _both((accumulator.new, cast("Sides", added))))
 
     def merge(self, left: Matches, right: Matches) -> Matches:  # noqa: D102
-        return Matches((*left.emitted, *right.emitted), _SEPARATE.merge(left.new, right.new))
+        return Matches((*left.emitted, *right.emitted), _both((left.new, right.new)))
 
     def discard(self, accumulator: Matches) -> Matches:
         """Returns all values as one group, since a pane has all other pairs."""
-        return Matches((reduce(_SEPARATE.merge, (*accumulator.emitted, accumulator.new)),))
+        return Matches((_both((*accumulator.emitted, accumulator.new)),))
 
-    def extract(self, accumulator: Matches) -> list[tuple[object, object]]:  # noqa: D102
+    def extract(self, accumulator: Matches) -> list[tuple[object, ...]]:  # noqa: D102
         *emitted, new = groups = (*accumulator.emitted, accumulator.new)
-        pairs = [*self.kind.pairs(new[0], [value for group in groups for value in group[1]])]
+        everything = _in_order(value for _, right in groups for value in right)
+        lefts = [(each.time, (each, everything)) for each in new[0]]
         for number, (left, _) in enumerate(emitted):
-            others = [value for group in (*groups[:number], *groups[number + 1 :]) for value in group[1]]
-            pairs += self.kind.pairs(left, others)
-        return pairs
+            others = _in_order(
+                value for _, right in (*groups[:number], *groups[number + 1 :]) for value in right
+            )
+            lefts += [(each.time, (each, others)) for each in left]
+        nothing: tuple[Matched, ...] = ()
+        pairs = [] if new[0] else [*self.kind.pairs(nothing, everything)]
+        for each, others in sort_by_time(lefts, by=lambda pair: pair[0].value):
+            pairs += self.kind.pairs((each,), others)
+        return [self._pair(left, right) for left, right in pairs]
+
+    def _pair(self, left: Matched | None, right: Matched | None) -> tuple[object, ...]:
+        values = None if left is None else left.value, None if right is None else right.value
+        if self.times is None:
+            return values
+        times = [each.time for each in (left, right) if each is not None]
+        chosen = min(times) if self.times is TimestampCombiner.EARLIEST else max(times)
+        return (*values, EventTime(chosen).datetime)
 
 
-_SEPARATE: Final = Separate(2)
+def _both(groups: Iterable[Sides]) -> Sides:
+    lefts, rights = zip(*groups, strict=True)
+    return tuple(chain.from_iterable(lefts)), tuple(chain.from_iterable(rights))
 
 
-__all__ = ["Join", "Lists", "Matches", "Separate", "Tagged", "tagged", "untagged"]
+def _in_order(values: Iterable[Matched]) -> list[Matched]:
+    return sort_by_time(((each.time, each) for each in values), by=lambda each: each.value)
+
+
+__all__ = ["Join", "Lists", "Matched", "Matches", "Separate", "Tagged", "tagged", "untagged"]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from enum import Enum, unique
+from functools import cache
 from typing import TypeVar
 
+from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
-from flowalg.data.shapes import Shape, TupleOf, optional
+from flowalg.data.shapes import ListOf, OptionalOf, RecordOf, SetOf, Shape, TupleOf, optional
+from flowalg.elementwise.functions import Call
+from flowalg.elementwise.steps import Map, WithTimestamps
 
+A = TypeVar("A")
 K = TypeVar("K")
 B = TypeVar("B")
 
@@ -31,10 +37,10 @@ class JoinKind(Enum):
         """Whether right values without a match are kept."""
         return self is JoinKind.FULL
 
-    def pairs(self, left: Sequence[object], right: Sequence[object]) -> Iterator[tuple[object, object]]:
+    def pairs(self, left: Sequence[A], right: Sequence[B]) -> Iterator[tuple[A | None, B | None]]:
         """Yields each left value with each right value of one key and window."""
-        lefts = left if left or not self.keeps_right else (None,)
-        rights = right if right or not self.keeps_left else (None,)
+        lefts: Sequence[A | None] = left if left or not self.keeps_right else (None,)
+        rights: Sequence[B | None] = right if right or not self.keeps_left else (None,)
         return ((a, b) for a in lefts for b in rights)
 
     def shape(self, left: Shape, right: Shape) -> TupleOf:
@@ -44,9 +50,105 @@ class JoinKind(Enum):
         )
 
 
+def require_distinct_nothing(kind: JoinKind, left: Shape, right: Shape) -> None:
+    """Raises ``ArgumentError`` if a value of an optional side may be ``None``, as the mark of no match is."""
+    for side, shape, kept in (("right", right, kind.keeps_left), ("left", left, kind.keeps_right)):
+        if kept and isinstance(shape, OptionalOf):
+            valid = (
+                f"values that are not None: {kind.value} pairs a value without a match with None, so that no match and "
+                "a match with None would be the same pair; filter them, or put them into a record"
+            )
+            raise ArgumentError(f"the {side} collection of {kind.value}", str(shape), valid)
+
+
+def has_none(value: object) -> bool:
+    """Returns whether a key is ``None``, or has a ``None`` in it. Such a key matches nothing, as in SQL."""
+    if value is None:
+        return True
+    if isinstance(value, KV):
+        return has_none(value.key) or has_none(value.value)
+    if isinstance(value, tuple | frozenset):
+        return any(map(has_none, value))
+    fields = getattr(type(value), "__attrs_attrs__", ())
+    return any(has_none(getattr(value, each.name)) for each in fields)
+
+
+def may_have_none(shape: Shape | None) -> bool:
+    """Returns whether a value of a shape may be ``None``, or have a ``None`` in it; true if the shape is unknown."""
+    match shape:
+        case None | OptionalOf():
+            return True
+        case TupleOf(items=items):
+            return any(map(may_have_none, items))
+        case RecordOf(fields=parts):
+            return any(may_have_none(part.shape) for part in parts)
+        case SetOf(of=item) | ListOf(of=item):
+            return may_have_none(item)
+        case _:
+            return False
+
+
+def can_match(pair: KV[K, B]) -> bool:
+    """Returns whether the key of a pair can match another one."""
+    return not has_none(pair.key)
+
+
+def has_key(pair: KV[K, B]) -> bool:
+    """Returns whether a pair has a key, where a key has no parts that may be ``None``."""
+    return pair.key is not None
+
+
+def with_left_side(pair: KV[K, B]) -> KV[tuple[K, int], B]:
+    """Returns a left value under a key that no right value without a key has."""
+    return KV((pair.key, 1 if has_none(pair.key) else 0), pair.value)
+
+
+def with_right_side(pair: KV[K, B]) -> KV[tuple[K, int], B]:
+    """Returns a right value under a key that no left value without a key has."""
+    return KV((pair.key, 2 if has_none(pair.key) else 0), pair.value)
+
+
+def without_side(pair: KV[tuple[K, int], B]) -> KV[K, B]:
+    """Returns a pair under its own key."""
+    return KV(pair.key[0], pair.value)
+
+
+def time_of_pair(pair: KV[K, tuple[A, B, datetime]]) -> datetime:
+    """Returns the event time of a pair."""
+    return pair.value[2]
+
+
+def without_time(pair: KV[K, tuple[A, B, datetime]]) -> KV[K, tuple[A, B]]:
+    """Returns a pair without its event time."""
+    return KV(pair.key, (pair.value[0], pair.value[1]))
+
+
+@cache
+def timing_steps(kind: JoinKind, scope: tuple[str, ...]) -> tuple[WithTimestamps, Map]:
+    """Returns the steps that give each pair its own event time. They are the same objects for all chains of a join."""
+    return (
+        WithTimestamps(Call(time_of_pair), kind.value, scope=scope),
+        Map(Call(without_time), kind.value, scope=scope),
+    )
+
+
 def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:
     """Returns the pairs of a key and window, each under its key."""
     return [KV(matches.key, pair) for pair in matches.value]
 
 
-__all__ = ["JoinKind", "each_pair"]
+__all__ = [
+    "JoinKind",
+    "can_match",
+    "each_pair",
+    "has_key",
+    "has_none",
+    "may_have_none",
+    "require_distinct_nothing",
+    "time_of_pair",
+    "timing_steps",
+    "with_left_side",
+    "with_right_side",
+    "without_side",
+    "without_time",
+]

@@ -25,7 +25,18 @@ from flowalg.data.errors import (
     ValueRangeError,
 )
 from flowalg.data.metadata import Metadata
-from flowalg.data.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, is_hashable, kv_of, optional
+from flowalg.data.shapes import (
+    TIMESTAMP,
+    ListOf,
+    MapOf,
+    RecordOf,
+    Scalar,
+    Shape,
+    TupleOf,
+    is_hashable,
+    kv_of,
+    optional,
+)
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import Call, OnValue
 from flowalg.elementwise.splitting import Selected
@@ -33,9 +44,10 @@ from flowalg.elementwise.steps import WRITTEN, FlatMap, Map, Scope, Split, Step
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.pipeline.co_group import Join, Separate
 from flowalg.pipeline.graph import Fold, equal
-from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.joins import JoinKind, require_distinct_nothing
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, require_readable
-from flowalg.windows.strategy import Accumulation, WindowingStrategy, emits_one_pane
+from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
+from flowalg.windows.window_functions import GlobalWindows
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
 
@@ -361,9 +373,11 @@ class _Grouping(_Node):
     def windowed_by(self) -> Windowing:
         """The windowing of the elements that are grouped, with the resolved accumulation mode."""
         before = self.inputs[0].windowing
-        if self.resolved is None:
-            return before
-        return evolve(before, strategy=evolve(before.strategy, accumulation=self.resolved))
+        strategy = self._resolve(before.strategy)
+        return before if strategy is before.strategy else evolve(before, strategy=strategy)
+
+    def _resolve(self, strategy: WindowingStrategy) -> WindowingStrategy:
+        return strategy if self.resolved is None else evolve(strategy, accumulation=self.resolved)
 
     @cached_property
     def windowing(self) -> Windowing:
@@ -461,10 +475,12 @@ class CoGroupByKey(_Grouping):
     """For each key and window, a list of the values of each of several keyed collections (CoGroupByKey).
 
     For a ``join`` of two collections it is one list of their pairs; under ``DISCARDING``, of those not yet emitted.
+    ``timed`` says that each pair has a third item, its own event time (``flowalg.pipeline.pair_times``).
     """
 
     collections: tuple[Node, ...]
     join: JoinKind | None = None
+    timed: bool = field(default=False, kw_only=True)
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
@@ -475,6 +491,27 @@ class CoGroupByKey(_Grouping):
         _require_same_windows(self.inputs)
         _require_stable_panes(self.inputs)
         self._require_final_pairs()
+        self._require_distinct_nothing()
+
+    def _require_distinct_nothing(self) -> None:
+        """Raises ``ArgumentError`` if an outer join could not tell no match from a match with ``None``."""
+        shapes = [inner.shape for inner in self.inputs if isinstance(inner.shape, RecordOf)]
+        if self.join is not None and len(shapes) == 2 and all(map(is_keyed, shapes)):
+            left, right = (shape.fields[1].shape for shape in shapes)
+            require_distinct_nothing(self.join, left, right)
+
+    @cached_property
+    def pair_times(self) -> TimestampCombiner | None:
+        """Which of its two values gives a pair of a join its event time; ``None`` if the window does, with its end."""
+        strategy = self.inputs[0].windowing.strategy
+        if self.join is None or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
+            return None if self.join is None else strategy.timestamp_combiner
+        return TimestampCombiner.LATEST if isinstance(strategy.windows, GlobalWindows) else None
+
+    def _resolve(self, strategy: WindowingStrategy) -> WindowingStrategy:
+        """As that of any grouping; a pane of pairs with times of their own has the earliest that one can have."""
+        chosen = strategy if self.resolved is None else evolve(strategy, accumulation=self.resolved)
+        return evolve(chosen, timestamp_combiner=TimestampCombiner.EARLIEST) if self.timed else chosen
 
     def _require_final_pairs(self) -> None:
         """Raises ``ArgumentError`` for a join under ``DISCARDING`` if emitted pairs can become wrong."""
@@ -504,7 +541,9 @@ class CoGroupByKey(_Grouping):
     @cached_property
     def combiner(self) -> AnyCombiner:
         """The combiner of values that are tagged with the number of their collection."""
-        return cast("AnyCombiner", Separate(len(self.inputs)) if self.join is None else Join(self.join))
+        if self.join is None:
+            return cast("AnyCombiner", Separate(len(self.inputs)))
+        return cast("AnyCombiner", Join(self.join, self.pair_times if self.timed else None))
 
     @cached_property
     def shape(self) -> Shape | None:
@@ -519,7 +558,8 @@ class CoGroupByKey(_Grouping):
         key, values = known[0].fields[0].shape, [pair.fields[1].shape for pair in known]
         if self.join is not None:
             left, right = values
-            return kv_of(key, ListOf(self.join.shape(left, right)))
+            pair = self.join.shape(left, right)
+            return kv_of(key, ListOf(TupleOf((*pair.items, TIMESTAMP)) if self.timed else pair))
         return kv_of(key, TupleOf(tuple(map(ListOf, values))))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:

@@ -10,6 +10,7 @@ from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.accumulation import resolve_accumulations
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, Process, SourceNode
+from flowalg.pipeline.pair_times import assign_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import nodes_after_groupings, rebuild_all
 
@@ -56,9 +57,10 @@ def output_name(outputs: Mapping[str, PCollection[object]], which: str | PCollec
 def resolve_outputs(outputs: Mapping[str, PCollection[object]]) -> dict[str, PCollection[object]]:
     """Returns outputs with the accumulation mode of each grouping determined; what they share remains shared.
 
+    The joins in them give each pair its own event time.
     A grouping that one output gives and that a grouping of another output reads has one mode: it retracts if unset.
     """
-    roots = resolve_accumulations([collection.node for collection in outputs.values()])
+    roots = assign_pair_times(resolve_accumulations([collection.node for collection in outputs.values()]))
     return {name: PCollection(root) for name, root in zip(outputs, share_steps(roots), strict=True)}
 
 

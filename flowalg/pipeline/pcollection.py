@@ -22,13 +22,22 @@ from flowalg.computations.library import deduplication, tuples
 from flowalg.data.errors import ArgumentError, KeyedCollectionError, require_flag
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
-from flowalg.data.shapes import ElementType, RecordOf, Shape
+from flowalg.data.shapes import ElementType, OptionalOf, RecordOf, Shape
 from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import IsA, Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.pipeline.holes import fill, require_name
-from flowalg.pipeline.joins import JoinKind, each_pair
+from flowalg.pipeline.joins import (
+    JoinKind,
+    can_match,
+    each_pair,
+    has_key,
+    may_have_none,
+    with_left_side,
+    with_right_side,
+    without_side,
+)
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -640,10 +649,24 @@ class PCollection(HasView, Generic[A_co]):
         return cast("B", tuple(found) if isinstance(made, tuple) else found[0])
 
     def _join(self, right: PCollection[object], kind: JoinKind) -> ElementWise:
-        """Returns the pairs of a join: a co-group with one list of pairs, and its items."""
+        """Returns the pairs of a join: a co-group with one list of pairs, and its items.
+
+        A key with a ``None`` in it matches nothing: its values take no part, except where unmatched ones are kept.
+        """
         _require_all_keyed(kind.value, (self, right))
-        pairs = CoGroupByKey((self.node, right.node), kind)
-        return ElementWise.after(pairs, FlatMap(Call(each_pair), kind.value))
+        sides, each = (self.node, right.node), FlatMap(Call(each_pair), kind.value)
+        if not any(map(may_have_none, map(_key_shape, sides))):
+            return ElementWise.after(CoGroupByKey(sides, kind), each)
+        keys = [key.of if isinstance(key, OptionalOf) else key for key in map(_key_shape, sides)]
+        is_plain = not any(map(may_have_none, keys))
+        matching = Filter(Call(has_key if is_plain else can_match), kind.value)
+        if kind.keeps_right:
+            # Both sides keep these values, so each side has keys of its own for them.
+            steps = (Map(Call(with_left_side), kind.value), Map(Call(with_right_side), kind.value))
+            own = tuple(ElementWise.after(side, step) for side, step in zip(sides, steps, strict=True))
+            return ElementWise.after(CoGroupByKey(own, kind), each, Map(Call(without_side), kind.value))
+        left = sides[0] if kind.keeps_left else ElementWise.after(sides[0], matching)
+        return ElementWise.after(CoGroupByKey((left, ElementWise.after(sides[1], matching)), kind), each)
 
     def _then(self, step: Step) -> ElementWise:
         return ElementWise.after(self.node, step)
@@ -676,6 +699,11 @@ def flatten(*collections: PCollection[A]) -> PCollection[A]:
         if not isinstance(one, PCollection):
             raise ArgumentError(f"collection {number}", one, "a PCollection")
     return PCollection(Flatten(tuple(one.node for one in collections)))
+
+
+def _key_shape(node: Node) -> Shape | None:
+    shape = node.shape
+    return shape.fields[0].shape if isinstance(shape, RecordOf) else None
 
 
 def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:

@@ -8,13 +8,12 @@ for each pane.
 from __future__ import annotations
 
 from collections import Counter
-from functools import reduce
 
 from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner, Group
 from flowalg.data.time import EventTime
-from flowalg.data.values import same, sort_by_time
+from flowalg.data.values import same
 from flowalg.windows.strategy import Accumulation
 
 AnyCombiner = Combiner[object, object, object]
@@ -114,7 +113,7 @@ class Contents:
     def _combined(self) -> object:
         """The accumulator. Kept values are added by event time, then by value."""
         timed = [(kept.event_time, kept.value) for kept in self.values if kept.weight > 0]
-        return reduce(self.combiner.add, sort_by_time(timed), self.accumulator)
+        return self.combiner.add_timed(self.accumulator, timed)
 
     def after_discard(self) -> Contents:
         """The contents after a discarding pane: what the combiner needs for later panes.

@@ -10,6 +10,7 @@ from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import keeps_values
 from flowalg.data.errors import ElementError, errors_of, format_value
+from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
@@ -350,7 +351,9 @@ class Grouping:
         return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
-        self.drops.append(drop(element, window, reason, evolve(self.clocks, processing_time=time)))
+        pair = require_keyed(element.value, self.spec.label)
+        shown = evolve(element, value=KV(pair.key, untagged(pair.value)))
+        self.drops.append(drop(shown, window, reason, evolve(self.clocks, processing_time=time)))
 
 
 def depends_on_every_instant(trigger: Trigger) -> bool:

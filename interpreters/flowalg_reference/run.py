@@ -17,6 +17,7 @@ from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
+from flowalg.pipeline.pair_times import assign_pair_times, with_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all, sources_read_together
 from flowalg.runs.clocks import BEGINNING, minimum
@@ -220,7 +221,7 @@ def _for_batch(node: Node, original: Node) -> Node:
         case Process():
             return evolve(node, in_order=True, late=Late.DROP)
         case _:
-            return node
+            return with_pair_times(node)
 
 
 def spec_for(
@@ -232,7 +233,8 @@ def spec_for(
 ) -> RunSpec:
     """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
     timelines = timelines_by_name(inputs, pipeline.node)
-    resolved = PCollection[object](resolve_accumulation(pipeline.node))
+    (root,) = assign_pair_times([resolve_accumulation(pipeline.node)])
+    resolved = PCollection[object](root)
     return _spec(resolved, timelines, mode, dead_letters=dead_letters)
 
 

@@ -10,7 +10,7 @@ from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_
 from flowalg_columns.names import END, EVENT_TIME, PANE_META, START
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
@@ -23,6 +23,7 @@ from flowalg_polars.columns import Columns, nest, polars_type, unnest
 
 _TAG: Final = "__tag"
 _RIGHT: Final = "__right "
+_RIGHT_TIME: Final = "__right time"
 _LEFT_MATCHED: Final = "__left matched"
 _RIGHT_MATCHED: Final = "__right matched"
 
@@ -77,20 +78,65 @@ def _tag_union(
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
-    the lists of a co-group.
+    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group.
     """
     effective = node.windowed_by
     strategy = effective.strategy
-    merging = as_merging(strategy.windows) is not None and effective.fresh
-    if merging or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        return _explode_lists(lower_co_group(node, flows, time), kind)
+    if as_merging(strategy.windows) is not None and effective.fresh:
+        if node.pair_times is None:
+            return _explode_lists(lower_co_group(node, flows, time), kind)
+        timed = _explode_lists(lower_co_group(node, tuple(map(_with_times, flows)), time), kind)
+        return _with_pair_times(timed, node.pair_times)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, kind)
+    return _equi_join(left, right, time, kind, node.pair_times)
 
 
-def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind) -> Flow:
-    """Returns the join of two flows on key and window."""
+def _with_times(flow: Flow) -> Flow:
+    """Returns a flow whose values are pairs of the value and its event time."""
+    key, value = key_and_value(flow.element)
+    shape = require_pairs(flow.shape, "a join")
+    timed = kv_of(shape.fields[0].shape, TupleOf((shape.fields[1].shape, INTEGER)))
+    columns = (*leaf_columns(key), *leaf_columns(value), pl.col(EVENT_TIME))
+    names = leaf_columns(layout_of(timed))
+    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    return Flow(flow.frame.select(*element, *flow.meta), timed, flow.meta, flow.notes)
+
+
+def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
+    """Returns pairs of values without their event times, which give each pair its own."""
+    key, pair = key_and_value(flow.element)
+    assert isinstance(pair, Branch)
+    assert isinstance(flow.shape, RecordOf)
+    values: list[Columns] = []
+    times: list[pl.Expr] = []
+    for side in pair.parts:
+        timed = side.shape.of if isinstance(side.shape, OptionalOf) else side.shape
+        assert isinstance(timed, TupleOf)
+        (shape, _), nested = timed.items, nest(side)
+        fields = [nested.struct[number] for number in (0, 1)]
+        optional_side = isinstance(side.shape, OptionalOf)
+        values.append(unnest(fields[0], optional(shape) if optional_side else shape))
+        times.append(fields[1])
+    both = TupleOf(tuple(value.shape for value in values))
+    whole = kv_of(flow.shape.fields[0].shape, both)
+    names = leaf_columns(layout_of(whole))
+    columns = (*leaf_columns(key), *(column for value in values for column in leaf_columns(value)))
+    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    meta = [
+        _pair_time(which, times).alias(name) if name == EVENT_TIME else pl.col(name) for name in flow.meta
+    ]
+    return Flow(flow.frame.select(*element, *meta), whole, flow.meta, flow.notes)
+
+
+def _pair_time(which: TimestampCombiner, times: Sequence[pl.Expr]) -> pl.Expr:
+    """Returns the event time of a pair, from those of its values; null for a value that is missing."""
+    return pl.min_horizontal(times) if which is TimestampCombiner.EARLIEST else pl.max_horizontal(times)
+
+
+def _equi_join(
+    left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind, times: TimestampCombiner | None
+) -> Flow:
+    """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
     pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
@@ -104,6 +150,7 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: Joi
         ),
         *renamed,
         pl.lit(True).alias(_RIGHT_MATCHED),
+        pl.col(EVENT_TIME).alias(_RIGHT_TIME),
     )
     frame = _join(left.flow.frame.with_columns(pl.lit(True).alias(_LEFT_MATCHED)), side, by, kind)
     layout = key_and_value(layout_of(right.flow.shape))[1]
@@ -118,7 +165,8 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: Joi
     assert left.end is not None, "a window that does not merge has an end"
     names = leaf_columns(layout_of(pair))
     element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-    meta = pane_columns(left.start, left.end, left.end - 1, time)
+    point = left.end - 1 if times is None else _pair_time(times, (pl.col(EVENT_TIME), pl.col(_RIGHT_TIME)))
+    meta = pane_columns(left.start, left.end, point, time)
     return Flow(frame.select(*element, *meta), pair, PANE_META, (*left.flow.notes, *right.flow.notes))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import cast
 
 import polars as pl
@@ -17,7 +16,7 @@ from attrs import define, field, frozen
 
 from flowalg.combiners.core import Group, keeps_values
 from flowalg.data.time import Micros
-from flowalg.data.values import canonicalize, same, sort_by_time
+from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
 from flowalg_shard.tables.columns import (
@@ -250,7 +249,7 @@ class ObjectContents:
     def _combined(self, contents: WindowContents) -> object:
         """Returns the accumulator with the values that are kept, by event time and then by value."""
         timed = [(kept.event_time, kept.value) for kept in contents.values if kept.weight > 0]
-        return reduce(self.combiner.add, sort_by_time(timed), contents.accumulator)
+        return self.combiner.add_timed(contents.accumulator, timed)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
         """Returns the table with what later panes need in windows where the column ``emitted`` is true.

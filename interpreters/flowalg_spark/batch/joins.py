@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import evolve
@@ -35,6 +36,7 @@ from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "
 _LEFT_MATCHED: Final = "__left matched"
+_RIGHT_TIME: Final = "__right time"
 _RIGHT_MATCHED: Final = "__right matched"
 _COUNT: Final = "__count"
 _SIDE: Final = "__side"
@@ -98,23 +100,62 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Column) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
-    the lists of a co-group.
+    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group.
     """
     effective = node.windowed_by
     strategy = effective.strategy
-    if (
-        as_merging(strategy.windows) and effective.fresh
-    ) or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        return _explode_lists(lower_co_group(node, flows, time), kind)
+    if as_merging(strategy.windows) and effective.fresh:
+        if node.pair_times is None:
+            return _explode_lists(lower_co_group(node, flows, time), kind)
+        timed = _explode_lists(lower_co_group(node, tuple(map(_with_times, flows)), time), kind)
+        return _with_pair_times(timed, node.pair_times)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, kind)
+    return _equi_join(left, right, time, kind, node.pair_times)
 
 
-def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind) -> Flow:
-    """Returns the join of two flows on key and window."""
+def _with_times(flow: Flow) -> Flow:
+    """Returns a flow whose values are pairs of the value and its event time."""
+    key, value = key_and_value(flow.element)
+    pair = require_pairs(flow, "a join")
+    both = TupleOf((pair.fields[1].shape, INTEGER))
+    timed = kv_of(pair.fields[0].shape, both)
+    element = Branch(timed, (key, Branch(both, (value, Leaf(INTEGER, col(EVENT_TIME))))))
+    frame = flow.frame.select(*flatten_columns(element, timed), *map(col, flow.meta))
+    return evolve(flow, frame=frame, shape=timed)
+
+
+def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
+    """Returns pairs of values without their event times, which give each pair its own."""
+    key, pair = key_and_value(flow.element)
+    assert isinstance(pair, Branch)
+    assert isinstance(flow.shape, RecordOf)
+    values: list[Columns] = []
+    times: list[Column] = []
+    for side in pair.parts:
+        timed = side.shape.of if isinstance(side.shape, OptionalOf) else side.shape
+        assert isinstance(timed, TupleOf)
+        nested, shape = nest(side), timed.items[0]
+        is_optional = isinstance(side.shape, OptionalOf)
+        values.append(unnest(nested["_1"], optional(shape) if is_optional else shape))
+        times.append(nested["_2"])
+    both = TupleOf(tuple(value.shape for value in values))
+    whole = kv_of(flow.shape.fields[0].shape, both)
+    columns = flatten_columns(Branch(whole, (key, Branch(both, tuple(values)))), whole)
+    meta = [_pair_time(which, times).alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
+    return evolve(flow, frame=flow.frame.select(*columns, *meta), shape=whole)
+
+
+def _pair_time(which: TimestampCombiner, times: Sequence[Column]) -> Column:
+    """Returns the event time of a pair, from those of its values; null for a value that is missing."""
+    return F.least(*times) if which is TimestampCombiner.EARLIEST else F.greatest(*times)
+
+
+def _equi_join(
+    left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind, times: TimestampCombiner | None
+) -> Flow:
+    """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
     pairs = [require_pairs(side.flow, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
@@ -124,7 +165,8 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, kind: Join
     value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(right_values)]
     others = [col(leaf.column).alias(f"{_RIGHT}{leaf.column}") for leaf in right_keys]
     by = [col(name).alias(f"{_RIGHT}{name}") for name in right.by]
-    renamed = right.flow.frame.select(*others, *by, *value, F.lit(True).alias(_RIGHT_MATCHED))
+    point = [] if times is None else [col(EVENT_TIME).alias(_RIGHT_TIME)]
+    renamed = right.flow.frame.select(*others, *by, *value, *point, F.lit(True).alias(_RIGHT_MATCHED))
     on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
         col(name) == col(f"{_RIGHT}{name}") for name in left.by
     ]
@@ -141,7 +183,10 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, kind: Join
     columns = [*leaf_columns(own), *leaf_columns(lefts), *leaf_columns(rights)]
     pair = kv_of(key, kind.shape(first, second))
     assert left.end is not None, "a window that does not merge has an end"
-    meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
+    own_time = (
+        left.end - F.lit(1) if times is None else _pair_time(times, (col(EVENT_TIME), col(_RIGHT_TIME)))
+    )
+    meta = pane_columns(left.start, left.end, own_time, time)
     names = leaf_columns(layout_of(pair))
     selected = dict(zip(names, columns, strict=True))
     selected |= meta

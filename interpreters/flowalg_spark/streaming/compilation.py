@@ -37,6 +37,7 @@ from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.nodes import Node, SourceNode
 from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
+from flowalg.pipeline.pair_times import assign_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
@@ -420,7 +421,7 @@ def compile_sources(
     panes = emits_panes(pipeline.node)
     if not panes and not dead_letters and not has_stages(pipeline.node):
         return _compile_stateless(pipeline, sources)
-    root = resolve_accumulation(pipeline.node)
+    (root,) = assign_pair_times([resolve_accumulation(pipeline.node)])
     if dead_letters:
         root = admit({"output": PCollection(root)})["output"].node
     lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)

@@ -163,7 +163,7 @@ ACCUMULATION_MUTANTS: Final = (
     ),
     Replacement(
         "collected values are in arrival order",
-        "Contents._combined",
+        "Combiner.add_timed",
         "sort_by_time(timed)",
         "[value for _, value in timed]",
     ),

@@ -222,12 +222,6 @@ STEP_MUTANTS: Final = (
         "opposite[0]",
     ),
     Replacement(
-        "values are combined in arrival order",
-        "ObjectContents._combined",
-        "sort_by_time(timed)",
-        "[value for _, value in timed]",
-    ),
-    Replacement(
         "DISCARDING clears retractions without a value",
         "ObjectContents._after_discard",
         "values = tuple((one for one in contents.values if one.weight < 0))",

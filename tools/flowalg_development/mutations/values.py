@@ -148,14 +148,14 @@ JOIN_MUTANTS: Final = (
     Replacement(
         "a join forgets the values of earlier panes",
         "Join.discard",
-        "Matches((reduce(_SEPARATE.merge, (*accumulator.emitted, accumulator.new)),))",
+        "Matches((_both((*accumulator.emitted, accumulator.new)),))",
         "Matches()",
     ),
     Replacement(
         "a join emits only pairs of two new values",
         "Join.extract",
-        "[value for group in groups for value in group[1]]",
-        "new[1]",
+        "(each, everything)",
+        "(each, _in_order(new[1]))",
     ),
     Replacement(
         "a join does not pair earlier left values with new right ones",
@@ -167,13 +167,25 @@ JOIN_MUTANTS: Final = (
         "windows that merge have no pairs between them",
         "Join.merge",
         "(*left.emitted, *right.emitted)",
-        "(reduce(_SEPARATE.merge, (*left.emitted, *right.emitted), ((), ())),)",
+        "(_both((*left.emitted, *right.emitted, ((), ()))),)",
     ),
     Replacement(
         "a pane of a merged window repeats the pairs inside of its parts",
         "Join.extract",
         "(*groups[:number], *groups[number + 1 :])",
         "groups",
+    ),
+    Replacement(
+        "the pairs of a pane are in the order in which they became new",
+        "Join.extract",
+        "sort_by_time(lefts, by=lambda pair: pair[0].value)",
+        "[left for _, left in lefts]",
+    ),
+    Replacement(
+        "a pair of the global window has the time of its earlier value",
+        "Join._pair",
+        "max(times)",
+        "min(times)",
     ),
     Replacement("a full join loses right values", "JoinKind.keeps_right", "JoinKind.FULL", "JoinKind.LEFT"),
     Replacement(

@@ -1,0 +1,37 @@
+"""The event times of the pairs of joins (SEMANTICS section 14), as steps that interpreters run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from flowalg.pipeline.joins import JoinKind, timing_steps
+from flowalg.pipeline.nodes import CoGroupByKey, ElementWise, Node
+from flowalg.pipeline.structure import rebuild_all
+
+
+def assign_pair_times(roots: Sequence[Node]) -> tuple[Node, ...]:
+    """Returns pipelines whose joins give each pair an event time of its own, where it has one."""
+    return rebuild_all(roots, lambda node, original: with_pair_times(node))
+
+
+def with_pair_times(node: Node) -> Node:
+    """Returns a join with the event times of its pairs, and the steps after one, which assign them (SEMANTICS 14).
+
+    Pairs that have the event time of their pane need neither. The inputs of the node have been replaced already.
+    """
+    match node:
+        case CoGroupByKey(timed=False) if node.pair_times is not None:
+            return evolve(node, timed=True)
+        case ElementWise(
+            input=CoGroupByKey(join=JoinKind() as kind, timed=True) as join, steps=(each, *after)
+        ):
+            timing = timing_steps(kind, each.scope)
+            known = tuple(after[: len(timing)]) == timing
+            return node if known else ElementWise.after(join, each, *timing, *after)
+        case _:
+            return node
+
+
+__all__ = ["assign_pair_times", "with_pair_times"]
