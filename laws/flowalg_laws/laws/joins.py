@@ -18,12 +18,15 @@ from flowalg import (
     MAX_TIME,
     Accumulation,
     Change,
+    Count,
+    GlobalWindows,
     Interpreter,
     Pane,
     PCollection,
     Repeat,
     Timeline,
     WindowingStrategy,
+    final_values,
 )
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
@@ -40,6 +43,12 @@ def inner(strategy: WindowingStrategy) -> Joined:
     """Returns the readings joined with those of even value."""
     joined = apply_windowing(VALUES, strategy).inner_join(apply_windowing(EVEN, strategy))
     return joined.map_values(lambda pair: pair, result=tuple[int | None, int | None])
+
+
+def sums_of_pairs(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
+    """Returns the sum of each pair of ``inner``."""
+    joined = apply_windowing(VALUES, strategy).inner_join(apply_windowing(EVEN, strategy))
+    return joined.map_values(sum, result=int)
 
 
 def full(strategy: WindowingStrategy) -> Joined:
@@ -112,9 +121,61 @@ def retracting_joins_converge(
     return _total_and_batch(engine, full(chosen), timeline, merged=False)
 
 
-JOIN_LAWS: tuple[Law[[Interpreter, WindowingStrategy, Timeline[Reading]], Counter[Hashable]], ...] = (
+@law
+def pairs_are_windowed_where_they_happened(
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[object] | None:
+    """Counts of the pairs of a join in other windows are those of the batch, by any event time of the pairs.
+
+    Where: the input has ended, nothing was dropped, and no merging window closed or expired.
+
+    Source: SEMANTICS 11 and 14.
+
+    Relied on by: windows after a join without windows, whose own window has no end.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    joined = sums_of_pairs(_endless(_lasting(first), Accumulation.RETRACTING))
+    counted = apply_windowing(joined, _endless(_lasting(second), Accumulation.RETRACTING)).combine_per_key(
+        Count()
+    )
+    stream = engine.run(counted, {READINGS: timeline})
+    batch = flowalg_reference.run_batch(counted, {READINGS: timeline.elements})
+    return Equation(final_values(stream.panes), batch.final_values())
+
+
+@law
+def new_pairs_are_windowed_where_they_happened(
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[object] | None:
+    """As pairs that are retracted, for the discarding panes of a join without windows.
+
+    Where: the input has ended, and nothing was dropped.
+
+    Source: SEMANTICS 11 and 14.
+
+    Relied on by: windows after the usual join of two streams.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    without_windows = evolve(_lasting(first), windows=GlobalWindows(), accumulation=Accumulation.DISCARDING)
+    counted = apply_windowing(
+        sums_of_pairs(without_windows), _endless(_lasting(second), Accumulation.RETRACTING)
+    ).combine_per_key(Count())
+    stream = engine.run(counted, {READINGS: timeline})
+    batch = flowalg_reference.run_batch(counted, {READINGS: timeline.elements})
+    return Equation(final_values(stream.panes), batch.final_values())
+
+
+def _lasting(strategy: WindowingStrategy) -> WindowingStrategy:
+    return evolve(strategy, allowed_lateness=FOREVER, trigger=Repeat(strategy.trigger))
+
+
+JOIN_LAWS: tuple[Law[..., object], ...] = (
     discarding_joins_emit_each_pair_once,
     retracting_joins_converge,
+    pairs_are_windowed_where_they_happened,
+    new_pairs_are_windowed_where_they_happened,
 )
 """The laws of joins."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from attrs import evolve
 
 from flowalg import (
     FOREVER,
@@ -17,12 +19,13 @@ from flowalg import (
     Repeat,
     Sessions,
 )
-from flowalg_laws.conformance.jobs.feeds import FIVE, SOME
-from flowalg_laws.conformance.jobs.job import Answer, Span, job
-from flowalg_laws.conformance.jobs.transforms import MORE, by_key_and_five, in_fives, other_values
-from flowalg_laws.kit.readings import VALUES, Reading
+from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, feed
+from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, job
+from flowalg_laws.conformance.jobs.transforms import MORE, OTHERS, by_key_and_five, in_fives, other_values
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 THREE = timedelta(minutes=3)
+OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
 
 
 def without_windows(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
@@ -150,25 +153,25 @@ def a_full_join(some: list[Reading], more: list[Reading]) -> Answer:
     SOME,
     MORE,
     panes="""
-        10: +a=(1, 10) always early 0
-        11: +a=(3, 10) always early 1
-        12: +a=(5, 10) always early 2
-        12: +a=(5, 20) always early 2
-        12: +a=(1, 20) always early 2
-        12: +a=(3, 20) always early 2
-        13: +a=(6, 10) always early 3
-        13: +a=(6, 20) always early 3
-        14: +a=(9, 10) always early 4
-        14: +a=(9, 20) always early 4
-        14: +b=(8, 40) always early 3
-        14: +b=(2, 40) always early 3
-        14: +b=(4, 40) always early 3
-        14: +b=(7, 40) always early 3
-        15: +a=(1, 50) always early 5
-        15: +a=(3, 50) always early 5
-        15: +a=(5, 50) always early 5
-        15: +a=(6, 50) always early 5
-        15: +a=(9, 50) always early 5
+        10: +a=(1, 10) always early 0 at 1
+        11: +a=(3, 10) always early 1 at 4
+        12: +a=(1, 20) always early 2 at 6
+        12: +a=(3, 20) always early 2 at 6
+        12: +a=(5, 10) always early 2 at 7
+        12: +a=(5, 20) always early 2 at 7
+        13: +a=(6, 10) always early 3 at 2
+        13: +a=(6, 20) always early 3 at 6
+        14: +a=(9, 10) always early 4 at 3
+        14: +a=(9, 20) always early 4 at 6
+        14: +b=(2, 40) always early 3 at 11
+        14: +b=(4, 40) always early 3 at 11
+        14: +b=(7, 40) always early 3 at 11
+        14: +b=(8, 40) always early 3 at 13
+        15: +a=(1, 50) always early 5 at 3
+        15: +a=(6, 50) always early 5 at 3
+        15: +a=(9, 50) always early 5 at 3
+        15: +a=(3, 50) always early 5 at 4
+        15: +a=(5, 50) always early 5 at 7
     """,
 )
 def a_join_without_windows(some: list[Reading], more: list[Reading]) -> Answer:
@@ -206,6 +209,67 @@ def a_full_join_of_sessions(some: list[Reading], more: list[Reading]) -> Answer:
     yield from pairs_in_sessions(some, more, outer=True)
 
 
+PAYMENTS = feed("10: a=1@0", "11: a=3@2, b=2@1", "20: a=5@12")
+ORDERS = feed("10: a=10@1", "12: b=20@11", "20: a=50@9")
+
+
+def pairs_with_times(some: list[Reading], more: list[Reading]) -> list[tuple[str, datetime]]:
+    """Returns the key of each pair, and the event time of the later of its values."""
+    return [(one.key, max(one.at, other.at)) for one in some for other in more if one.key == other.key]
+
+
+@job(
+    without_windows(VALUES)
+    .inner_join(without_windows(other_values))
+    .window(FIVE, trigger=OFTEN, allowed_lateness=FOREVER)
+    .combine_per_key(Count()),
+    PAYMENTS,
+    evolve(ORDERS, source=OTHERS),
+)
+def a_join_in_windows_of_its_own(some: list[Reading], more: list[Reading]) -> Answer:
+    """The pairs of a join without windows are in the windows in which the later of their values happened."""
+    pairs = pairs_with_times(some, more)
+    for name, start in sorted({(name, fixed(at, 5)[0]) for name, at in pairs}):
+        window = fixed(start, 5)
+        yield KV(name, sum(1 for key, at in pairs if key == name and fixed(at, 5) == window)), window
+
+
+def key_or_none(reading: Reading) -> str | None:
+    """Returns the key of a reading, ``None`` instead of ``b``."""
+    return None if reading.key == "b" else reading.key
+
+
+def keyed(source: PCollection[Reading]) -> PCollection[KV[str | None, int]]:
+    """Returns values by key, with no key for some, in windows of five minutes."""
+    return (
+        source.key_by(key_or_none)
+        .map_values(lambda reading: reading.value)
+        .window(FIVE, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER)
+    )
+
+
+@job(keyed(READINGS).full_join(keyed(OTHERS)), SOME, MORE)
+def a_join_by_keys_that_may_be_missing(some: list[Reading], more: list[Reading]) -> Answer:
+    """A key that is ``None`` matches nothing, so its values are in pairs with ``None``."""
+    for pair, window in pairs_in_fives(some, more, left=True, right=True):
+        if pair.key != "b":
+            yield pair, window
+    for reading in some:
+        if reading.key == "b":
+            yield KV(None, (reading.value, None)), fixed(reading.at, 5)
+    for reading in more:
+        if reading.key == "b":
+            yield KV(None, (None, reading.value)), fixed(reading.at, 5)
+
+
+@job(keyed(READINGS).inner_join(keyed(OTHERS)), SOME, MORE)
+def an_inner_join_by_keys_that_may_be_missing(some: list[Reading], more: list[Reading]) -> Answer:
+    """A key that is ``None`` matches nothing, so an inner join has no pair of it."""
+    for pair, window in pairs_in_fives(some, more):
+        if pair.key != "b":
+            yield pair, window
+
+
 JOBS = (
     a_join_with_itself,
     an_inner_join,
@@ -215,6 +279,9 @@ JOBS = (
     a_count_of_new_pairs,
     an_inner_join_of_sessions,
     a_full_join_of_sessions,
+    a_join_in_windows_of_its_own,
+    a_join_by_keys_that_may_be_missing,
+    an_inner_join_by_keys_that_may_be_missing,
 )
 
 __all__ = ["JOBS"]
