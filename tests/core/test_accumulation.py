@@ -16,6 +16,7 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    AtCount,
     AtWatermark,
     Change,
     Count,
@@ -176,3 +177,22 @@ def test_a_resolved_pipeline_can_be_written() -> None:
     resolved: PCollection[object] = PCollection(resolve_accumulation(pipeline.node))
     assert from_json(to_json(pipeline), PCollection[object]) == pipeline != resolved
     assert from_json(to_json(resolved), PCollection[object]) == resolved
+
+
+def test_a_late_correction_moves_a_group_that_becomes_empty() -> None:
+    """A late value that moves a sum from one group to another empties the first, which retracts its last pane."""
+    late = AtWatermark().with_early_firings(AtCount(9)).with_late_firings(AtCount(1))
+    corrected = sums(trigger=late).key_by(lambda pair: pair.value > 3).combine_per_key(Count())
+    timeline = Timeline.from_records(
+        READINGS,
+        [reading for line in ("10: a=1@0", "11: b=9@9", "12: a=7@1") for reading in readings(line)],
+        processing_time=lambda reading: reading.seen,
+        watermark=MonotonicTimestamps(),
+    )
+    panes = reference.run(corrected, {READINGS: timeline}).panes
+    first = [pane for pane in panes if pane.window.start == event_time(point(0))]
+    assert [(pane.change, pane.key, pane.value) for pane in first] == [
+        (Change.VALUE, False, 1),
+        (Change.RETRACTION, False, 1),
+        (Change.VALUE, True, 1),
+    ]

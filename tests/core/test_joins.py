@@ -11,6 +11,8 @@ from functools import reduce
 
 import flowalg_reference as reference
 import pytest
+from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +27,8 @@ from flowalg import (
     Count,
     FixedWindows,
     GlobalWindows,
+    Interpreter,
+    Mode,
     OnTimeBehavior,
     Pane,
     PCollection,
@@ -35,13 +39,14 @@ from flowalg import (
     Timeline,
     Trigger,
     WindowFn,
+    event_time,
     explain,
     hazards,
 )
 from flowalg.analysis.hazards import Danger
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.co_group import Join, Matches, Tagged
-from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.joins import JoinKind, has_none
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)
@@ -206,3 +211,89 @@ def test_an_explanation_names_the_join() -> None:
     assert "\n> full_join: KV[str, tuple[int | None, int | None]]\n" in text
     assert "each_pair" not in text
     assert resolve_accumulation(POINTS.full_join(OTHER_POINTS).node) == POINTS.full_join(OTHER_POINTS).node
+
+
+def teams(source: Source[Score]) -> PCollection[KV[str | None, int]]:
+    """Returns points by team, with no team for ``none``, in windows of two minutes."""
+    named = source.key_by(lambda s: None if s.team == "none" else s.team).map_values(lambda s: s.points)
+    return named.window(FixedWindows(2 * MINUTE), allowed_lateness=timedelta(0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs"),
+    [
+        ("inner_join", [("a", (1, 3))]),
+        ("left_join", [(None, (2, None)), ("a", (1, 3))]),
+        ("full_join", [(None, (2, None)), (None, (None, 4)), ("a", (1, 3))]),
+    ],
+)
+def test_a_key_that_is_none_matches_nothing(
+    kind: str, pairs: list[tuple[str | None, tuple[int | None, int | None]]]
+) -> None:
+    """An inner join has no pair of a key that is ``None``, and an outer join has its values without a match."""
+    joined = getattr(teams(SCORES), kind)(teams(OTHERS))
+    scores = [Score("a", 1, minute(0)), Score("none", 2, minute(0))]
+    others = [Score("a", 3, minute(0)), Score("none", 4, minute(0))]
+    now = minute(1)
+    timelines = {SCORES: Timeline.batch(scores, time=now), OTHERS: Timeline.batch(others, time=now)}
+    for engine in (Reference(Mode.MICRO_BATCH), ReferenceBatch(), PolarsBatch(), PolarsStreaming()):
+        assert {(pane.key, pane.value) for pane in engine.run(joined, timelines).panes} == set(pairs)
+
+
+@pytest.mark.parametrize(
+    ("key", "missing"),
+    [((None, 1), True), (("a", 1), False), (frozenset((None,)), True), (KV("a", None), True)],
+)
+def test_a_key_with_a_none_in_it_is_like_none(key: object, missing: bool) -> None:
+    """A ``None`` anywhere in a key makes it match nothing."""
+    assert has_none(key) is missing
+
+
+def test_no_match_and_a_match_with_none_are_told_apart() -> None:
+    """An outer join is refused if a value of an optional side may be ``None``; the other side may."""
+    optional = teams(OTHERS).map(lambda pair: KV(pair.key, None if pair.value < 0 else pair.value))
+    assert teams(SCORES).inner_join(optional).shape is not None
+    assert optional.left_join(teams(SCORES)).shape is not None
+    for join, side in ((teams(SCORES).left_join, "right"), (teams(SCORES).full_join, "right")):
+        with pytest.raises(
+            ArgumentError, match=f"the {side} collection of .*_join must be values that are not None"
+        ):
+            join(optional)
+    with pytest.raises(ArgumentError, match="the left collection of full_join"):
+        optional.full_join(teams(SCORES))
+
+
+@pytest.mark.parametrize("engine", [Reference(Mode.MICRO_BATCH), PolarsStreaming()], ids=str)
+def test_the_pairs_of_a_discarding_pane_are_ordered(engine: Interpreter) -> None:
+    """Pairs are by left event time, then left value, also where some left values have been in an earlier pane."""
+    windowed = [in_windows(each, GlobalWindows()) for each in (POINTS, OTHER_POINTS)]
+    joined = windowed[0].inner_join(windowed[1])
+    left = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 5, minute(3)), Score("a", 2, minute(1)))
+        .at(minute(2), Score("a", 1, minute(2)))
+    )
+    right = (
+        Timeline[Score]().at(minute(1), Score("a", 10, minute(1))).at(minute(2), Score("a", 11, minute(0)))
+    )
+    panes = engine.run(joined, {SCORES: left, OTHERS: right}).panes
+    assert [(pane.value, pane.event_time) for pane in panes] == [
+        ((2, 10), event_time(minute(1))),
+        ((5, 10), event_time(minute(3))),
+        ((2, 11), event_time(minute(1))),
+        ((1, 11), event_time(minute(2))),
+        ((1, 10), event_time(minute(2))),
+        ((5, 11), event_time(minute(3))),
+    ]
+
+
+def test_a_drop_of_a_join_has_the_value() -> None:
+    """A dropped element of a join is the pair that arrived."""
+    joined = in_windows(POINTS, FixedWindows(MINUTE), lateness=timedelta(0)).inner_join(
+        in_windows(OTHER_POINTS, FixedWindows(MINUTE), lateness=timedelta(0))
+    )
+    late = Timeline[Score]().at(minute(1), watermark=minute(9)).at(minute(2), Score("a", 5, minute(3)))
+    (drop,) = reference.run(
+        joined, {SCORES: late, OTHERS: Timeline[Score]().at(minute(1), watermark=minute(9))}
+    ).dropped
+    assert drop.element == KV("a", 5)

@@ -324,11 +324,16 @@ def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
     SOME,
     panes="""
         10: +names=2 [0, 5) early 0
+        11: -names=2 [0, 5) early 0
         11: +names=2 [0, 5) early 1
         11: +names=1 [5, 10) early 0
+        12: -names=1 [5, 10) early 0
         12: +names=2 [5, 10) early 1
+        13: -names=2 [0, 5) late 1
         13: +names=2 [0, 5) late 2
+        13: -names=2 [5, 10) early 1
         13: +names=2 [5, 10) early 2
+        14: -names=2 [0, 5) late 2
         14: +names=2 [0, 5) late 3
         14: +names=1 [10, 15) early 0
     """,
