@@ -17,7 +17,7 @@ from attrs import frozen
 from flowalg_polars import batch, streaming
 from flowalg_polars.streaming import Files, StreamInput
 
-from flowalg import BoundedOutOfOrderness, ElementError, Source
+from flowalg import BoundedOutOfOrderness, ElementError, SchemaMismatchError, Source
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 POLICY = BoundedOutOfOrderness(timedelta(0))
@@ -125,3 +125,35 @@ def test_a_batch_reads_folders_of_partitions_with_their_column(tmp_path: Path) -
     (tmp_path / "_temporary" / "0.parquet").write_bytes(b"nothing")
     run = batch.run(source.map(lambda item: (item.key, item.day)), {source: str(tmp_path)})
     assert [each.element for each in run.elements] == [("a", 0), ("b", 1)]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_columns_that_an_input_names_are_read_besides_the_fields(
+    tmp_path: Path, format: Literal["csv", "jsonl"]
+) -> None:
+    """A column has the type of its argument, and those in an expression the type of their texts; others are skipped."""
+    if format == "csv":
+        text = "key,at,seen,device,ms,more\n" + "".join(
+            f"{key},{NOON.isoformat()},2024-01-01T12:0{key}:00Z,{key},{1_704_110_400_000 + key},x\n"
+            for key in (1, 2)
+        )
+    else:
+        text = "".join(
+            f'{{"key":"{key}","at":"{NOON.isoformat()}","seen":"2024-01-01T12:0{key}:00Z","device":{key},'
+            f'"ms":{1_704_110_400_000 + key},"more":[{{}}]}}\n'
+            for key in (1, 2)
+        )
+    (tmp_path / "0").write_text(text)
+    times = {"seen": NOON + timedelta(minutes=2), "ms": NOON + timedelta(milliseconds=2)}
+    for column, expected in times.items():
+        time = column if column == "seen" else pl.from_epoch(column, "ms").dt.replace_time_zone("UTC")
+        stream = StreamInput(Files(tmp_path, format), POLICY, processing_time=time, partition="device")
+        (found,) = streaming.batches(KEYS, {ITEMS: stream}, metrics=True)
+        assert [each.element for each in found.elements] == ["1", "2"]
+        assert found.processing_time.datetime == expected
+        assert [sorted(source.reached) for source in found.sources] == [["1", "2"]]
+    lacking = StreamInput(Files(tmp_path, format), POLICY, processing_time="sent")
+    with pytest.raises(
+        SchemaMismatchError, match="processing_time is 'sent', which is no column of its rows"
+    ):
+        list(streaming.batches(KEYS, {ITEMS: lacking}))
