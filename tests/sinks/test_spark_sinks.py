@@ -218,6 +218,7 @@ def test_a_copied_checkpoint_is_rejected(written: Stream) -> None:
     assert repr([database.content() for database in written.databases]) == repr(before)
 
 
+@pytest.mark.thorough
 def test_a_dropped_table_is_an_error(written: Stream) -> None:
     """A table that was dropped is not created again, and neither is its table of drops; the starts are counted."""
     starts = written.folder / "checkpoint" / STARTS

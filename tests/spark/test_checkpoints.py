@@ -92,6 +92,7 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
         check_checkpoint(spark, folder)
 
 
+@pytest.mark.thorough
 def test_a_checkpoint_on_a_full_disk_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's error names the reason; started again with room, the query gives what an undisturbed one gives."""
 

@@ -20,9 +20,7 @@ CHECKS = (
     "use_frame",
     "run_two_outputs",
     "raise_error",
-    "run_streams",
     "write_table",
-    "observe_query",
     "conform",
 )
 
@@ -90,9 +88,11 @@ def test_errors_over_connect_have_the_message(results: dict[str, str]) -> None:
     assert "source 'scores': at must be of type datetime; got null" in results["raise_error"]
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
-def test_streams_run_over_connect(results: dict[str, str]) -> None:
+def test_streams_run_over_connect(tmp_path: Path) -> None:
     """Queries of several stages, one of them with a side input, agree with the reference."""
+    results = over_connect(tmp_path, "run_streams")
     assert results["run_streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
 
 
@@ -102,8 +102,10 @@ def test_a_sink_works_over_connect(results: dict[str, str]) -> None:
     assert results["write_table"] == f"{len(current_panes(visiting.RUN.panes))} rows"
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
-def test_a_listener_works_over_connect(results: dict[str, str]) -> None:
+def test_a_listener_works_over_connect(tmp_path: Path) -> None:
     """An observer receives the start, each micro-batch with its metrics, and the end of a query."""
+    results = over_connect(tmp_path, "observe_query")
     batches = len(visiting.TIMELINE.instants)
     assert results["observe_query"] == f"QueryStarted, {batches} micro-batches, QueryEnded"

@@ -103,6 +103,7 @@ def test_a_run_is_replayed_from_its_metrics(
     assert count_drops(run.dropped) == count_drops(streaming_run.dropped)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [
@@ -147,6 +148,7 @@ def test_metrics_agree_with_panes_and_drops(spark: SparkSession, tmp_path: Path,
     assert all((row["state_bytes"] > 0) == (row["windows"] > 0) for row in rows)
 
 
+@pytest.mark.thorough
 def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's progress reports have the metrics of the table, whichever of the frames is written."""
     write_batches(tmp_path / "in", Sale, BATCHES, ends=True)

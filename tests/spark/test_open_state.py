@@ -62,6 +62,7 @@ TILL: Computation[str, int, Till, int] = Computation(
 )
 
 
+@pytest.mark.thorough
 def test_the_keys_of_a_checkpoint_are_those_of_the_reference(spark: SparkSession, tmp_path: Path) -> None:
     """While a query runs, its checkpoint has the keys of the reference after the last micro-batch."""
     tills = (

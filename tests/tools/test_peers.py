@@ -30,9 +30,9 @@ def programs_of(peer: Peer) -> list[str]:
 
 @pytest.mark.parametrize("peer", PEERS, ids=[peer.name for peer in PEERS])
 def test_every_cell_has_a_program(peer: Peer) -> None:
-    """A peer has one cell for each feature, and one program for each cell."""
+    """A peer has one cell for each feature, and one program for each cell, unless its results are recorded."""
     assert sorted(peer.cells) == sorted(NAMES)
-    assert sorted(programs_of(peer)) == sorted(NAMES)
+    assert sorted(programs_of(peer)) == ([] if peer.recorded else sorted(NAMES))
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=[peer.name for peer in PEERS])

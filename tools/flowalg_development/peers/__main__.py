@@ -12,11 +12,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
-from flowalg_development.components.broker import broker
 from flowalg_development.components.processes import kill_tree
 from flowalg_development.peers.claims.cells import Json, Peer
 from flowalg_development.peers.claims.features import FEATURES
@@ -31,12 +29,13 @@ SECONDS: Final = 900
 
 def main(names: Sequence[str] = ()) -> int:
     """Runs all programs and prints a summary."""
-    unknown = [name for name in names if name not in {peer.name for peer in PEERS}]
+    runnable = [peer for peer in PEERS if not peer.recorded]
+    unknown = [name for name in names if name not in {peer.name for peer in runnable}]
     if unknown:
-        print(f"peers: {unknown[0]!r} is not one of {', '.join(peer.name for peer in PEERS)}")
+        print(f"peers: {unknown[0]!r} is not one of {', '.join(peer.name for peer in runnable)}")
         return 1
     shown, problems, count = [], [], 0
-    for peer in PEERS:
+    for peer in runnable:
         if names and peer.name not in names:
             continue
         try:
@@ -71,11 +70,8 @@ def results(peer: Peer, python: Path) -> Iterator[tuple[str, Json]]:
     }
     paths = [PROGRAMS / "shared", *([] if peer.requirements else [ROOT / each for each in ROOMS])]
     variables["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-    with broker() if peer.kafka else nullcontext() as started:
-        if started is not None:
-            variables["PEERS_KAFKA"] = started.servers
-        for script in peer.scripts:
-            yield from results_of(PROGRAMS / peer.name / f"{script}.py", python, variables)
+    for script in peer.scripts:
+        yield from results_of(PROGRAMS / peer.name / f"{script}.py", python, variables)
 
 
 def results_of(script: Path, python: Path, variables: Mapping[str, str]) -> Iterator[tuple[str, Json]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from flowalg_development import java
-from flowalg_development.components.broker import missing as missing_broker
 from flowalg_development.components.jars import BUILD
 from flowalg_development.peers.claims.cells import Peer
 
@@ -32,9 +31,6 @@ def python_of(peer: Peer) -> Path:
         return Path(sys.executable)
     if peer.java and java.find(ROOT / ".java", Path("/usr/lib/jvm")) is None:
         raise MissingPeer(f"it needs Java {java.NEEDED} or newer (apt-get install {java.APT_PACKAGES[0]})")
-    lacking = missing_broker() if peer.kafka else None
-    if lacking is not None:
-        raise MissingPeer(lacking)
     folder = FOLDER / peer.name
     python, stamp = folder / "bin" / "python", folder / "ready"
     wanted = "\n".join((*peer.requirements, CHECKER))

@@ -29,14 +29,18 @@ def claims() -> str:
 
 
 def versions(peers: Sequence[Peer]) -> str:
-    """Returns the packages of the peers, and the newest Python of each, as a table in Markdown."""
-    lines = ["| peer | package | newest Python |", "| --- | --- | --- |"]
+    """Returns the packages of the peers, the newest Python and the runs of each, as a table in Markdown."""
+    lines = ["| peer | package | newest Python | results |", "| --- | --- | --- | --- |"]
     lines += [
-        f"| {peer.title} | `{peer.requirements[0]}` | 3.{peer.python[1]} |"
+        f"| {peer.title} | `{peer.requirements[0]}` | 3.{peer.python[1]} | {_results(peer)} |"
         for peer in peers
         if peer.requirements
     ]
     return "\n".join(lines)
+
+
+def _results(peer: Peer) -> str:
+    return f"recorded on {peer.recorded}" if peer.recorded else "of each run"
 
 
 def _line(cells: Sequence[str]) -> str:

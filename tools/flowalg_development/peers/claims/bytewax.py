@@ -1,4 +1,4 @@
-"""The cells of Bytewax."""
+"""The cells of Bytewax; recorded results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BYTEWAX: Final = Peer(
     "Bytewax",
     ("bytewax==0.21.1",),
     (3, 12),
-    ("panes", "clocks", "programs"),
+    (),
     {
         "composite": no("one result for each window", [10]),
         "late": no("one result for each window", {"results": [5], "late": [4, 9]}),
@@ -34,6 +34,7 @@ BYTEWAX: Final = Peer(
         "processes": yes(),
         "status": no("0.21.1", "0.21.1"),
     },
+    recorded="2026-11-26",
 )
 
 __all__ = ["BYTEWAX"]

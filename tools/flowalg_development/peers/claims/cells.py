@@ -57,8 +57,8 @@ class Peer:
     """A column of the table: a system, with the packages of its environment, its scripts, and its cells.
 
     ``requirements`` are versions of packages from the registry, the first of which is the peer itself; none means the
-    environment of the project. ``python`` is the newest Python that it supports, ``java`` whether it needs Java, and
-    ``kafka`` whether its programs need a broker.
+    environment of the project. ``python`` is the newest Python that it supports, and ``java`` whether it needs Java.
+    ``recorded`` is the day on which the programs of a peer without scripts last had the results of its cells.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Peer:
     scripts: tuple[str, ...]
     cells: Mapping[str, Cell] = field(repr=False)
     java: bool = False
-    kafka: bool = False
+    recorded: str | None = None
 
 
 def yes(note: str = "") -> Cell:

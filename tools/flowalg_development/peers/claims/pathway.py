@@ -1,4 +1,4 @@
-"""The cells of Pathway."""
+"""The cells of Pathway; recorded results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATHWAY: Final = Peer(
     "Pathway",
     ("pathway[sql]==0.33.0",),
     (3, 13),
-    ("panes", "clocks", "programs"),
+    (),
     {
         "composite": partly("a delay, or each change", {"delay": [10, 14], "no delay": [5, 8, 10, 14]}),
         "late": yes("with a delay and a cutoff"),
@@ -45,6 +45,7 @@ PATHWAY: Final = Peer(
         "processes": yes(),
         "status": no("0.33.0", "0.33.0"),
     },
+    recorded="2026-11-26",
 )
 
 __all__ = ["PATHWAY"]

@@ -1,4 +1,4 @@
-"""The cells of Quix Streams, with a broker of Kafka."""
+"""The cells of Quix Streams, with a broker of Kafka; recorded results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUIX: Final = Peer(
     "Quix Streams",
     ("quixstreams==3.28.1",),
     (3, 13),
-    ("panes", "clocks", "programs"),
+    (),
     {
         "composite": partly(
             "current results at each element, or early ones that end the window",
@@ -45,8 +45,7 @@ QUIX: Final = Peer(
         "processes": no("one process, and one for each source; more are started by hand", 1),
         "status": yes(),
     },
-    java=True,
-    kafka=True,
+    recorded="2026-11-26",
 )
 
 __all__ = ["QUIX"]
