@@ -17,10 +17,10 @@ What do other systems do with the same input? Small programs answer, one for eac
 installs Beam, Flink and Structured Streaming in environments of their own, in `build/peers`, runs their programs, and
 compares what each program got with the cell. The results of the other peers are
 [recorded](#versions-and-running-it-again). A cell is **yes** if the program gets exactly what the row
-[wants](#the-rows), and partly or no if it gets something else, which is recorded too: the element that is missing, the retraction that does not come, or
-the error of an interface that has no such name. The programs are in `tools/flowalg_development/peers/programs`, a
-folder for each peer, and the recorded results in `tools/flowalg_development/peers/claims`. `make docs` generates this
-page from them. [Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
+[wants](#the-rows), and partly or no if it gets something else, which is recorded too: the element that is missing, the
+retraction that does not come, or the error of an interface that has no such name. The programs are in
+`tools/flowalg_development/peers/programs`, a folder for each peer, and the recorded results in
+`tools/flowalg_development/peers/claims`. `make docs` generates this page from them. [Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
 """
 
 AFTER: Final = """\
@@ -58,8 +58,8 @@ VERSIONS: Final = """\
 make peers
 ```
 
-It takes some minutes. Flink and Spark need Java. A peer that cannot be installed is skipped, with the
-reason. The last line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program got.
+It takes some minutes. Flink and Spark need Java. A peer that cannot be installed is skipped, with the reason. The last
+line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program got.
 `python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
 do better. The results of Bytewax, Pathway and Quix Streams are those of the last run of their programs, with the
 version and on the day in the table; the history of the repository has the programs (until commit `7b276542`).
