@@ -20,7 +20,8 @@ compares what each program got with the cell. The results of the other peers are
 [wants](#the-rows), and partly or no if it gets something else, which is recorded too: the element that is missing, the
 retraction that does not come, or the error of an interface that has no such name. The programs are in
 `tools/flowalg_development/peers/programs`, a folder for each peer, and the recorded results in
-`tools/flowalg_development/peers/claims`. `make docs` generates this page from them. [Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
+`tools/flowalg_development/peers/claims`. `make docs` generates this page from them.
+[Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
 """
 
 AFTER: Final = """\
