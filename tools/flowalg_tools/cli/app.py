@@ -471,6 +471,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FlowalgError as error:
         print_error(str(error))
         return 2
+    except OSError as error:  # a file that cannot be read or written
+        print_error(str(error))
+        return 2
     except Exception as error:
         failure = describe_failure(error)
         if failure is None:
