@@ -172,12 +172,15 @@ class _Messages(logging.Handler):
 @contextmanager
 def _warnings() -> Iterator[list[str]]:
     """Collects the warnings that flowalg logs."""
-    handler, logger = _Messages(), logging.getLogger("flowalg_spark")
-    logger.addHandler(handler)
+    handler = _Messages()
+    loggers = [logging.getLogger(name) for name in ("flowalg_spark", "flowalg.watermarks")]
+    for logger in loggers:
+        logger.addHandler(handler)
     try:
         yield handler.lines
     finally:
-        logger.removeHandler(handler)
+        for logger in loggers:
+            logger.removeHandler(handler)
 
 
 def check_types(mistakes: Iterable[Mistake], checker: str) -> dict[int, str]:
