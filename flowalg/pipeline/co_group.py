@@ -151,7 +151,9 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
             )
             lefts += [(each.time, (each, others)) for each in left]
         nothing: tuple[Matched, ...] = ()
-        pairs = [] if new[0] else [*self.kind.pairs(nothing, everything)]
+        pairs: list[tuple[Matched | None, Matched | None]] = []
+        if not new[0]:
+            pairs += self.kind.pairs(nothing, everything)
         for each, others in sort_by_time(lefts, by=lambda pair: pair[0].value):
             pairs += self.kind.pairs((each,), others)
         return [self._pair(left, right) for left, right in pairs]
