@@ -397,8 +397,11 @@ class Query:
             positions[name], found = available[name].position, True
         drains = self.options.drain or (checkpoint is not None and checkpoint.drain_requested)
         ends = drains and not found
+        due = found or ends
+        if not due and not self.ticks:
+            return None  # before the clock is read: a replay has no instant after its last one
         now = self.now()
-        if not found and not ends and not (self.ticks and now >= self.next_tick):
+        if not due and now < self.next_tick:
             return None
         kinds = {name: reader.kind for name, reader in self.readers.items()}
         return Intent(self.id, self.number, max(self.time, now), positions, ends, kinds, self.last)
