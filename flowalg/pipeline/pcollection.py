@@ -350,7 +350,7 @@ class PCollection(HasView, Generic[A_co]):
         ...     GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.DISCARDING
         ... )
         >>> results(each.inner_join(each.filter(lambda pair: pair.value > 4)))
-        [KV(key='blue', value=(7, 7)), KV(key='red', value=(3, 5)), KV(key='red', value=(5, 5))]
+        [KV(key='blue', value=(7, 7)), KV(key='red', value=(5, 5)), KV(key='red', value=(3, 5))]
         """
         return PCollection(self._join(right, JoinKind.INNER))
 
@@ -366,7 +366,7 @@ class PCollection(HasView, Generic[A_co]):
 
         >>> high = points.filter(lambda pair: pair.value > 5)
         >>> results(points.left_join(high))
-        [KV(key='blue', value=(7, 7)), KV(key='red', value=(3, None)), KV(key='red', value=(5, None))]
+        [KV(key='blue', value=(7, 7)), KV(key='red', value=(5, None)), KV(key='red', value=(3, None))]
         """
         return PCollection(self._join(right, JoinKind.LEFT))
 
