@@ -166,7 +166,7 @@ def test_a_restart_does_not_change_a_run(
 
 @pytest.mark.parametrize(
     "in_rows",
-    a_few([(False, True), (False,), (True, False)], 1),
+    a_few([((False, True),), ((False,),), ((True, False),)], 1),
     ids=["bundles first", "with bundles", "rows first"],
 )
 def test_the_batch_timestamp_is_the_processing_time(
