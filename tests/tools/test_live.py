@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 
-from flowalg import ArgumentError, PCollection
+from flowalg import ArgumentError, Change, PCollection
 from tests.support.spark_replay import stream_of, write_batches
 
 
@@ -47,7 +47,8 @@ def test_the_last_view_has_the_totals_of_the_query(spark: SparkSession, tmp_path
     first, second = (
         re.split(r"\s{2,}", line.strip()) for line in last.splitlines() if line.strip().startswith("combine_")
     )
-    counts = [sum(pane.timing.value == timing for pane in panes) for timing in ("early", "on_time", "late")]
+    values = [pane for pane in panes if pane.change is Change.VALUE]
+    counts = [sum(pane.timing.value == timing for pane in values) for timing in ("early", "on_time", "late")]
     assert second[1:3] == ["the end", "0"]
     assert [int(cell) for cell in second[4:7]] == counts
     dropped = stored.agg(F.sum("drop.count")).collect()[0][0] or 0

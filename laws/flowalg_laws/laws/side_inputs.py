@@ -128,13 +128,18 @@ def the_latest_complete_mapping_is_found_by_an_as_of_lookup_of_each_key(
 @law
 def a_side_input_drops_no_pane(
     engine: Reference, strategy: WindowingStrategy, main: Timeline[Reading], rates: Timeline[Reading]
-) -> Equation[Counter[object]]:
+) -> Equation[Counter[object]] | None:
     """No pane of a grouping is too late to read a side input: early, late and retracted ones read it.
+
+    Where: no source is idle. An idle source follows the sources that it is read together with, so the grouping has
+    another watermark, and other drops, if its panes read a side input than if they do not.
 
     Source: SEMANTICS 10.
 
     Relied on by: engines, which free the windows of a side input that no element can read any more.
     """
+    if any(instant.idle_at is not None for instant in (*main.instants, *rates.instants)):
+        return None
     panes = _summed(VALUES, strategy)
     without = engine.run(panes, {READINGS: main})
     run = engine.run(_add_total(panes), {READINGS: main, RATES: rates})

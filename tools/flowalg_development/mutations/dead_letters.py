@@ -8,12 +8,6 @@ from flowalg_development.mutations.mutant import Replacement
 
 DEAD_LETTER_MUTANTS: Final = (
     Replacement(
-        "a bad record hides those beside it",
-        "_by_halves",
-        "(rows[:middle], rows[middle:])",
-        "(rows[:middle], rows[middle:].clear())",
-    ),
-    Replacement(
         "a grouping does not try to add its elements",
         "_before_grouping",
         "_may_fail(node.combiner, value)",
@@ -58,24 +52,7 @@ DEAD_LETTER_MUTANTS: Final = (
 )
 
 MESSAGE_MUTANTS: Final = (
-    Replacement(
-        "messages that are objects only together are records",
-        "_Decoder._parse",
-        "not np.array_equal(table.column(_NUMBER).to_numpy(), np.arange(len(numbers)))",
-        "table.num_rows != len(numbers)",
-    ),
-    Replacement(
-        "a number beyond the floats is infinity",
-        "_Decoder._parse",
-        "any((_has_infinity(column) for column in table.columns)) and _HUGE.search(text)",
-        "False",
-    ),
-    Replacement(
-        "the first messages of a range that does not parse are lost",
-        "_Decoder._divide",
-        "[some[len(some) // 2:], some[:len(some) // 2]]",
-        "[some[len(some) // 2:]]",
-    ),
+    Replacement("a number beyond the floats is infinity", "_float", "isinf(value)", "False"),
     Replacement(
         "bytes after an Avro record are ignored",
         "read_record",

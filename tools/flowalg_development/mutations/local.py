@@ -94,8 +94,8 @@ LOCAL_MUTANTS: Final = (
     Replacement(
         "the error of a function loses its cause",
         "keep_causes",
-        "self.__cause__ = cause",
-        "pass",
+        "raise carrier(str(error)) from error",
+        "raise ValueError(str(error)) from error",
     ),
     Replacement(
         "dropped elements are counted by window",

@@ -177,12 +177,6 @@ MERGE_MUTANTS: Final = (
         "a session lasts one instant longer than its gap", "Sessions.assign", "point + gap", "point + gap + 1"
     ),
     Replacement(
-        "calendar days start with the UTC offset of their noon",
-        "_midnight",
-        "datetime(day.year, day.month, day.day, tzinfo=zone)",
-        "datetime(day.year, day.month, day.day, 12, tzinfo=zone)",
-    ),
-    Replacement(
         "calendar weeks mirror their first day",
         "CalendarWeeks.assign",
         "day.weekday() - self.first_day",
