@@ -16,7 +16,7 @@ from flowalg_laws import READINGS, VALUES, Reading, computations, readings
 from flowalg_laws.kit.readings import START
 from flowalg_reference import ReferenceBatch
 from flowalg_shard.computations.stage import ComputationStage
-from flowalg_spark.batch.computations import ComputePartition
+from flowalg_spark.batch.computations import HORIZON, ComputePartition
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import row_schema
@@ -45,12 +45,14 @@ def test_a_partition_is_that_of_the_reference(
     stage = ComputationStage.of(in_order, element, pair, Codec.of, dead_letters=False)
     schema = arrow_schema(row_schema(pair, {EVENT_TIME: META_TYPES[EVENT_TIME]}))
     ordered = sorted(some, key=lambda reading: reading.key)
+    horizon = max(event_time(reading.at) for reading in some) + 1
     rows = pa.table(
         {
             "key": pa.array([reading.key for reading in ordered], pa.string()),
             "value": pa.array([reading.value for reading in ordered], pa.int64()),
             EVENT_TIME: pa.array([event_time(reading.at) for reading in ordered], pa.int64()),
             PROCESSING_TIME: pa.array([event_time(NOW)] * len(ordered), pa.int64()),
+            HORIZON: pa.array([horizon] * len(ordered), pa.int64()),
         }
     )
     run = ComputePartition(stage, layout_of(pair), schema)

@@ -50,7 +50,8 @@ _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
 """The columns of outputs and bad records, if there are dead letters."""
 
 
-_HORIZON: Final = "__horizon"
+HORIZON: Final = "__horizon"
+"""The column of the horizon of the whole input, which is the same in each row."""
 
 
 def lower_computation(
@@ -84,7 +85,7 @@ def _horizon_of(sources: Iterable[Flow]) -> DataFrame:
         for source in sources
     ]
     latest = F.coalesce(F.max(EVENT_TIME) + 1, F.lit(int(MIN_TIME)))
-    return reduce(DataFrame.union, times).select(latest.alias(_HORIZON))
+    return reduce(DataFrame.union, times).select(latest.alias(HORIZON))
 
 
 @frozen
@@ -128,7 +129,7 @@ class ComputePartition:
             pl.lit(GLOBAL_WINDOW.start, pl.Int64()).alias(START),
             pl.lit(GLOBAL_WINDOW.end, pl.Int64()).alias(END),
         )
-        horizon = EventTime(int(frame[_HORIZON][0])) if _HORIZON in frame.columns else MIN_TIME
+        horizon = EventTime(int(frame[HORIZON][0])) if HORIZON in frame.columns else MIN_TIME
         now = Clocks(ProcessingTime(int(frame[PROCESSING_TIME][0])), MAX_TIME, horizon=horizon)
         _, output = compute(self.stage, Kept(), rows, MIN_TIME, now)
         if output.outputs.height:
@@ -167,4 +168,4 @@ def _letters(records: Sequence[BadRecord]) -> dict[str, AnyArray]:
     }
 
 
-__all__ = ["lower_computation"]
+__all__ = ["HORIZON", "ComputePartition", "lower_computation"]

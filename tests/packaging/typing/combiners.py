@@ -199,6 +199,7 @@ def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
     assert_type(monoid.add("", flight), str)
     assert_type(monoid.merge("", ""), str)
     assert_type(monoid.extract(""), int)
+    assert_type(monoid.add_timed("", [(0, flight)]), str)
     assert_type(monoid.discard(""), str)
     assert_type(monoid.title, str)
     assert_type(monoid.is_ordered, bool)

@@ -89,17 +89,20 @@ def outputs(
 
 
 def references(
-    totals: PCollection[KV[str, int]], flights: Source[Flight], timeline: Timeline[Flight]
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    timeline: Timeline[Flight],
+    run: ReferenceRun[KV[str, int]],
 ) -> None:
     """The reference, in both modes and as a batch, is an interpreter whose runs have more details."""
     continuous, batch = Reference(), ReferenceBatch()
     engines: list[Interpreter] = [continuous, Reference(mode=Mode.MICRO_BATCH), batch]
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
-    assert_type(Reference().run(totals, {flights: timeline}).unfired_timers, int)
     assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
     assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(run.unfired_timers, int)
     assert_type(Reference().mode, Mode)
     assert_type(Reference(dead_letters=True).dead_letters, bool)
     assert_type(ReferenceBatch(dead_letters=True).dead_letters, bool)

@@ -105,6 +105,7 @@ def laws(law_of_ints: Law[[int], int], equation: Equation[int]) -> None:
     assert_type(Equation(1, 2, equality=Equality.EXACT).equality, Equality)
     assert_type(equation.left, int)
     assert_type(equation.right, int)
+    assert_type(equation.of_corrections, bool)
     assert_type(law(doubling)(3), Equation[int] | None)
     assert_type(law_of_ints(3), Equation[int] | None)
     assert_type(law_of_ints.sides(3), Equation[int] | None)
@@ -172,6 +173,7 @@ def differences(trigger: Trigger, found: Difference, none: NoDifference, scenari
     assert_type(scenario.windowing, WindowingStrategy)
     assert_type(scenario.timeline, Timeline[Reading])
     assert_type(scenario.mode, Mode)
+    assert_type(scenario.corrected_by, WindowingStrategy | None)
     assert_type(scenario.run_with(trigger), ReferenceRun[KV[str, int]])
     assert_type(observe(trigger, scenario), Observed)
 
