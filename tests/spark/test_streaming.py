@@ -227,7 +227,7 @@ def test_time_passes_without_data(spark: SparkSession, tmp_path: Path) -> None:
             query.stop()
         assert stored() > before
     plans = [
-        frame._jdf.queryExecution().logical().toString()
+        frame._jdf.queryExecution().logical().toString()  # pyright: ignore[reportOptionalCall]
         for frame in (compiled(early), compiled(early, tick=False), compiled(AtWatermark().repeat()))
     ]
     assert ["RateStream" in plan for plan in plans] == [True, False, False]
