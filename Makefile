@@ -39,7 +39,7 @@ zeitgeist: $(STAMP) ## find spikes and dips in searches with known anomalies, on
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_tools.zeitgeist
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
-	@'$(BIN)/python' docs/benchmarks/reference.py
+	@'$(BIN)/python' -m docs.benchmarks.reference
 
 bench-batch: $(STAMP) ## compare Spark batch with the same queries by hand, on 10 million rows (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.batch

@@ -3,17 +3,22 @@
 `make bench-reference` runs 10,000, 100,000 and 400,000 elements. A year has 328,521; further elements repeat the year a
 year later. There is an instant for each minute in which flights left. The pipelines are that of the flights, and one
 with early and late firings and retractions. It prints seconds and elements per second, and asserts nothing.
+``--small`` runs 1,000 elements.
 """
 
 from __future__ import annotations
 
+import sys
 import time
+from argparse import ArgumentParser
+from collections.abc import Sequence
 from datetime import timedelta
 
 import flowalg_reference as reference
 from flowalg_tools.flights.data import clean, read_flights
 from flowalg_tools.flights.pipeline import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
 
+from docs.benchmarks.small import add_small
 from flowalg import (
     Accumulation,
     AtCount,
@@ -56,11 +61,14 @@ def measure_seconds(pipeline: PCollection[object], timeline: Timeline[Departure]
     return time.perf_counter() - start
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints a line for each pipeline and size."""
-    everything = read_records(max(SIZES))
+    parser = ArgumentParser(description=__doc__)
+    add_small(parser)
+    sizes = (1_000,) if parser.parse_args(arguments).small else SIZES
+    everything = read_records(max(sizes))
     for name, pipeline in (("default trigger", hourly), ("early, late, retracting", corrected)):
-        for size in SIZES:
+        for size in sizes:
             timeline = Timeline.from_records(
                 departures,
                 everything[:size],
@@ -73,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -17,24 +17,13 @@ from docs.benchmarks.millwheel.by_hand import count_in_a_loop
 from docs.benchmarks.millwheel.data import Scale
 from docs.benchmarks.millwheel.pictures import draw
 from docs.benchmarks.millwheel.tables import PAGE, TABLES, page_with
-from docs.benchmarks.stream.comparing import check
+from docs.benchmarks.small import Extent
 
 
 @pytest.fixture
 def scale(tmp_path: Path) -> Scale:
-    """A small scale, at which every key of a batch has about twenty elements."""
-    return Scale(
-        rounds=1,
-        rows=400,
-        few=100,
-        many_batches=6,
-        keys=20,
-        known=60,
-        dormant=(10, 40),
-        rate=300,
-        seconds=1.0,
-        data=tmp_path / "data",
-    )
+    """The scale of a small run."""
+    return Scale.of(Extent(small=True, folder=tmp_path), rounds=1)
 
 
 @pytest.mark.thorough
@@ -74,13 +63,6 @@ def test_the_page_has_a_place_for_every_table() -> None:
     filled = page_with(page, [case])
     assert "| 0.5 | 12.5 | 0.75 |\n\n![" in filled
     assert page_with(filled, [case]) == filled
-
-
-@pytest.mark.thorough
-def test_rivals_on_spark_do_the_same_work(spark: SparkSession, scale: Scale, tmp_path: Path) -> None:
-    """A processor by hand counts as the computation does, and Spark's own deduplication keeps the same readings."""
-    check(spark, on_spark.counter_case(scale.rows), scale.large(scale.known), tmp_path / "counter")
-    check(spark, on_spark.deduplicate_case(scale.rows), scale.sent_twice(), tmp_path / "deduplicate")
 
 
 @pytest.mark.thorough

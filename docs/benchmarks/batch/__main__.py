@@ -1,8 +1,8 @@
 """Times every query as compiled by flowalg and as written by hand, in turns: ``make bench-batch``.
 
-``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD] [--more]`` writes ``build/bench/batch.json`` and
-keeps its results for other queries. With ``--more`` it also times the query by hand over checked rows, and
-all columns of flowalg's result.
+``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD] [--more] [--small]`` writes
+``build/bench/batch.json`` and keeps its results for other queries. With ``--more`` it also times the query by hand over
+checked rows, and all columns of flowalg's result.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from flowalg_spark import batch, local_session
@@ -19,14 +18,12 @@ from pyspark.sql import functions as F
 
 from docs.benchmarks.batch import others
 from docs.benchmarks.batch.data import ROWS, Files, Offer, Sale, files
-from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
+from docs.benchmarks.batch.measuring import WARM, median_seconds, run_in_turns
 from docs.benchmarks.batch.pipelines import OFFERS, SALES
 from docs.benchmarks.batch.queries import QUERIES, Query, summary
-from docs.benchmarks.results import Results
+from docs.benchmarks.small import Extent, add_small, extent
 from flowalg import Source
 
-BUILD: Final = Path(__file__).parents[3] / "build"
-RESULTS: Final = Results(BUILD / "bench" / "batch.json", "query", [query.name for query in QUERIES])
 CORES: Final = 2
 
 
@@ -43,7 +40,7 @@ def reject_nulls(frame: DataFrame) -> DataFrame:
 
 
 def compare(
-    query: Query, spark: SparkSession, where: Files, rows: int, rounds: int, *, more: bool
+    query: Query, spark: SparkSession, where: Files, rows: int, rounds: int, *, more: bool, small: bool
 ) -> dict[str, object]:
     """Times both versions of a query; raises ``ValueError`` if their results differ."""
     sales, offers = (spark.read.parquet(str(path)) for path in (where.sales, where.offers))
@@ -68,7 +65,7 @@ def compare(
         versions["by_hand_checked"] = lambda: execute(
             query.by_hand(reject_nulls(sales), reject_nulls(offers))
         )
-    runs = run_in_turns(versions, rounds)
+    runs = run_in_turns(versions, rounds, warm_up=0 if small else WARM, least=0 if small else None)
     medians = {f"{name}_s": round(median_seconds(summaries), 3) for name, summaries in runs.items()}
     flowalg_seconds, by_hand_seconds = median_seconds(runs["flowalg"]), median_seconds(runs["by_hand"])
     return {
@@ -123,14 +120,23 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each, at least (%(default)s)")
     parser.add_argument("--only", default="", help="only the queries with this word in their name")
     parser.add_argument("--more", action="store_true", help="also by hand with checks, and with all columns")
+    add_small(parser)
     options = parser.parse_args(arguments)
-    where = files(BUILD / "bench" / "data", options.rows)
+    with extent(small=options.small) as run:
+        measure(run, options.only, options.rows, options.rounds, more=options.more)
+
+
+def measure(run: Extent, only: str, rows: int, rounds: int, *, more: bool) -> None:
+    """Measures the queries with a word in their name, and prints all results."""
+    results = run.results("batch.json", "query", [query.name for query in QUERIES])
+    rows, rounds = run.at_most(rows, 2_000), run.at_most(rounds, 1)
+    where = files(run.data, rows)
     spark = local_session("flowalg bench", cores=CORES, memory="8g")
     try:
         for query in QUERIES:
-            if options.only in query.name:
-                result = compare(query, spark, where, options.rows, options.rounds, more=options.more)
-                RESULTS.save(result)
+            if only in query.name:
+                result = compare(query, spark, where, rows, rounds, more=more, small=run.small)
+                results.save(result)
                 print(
                     f"{query.name:30} {result['flowalg_s']:>8} s, by hand {result['by_hand_s']:>8} s, "
                     f"ratio {result['ratio']}",
@@ -138,7 +144,7 @@ def main(arguments: Sequence[str]) -> None:
                 )
     finally:
         spark.stop()
-    print(*table(RESULTS.load()), sep="\n")
+    print(*table(results.load()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 There are four functions that are not lifted: a call on one field, statements over two fields, and two functions from
 whole records to whole records, of three and of six fields. The first measurement is Python alone on an Arrow batch, in
 its own processor time; the second is whole queries with one task at a time, in which the JVM may use another core.
-``python -m docs.benchmarks.batch.python_rows`` writes ``build/bench/python_rows.json``.
+``python -m docs.benchmarks.batch.python_rows [--small]`` writes ``build/bench/python_rows.json``.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
+import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Final
 
@@ -25,13 +25,13 @@ from pyspark.sql import DataFrame
 
 from docs.benchmarks.batch.data import Sale, files
 from docs.benchmarks.batch.pipelines import SALES
+from docs.benchmarks.small import Extent, add_small, extent
 from flowalg import Count, PCollection
 from flowalg.data.shapes import INTEGER, Shape, shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.required_fields import delegated_call, required_shape
 
-BUILD: Final = Path(__file__).parents[3] / "build" / "bench"
 ROWS: Final = 1_000_000
 BATCH: Final = 100_000
 ROUNDS: Final = 5
@@ -116,7 +116,7 @@ FUNCTIONS: Final = (
 )
 
 
-def measure_python(function: Measured, batch_of_sales: pa.RecordBatch) -> float:
+def measure_python(function: Measured, batch_of_sales: pa.RecordBatch, rounds: int) -> float:
     """Returns records per second of processor time, in Python alone."""
     shape = shape_of(function.of)
     delegated = delegated_call(function.f, shape)
@@ -126,39 +126,50 @@ def measure_python(function: Measured, batch_of_sales: pa.RecordBatch) -> float:
     names = ["amount"] if delegated is not None else [leaf.column for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         start = time.process_time()
         column(arrays)
         times.append(time.process_time() - start)
     return batch_of_sales.num_rows / median(times)
 
 
-def measure_spark(function: Measured, frame: DataFrame) -> float:
+def measure_spark(function: Measured, frame: DataFrame, rows: int, rounds: int) -> float:
     """Returns records per second of a whole query with one task at a time."""
     times = []
-    for number in range(ROUNDS + 1):
+    for number in range(rounds + 1):
         start = time.perf_counter()
         batch.compile(function.pipeline, {SALES: frame}).write.format("noop").mode("overwrite").save()
         if number:
             times.append(time.perf_counter() - start)
-    return ROWS / median(times)
+    return rows / median(times)
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints a line for each function, and saves the results."""
-    where = files(BUILD / "data", ROWS)
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_small(parser)
+    options = parser.parse_args(arguments)
+    with extent(small=options.small) as run:
+        measure(run)
+
+
+def measure(run: Extent) -> None:
+    """Measures all functions."""
+    results = run.results("python_rows.json", "function", [function.name for function in FUNCTIONS])
+    rows, rounds = run.at_most(ROWS, 8_000), run.at_most(ROUNDS, 1)
+    where = files(run.data, rows)
     table = pl.read_parquet(where.sales / "0.parquet").head(BATCH).to_arrow()
     strings = pa.schema(
         [column if column.type in _KEPT else pa.field(column.name, pa.string()) for column in table.schema]
     )
     first = table.cast(strings).combine_chunks().to_batches()[0]
     spark = local_session("flowalg bench", cores=1, memory="4g")
-    results = []
     try:
         frame = spark.read.parquet(str(where.sales))
         for function in FUNCTIONS:
-            alone, whole = measure_python(function, first), measure_spark(function, frame)
-            results.append(
+            alone = measure_python(function, first, rounds)
+            whole = measure_spark(function, frame, rows, rounds)
+            results.save(
                 {
                     "function": function.name,
                     "python_rows_per_s": round(alone),
@@ -170,10 +181,9 @@ def main() -> None:
             )
     finally:
         spark.stop()
-    (BUILD / "python_rows.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 _KEPT: Final = (pa.int64(), pa.float64(), pa.timestamp("us", "UTC"))
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,10 +1,10 @@
 """Measures the latency of windows through chains of groupings: ``make bench-depth``.
 
-``python -m docs.benchmarks.depth [--only WORD] [--rounds N] [--seconds S] [--missing] [--page]`` measures the time from
-the end of a window of a second to its panes, as Figures 3 to 5 of the watermarks paper do: by the number of groupings,
-by the partitions of the state, and by the records per second. The counts of every run are compared with those of the
-records before a time is printed. It writes ``build/bench/depth.json``, keeps its results for other cases, and draws
-``docs/pictures/depth.svg`` with ``--page``, which measures nothing.
+``python -m docs.benchmarks.depth [--only WORD] [--rounds N] [--seconds S] [--missing] [--page] [--small]`` measures the
+time from the end of a window of a second to its panes, as Figures 3 to 5 of the watermarks paper do: by the number of
+groupings, by the partitions of the state, and by the records per second. The counts of every run are compared with
+those of the records before a time is printed. It writes ``build/bench/depth.json``, keeps its results for other cases,
+and draws ``docs/pictures/depth.svg`` with ``--page``, which measures nothing.
 
 There are two series, one by the number of groupings and one by the other two. Both have the usual load, so that each
 can be read by itself when they are measured at different times.
@@ -34,7 +34,7 @@ from docs.benchmarks.depth.engines import CHECKPOINTED, LOCAL, NATIVE, SPARK, Lo
 from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_flink
 from docs.benchmarks.depth.picture import BY_DEPTH, BY_LOAD, PICTURE, USUAL, draw, table
 from docs.benchmarks.results import Result, Results
-from docs.benchmarks.stream.comparing import BUILD
+from docs.benchmarks.small import BENCH, add_small, extent
 
 ENGINES: Final = (LOCAL, CHECKPOINTED, SPARK, NATIVE, FLINK, FLINK_CHECKPOINTED)
 DEPTH: Final = USUAL["depth"]
@@ -48,6 +48,10 @@ LOADS: Final = (
     *((BY_LOAD, load) for load in dict.fromkeys((*BY_SHARDS, *BY_RATE))),
 )
 """Each series with each of its loads: groupings, partitions and records per second."""
+SMALL_LOADS: Final = (LOADS[0], LOADS[4], LOADS[5], LOADS[-1])
+"""The first and the last load of each series."""
+SMALL_SECONDS: Final = 2.0
+"""The shortest run in which a window ends after the warm-up."""
 RUNS_OF_FLINK: Final = 3
 """The greatest number of runs of Flink for a case; the first one with right counts is its result."""
 LONGER: Final = 3
@@ -60,10 +64,10 @@ def case_of(series: str, engine: str, load: tuple[int, int, int]) -> str:
     return f"{series}: {engine}, depth {depth}, {shards} shards, {rate:,} records a second"
 
 
-def results_in(build: Path) -> Results:
+def results_in(folder: Path) -> Results:
     """Returns the file of results."""
     cases = [case_of(series, engine, load) for series, load in LOADS for engine in ENGINES]
-    return Results(build / "bench" / "depth.json", "case", cases)
+    return Results(folder / "depth.json", "case", cases)
 
 
 def measure(
@@ -143,31 +147,36 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=8, help="of a run on the local engine (%(default)s)")
     parser.add_argument("--missing", action="store_true", help="only the cases without a result")
     parser.add_argument("--page", action="store_true", help="draw the results that there are")
+    add_small(parser)
     options = parser.parse_args(arguments)
-    results = results_in(BUILD)
     if options.page:
+        results = results_in(BENCH)
         draw(results.load(), PICTURE)
         print(*table(results.load()), sep="\n")
         return
-    with TemporaryDirectory(prefix="flowalg-") as name:
+    with extent(small=options.small) as run, TemporaryDirectory(prefix="flowalg-") as name:
+        results = results_in(run.folder)
         spark = local_session("depth", log=Path(name) / "spark.log")
         runs = {
-            engine: run for engine, run in {**engines(spark), **flink()}.items() if options.only in engine
+            engine: each for engine, each in {**engines(spark), **flink()}.items() if options.only in engine
         }
         try:
             known = {str(result["case"]) for result in results.load()} if options.missing else set()
-            for series, load in LOADS:
+            for series, load in SMALL_LOADS if run.small else LOADS:
                 wanted = {
-                    engine: run for engine, run in runs.items() if case_of(series, engine, load) not in known
+                    engine: each
+                    for engine, each in runs.items()
+                    if case_of(series, engine, load) not in known
                 }
-                for result in measure(series, wanted, load, options.rounds, options.seconds, Path(name)):
+                rounds, seconds = run.at_most(options.rounds, 1), run.at_most(options.seconds, SMALL_SECONDS)
+                for result in measure(series, wanted, load, rounds, seconds, Path(name)):
                     results.save(result)
                     print(
                         f"{result['case']}: p50 {result['p50_ms']} ms, p95 {result['p95_ms']} ms", flush=True
                     )
         finally:
             spark.stop()
-    print(*table(results.load()), sep="\n")
+        print(*table(results.load()), sep="\n")
 
 
 if __name__ == "__main__":

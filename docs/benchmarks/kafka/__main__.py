@@ -1,7 +1,7 @@
 """Times micro-batches from topics, on a broker of their own: ``make bench-kafka``.
 
-``python -m docs.benchmarks.kafka [--rows N ...] [--rounds N] [--only WORD]`` writes ``build/bench/kafka.json``, or
-another file with ``--output``, and keeps its results for other cases.
+``python -m docs.benchmarks.kafka [--rows N ...] [--rounds N] [--only WORD] [--small]`` writes
+``build/bench/kafka.json``, and keeps its results for other cases.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from flowalg_development.components.broker import broker, scratch_folder
 from flowalg_development.kafka.on_spark import spark_session
 
 from docs.benchmarks.kafka import local, on_spark
-from docs.benchmarks.results import Results
-from docs.benchmarks.stream.comparing import BUILD
+from docs.benchmarks.small import Extent, add_small, extent
 
 ROWS: Final = (100_000, 500_000)
+SMALL_ROWS: Final = (400,)
 BATCHES: Final = 10
 """The micro-batches of a run of the local engine."""
 
@@ -35,24 +35,29 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--only", default="", help="only the cases with this word in their name: local or Spark"
     )
-    parser.add_argument("--output", type=Path, default=BUILD / "bench" / "kafka.json", help="%(default)s")
+    add_small(parser)
     options = parser.parse_args(arguments)
-    names = [f"{engine}, {rows:,} messages" for engine in ("local engine", "Spark") for rows in options.rows]
-    results = Results(options.output, "case", names)
+    with extent(small=options.small) as run:
+        sizes = SMALL_ROWS if run.small else options.rows
+        measure(run, options.only, sizes, run.at_most(options.rounds, 2))
+
+
+def measure(run: Extent, only: str, sizes: Sequence[int], rounds: int) -> None:
+    """Measures the cases with a word in their name."""
+    names = [f"{engine}, {rows:,} messages" for engine in ("local engine", "Spark") for rows in sizes]
+    results = run.results("kafka.json", "case", names)
     with broker() as started, TemporaryDirectory(dir=scratch_folder()) as scratch:
-        if options.only in "local engine":
-            for rows in options.rows:
+        if only in "local engine":
+            for rows in sizes:
                 folder = Path(scratch) / f"local-{rows}"
-                found = local.measure(
-                    started.servers, folder, rows=rows, batches=BATCHES, rounds=options.rounds
-                )
+                found = local.measure(started.servers, folder, rows=rows, batches=BATCHES, rounds=rounds)
                 results.save(found)
                 print(found, flush=True)
-        if options.only in "Spark":
+        if only in "Spark":
             spark = spark_session()
-            for rows in options.rows:
+            for rows in sizes:
                 folder = Path(scratch) / f"spark-{rows}"
-                found = on_spark.measure(spark, started.servers, folder, rows=rows, rounds=options.rounds)
+                found = on_spark.measure(spark, started.servers, folder, rows=rows, rounds=rounds)
                 results.save(found)
                 print(found, flush=True)
             spark.stop()

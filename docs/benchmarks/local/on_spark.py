@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flowalg_spark import local_session
 
-from docs.benchmarks.local.rivals import BUILD, CORES
+from docs.benchmarks.local.rivals import CORES
 from docs.benchmarks.stream.pipelines import ON_TIME
 from docs.benchmarks.stream.queries import compile_rival
 from docs.benchmarks.stream.running import add_files, continue_query
@@ -18,10 +18,10 @@ WARM = 3
 """The batches that do not count, while Java compiles."""
 
 
-def median_seconds(inputs: Sequence[Sequence[Path]]) -> list[float]:
+def median_seconds(inputs: Sequence[Sequence[Path]], build: Path) -> list[float]:
     """Returns the median of the warm micro-batches of sums on time, for each list of files."""
-    scratch = BUILD / "bench" / "local-spark"
-    spark = local_session("flowalg bench", cores=CORES, memory="8g", log=BUILD / "bench" / "local-spark.log")
+    scratch = build / "local-spark"
+    spark = local_session("flowalg bench", cores=CORES, memory="8g", log=build / "local-spark.log")
     medians = []
     try:
         for number, files in enumerate(inputs):

@@ -1,6 +1,6 @@
 """The rivals of a query, each as a function that computes its result; alone in a process for its peak memory.
 
-``python -m docs.benchmarks.local.rivals QUERY RIVAL ROWS`` runs one once and prints the peak in bytes.
+``python -m docs.benchmarks.local.rivals QUERY RIVAL DATA ROWS`` runs one once and prints the peak in bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from docs.benchmarks.batch.pipelines import OFFERS, PIPELINES, SALES
 from docs.benchmarks.local.by_hand import COLUMNS, DUCKDB, POLARS
 from flowalg import Source
 
-BUILD: Final = Path(__file__).parents[3] / "build"
 CORES: Final = 2
 
 
@@ -54,16 +53,16 @@ def rivals(query: str, where: Files) -> Mapping[str, Callable[[], pl.DataFrame]]
     return {"flowalg": with_flowalg, "polars": with_polars, "duckdb": with_duckdb}
 
 
-def peak_memory(query: str, rival: str, rows: int) -> int:
+def peak_memory(query: str, rival: str, data: Path, rows: int) -> int:
     """Returns the peak resident memory, in bytes, of a process that computes a query once."""
-    command = [sys.executable, "-m", "docs.benchmarks.local.rivals", query, rival, str(rows)]
+    command = [sys.executable, "-m", "docs.benchmarks.local.rivals", query, rival, str(data), str(rows)]
     finished = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(finished.stdout.split()[-1])
 
 
-def main(query: str, rival: str, rows: int) -> None:
+def main(query: str, rival: str, data: Path, rows: int) -> None:
     """Prints the peak memory of this process after one run."""
-    rivals(query, files(BUILD / "bench" / "data", rows))[rival]()
+    rivals(query, files(data, rows))[rival]()
     print_peak_memory()
 
 
@@ -76,7 +75,7 @@ def print_peak_memory() -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))
 
 
-__all__ = ["BUILD", "CORES", "peak_memory", "print_peak_memory", "rivals"]
+__all__ = ["CORES", "peak_memory", "print_peak_memory", "rivals"]

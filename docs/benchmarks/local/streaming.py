@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from docs.benchmarks.local.rivals import BUILD
 from docs.benchmarks.local.streams import (
     EVERYTHING,
     FILES,
@@ -29,10 +28,10 @@ from docs.benchmarks.local.streams import (
     Stream,
     with_flowalg,
 )
-from docs.benchmarks.results import Results
+from docs.benchmarks.results import Result
+from docs.benchmarks.small import Extent
 from docs.benchmarks.stream.data import KEYS, files, seed_file
 
-DATA: Final = BUILD / "bench" / "data"
 LATE: Final = 0.02
 """The share of late rows."""
 
@@ -46,13 +45,15 @@ GROWTHS: Final = {
 WARM: Final = 2
 """The batches of a run that do not count."""
 
+SMALL_ROWS: Final = 200
+SMALL_FILES: Final = WARM + 3
+"""The rows of a file and the files of a case in a small run."""
+
 NAMES: Final = [
     *(case.name for case in STREAMS),
     *(f"{name}, {count:,}" for name in GROWTHS for count in OPEN),
     *(f"Spark streaming, {rows:,} rows" for rows in (LARGE, MEDIUM, SMALL)),
 ]
-RESULTS: Final = Results(BUILD / "bench" / "local-streams.json", "case", NAMES)
-
 
 Times: TypeAlias = dict[str, list[list[float]]]
 """The seconds of batches, by rival and round."""
@@ -88,6 +89,12 @@ def check(case: Stream, inputs: Sequence[Path]) -> None:
             raise ValueError(f"{case.name}: the panes of batch {number} differ: {list(runs)}")
 
 
+def inputs_of(case: Stream, extent: Extent) -> list[Path]:
+    """Returns the files of a case; those of a small run have few rows, and few keys."""
+    keys, count = extent.at_most(KEYS, 20), extent.at_most(case.files, SMALL_FILES)
+    return files(extent.data, extent.at_most(case.rows, SMALL_ROWS), count, LATE, keys=keys, known=keys)
+
+
 def peak_memory(case: Stream, rival: str, folder: Path) -> int:
     """Returns the peak resident memory, in MiB, of a process that runs a stream once."""
     command = [sys.executable, "-m", "docs.benchmarks.local.streams", case.name, rival, str(folder)]
@@ -95,9 +102,9 @@ def peak_memory(case: Stream, rival: str, folder: Path) -> int:
     return int(finished.stdout.split()[-1]) >> 20
 
 
-def compare(case: Stream, rounds: int) -> dict[str, object]:
-    """Times all rivals of a case."""
-    inputs = files(DATA, case.rows, case.files, LATE)
+def compare(case: Stream, extent: Extent, rounds: int) -> Result:
+    """Times all rivals of a case; of a small run, only the first case has the peak memory, which takes processes."""
+    inputs = inputs_of(case, extent)
     check(case, inputs)
     times = run_in_turns(case.rivals, dict.fromkeys(case.rivals, inputs), rounds)
     batches = {name: [batch for run in runs for batch in run] for name, runs in times.items()}
@@ -106,7 +113,7 @@ def compare(case: Stream, rounds: int) -> dict[str, object]:
     other = list(case.rivals)[1]
     return {
         "case": case.name,
-        "rows": case.rows,
+        "rows": extent.at_most(case.rows, SMALL_ROWS),
         "rounds": rounds,
         "ratio": round(totals["flowalg"] / totals[other], 3),
         "rival": other,
@@ -115,20 +122,27 @@ def compare(case: Stream, rounds: int) -> dict[str, object]:
             f"{name}_p99_ms": round(1000 * statistics.quantiles(all_, n=100)[98], 1)
             for name, all_ in batches.items()
         },
-        **{f"{name}_peak_mib": peak_memory(case, name, inputs[0].parent) for name in case.rivals},
+        **(
+            {f"{name}_peak_mib": peak_memory(case, name, inputs[0].parent) for name in case.rivals}
+            if case == STREAMS[0] or not extent.small
+            else {}
+        ),
         "load": round(os.getloadavg()[0], 1),
         "run_s": {name: [round(sum(run), 3) for run in runs] for name, runs in times.items()},
     }
 
 
-def measure_growth(name: str, rounds: int) -> Iterator[dict[str, object]]:
+def measure_growth(name: str, extent: Extent, rounds: int) -> Iterator[Result]:
     """Yields the times of a batch with few and with many live windows that it does not affect."""
     pipeline, first_key = GROWTHS[name]
+    rows, keys = extent.at_most(MEDIUM, SMALL_ROWS), extent.at_most(KEYS, 20)
     inputs = {}
     for count in OPEN:
-        folder = DATA / f"growth-{count}-{first_key}"
-        folder.mkdir(exist_ok=True)
-        for file in (seed_file(DATA, count, first_key), *files(DATA, MEDIUM, FILES)):
+        folder = extent.data / f"growth-{count}-{first_key}"
+        folder.mkdir(parents=True, exist_ok=True)
+        seeds = seed_file(extent.data, extent.at_most(count, count // 1_000), first_key)
+        batches = files(extent.data, rows, extent.at_most(FILES, SMALL_FILES), keys=keys, known=keys)
+        for file in (seeds, *batches):
             if not (folder / file.name).exists():
                 os.link(file, folder / file.name)
         inputs[str(count)] = sorted(folder.iterdir())
@@ -137,80 +151,94 @@ def measure_growth(name: str, rounds: int) -> Iterator[dict[str, object]]:
     for count in OPEN:
         yield {
             "case": f"{name}, {count:,}",
-            "rows": MEDIUM,
+            "rows": rows,
             "rounds": rounds,
             "flowalg_p50_ms": round(1000 * medians[str(count)], 1),
             "growth": round(medians[str(count)] / medians[str(OPEN[0])], 3),
         }
 
 
-def compare_with_spark() -> Iterator[dict[str, object]]:
+def compare_with_spark(extent: Extent, known: Sequence[Result]) -> Iterator[Result]:
     """Yields the time of a micro-batch on Spark streaming, and its ratio to that of the local engine."""
     from docs.benchmarks.local.on_spark import median_seconds
 
     cases = [case for case in STREAMS if case.name.startswith("on time")]
-    inputs = [files(DATA, case.rows, case.files, LATE)[:FILES] for case in cases]
-    known = {result["case"]: result for result in RESULTS.load()}
-    for case, seconds in zip(cases, median_seconds(inputs), strict=True):
-        local = known[case.name]["flowalg_p50_ms"]
+    inputs = [inputs_of(case, extent)[:FILES] for case in cases]
+    medians = {result["case"]: result.get("flowalg_p50_ms") for result in known}
+    for case, seconds in zip(cases, median_seconds(inputs, extent.folder), strict=True):
+        local = medians[case.name]
         assert isinstance(local, float)
         spark = 1000 * seconds
         yield {
             "case": f"Spark streaming, {case.rows:,} rows",
-            "rows": case.rows,
+            "rows": extent.at_most(case.rows, SMALL_ROWS),
             "spark_p50_ms": round(spark),
             "flowalg_p50_ms": local,
             "times": round(spark / local, 1),
         }
 
 
-def tables(results: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """The results as the tables of ``docs/performance.md``."""
-    yield "| case | p50 ms | p99 ms | rival | p50 ms | p99 ms | ratio | peak MiB | rival |"
-    yield f"| --- | ---: | ---: | --- |{' ---: |' * 5}"
-    for result in results:
-        if "ratio" in result:
-            other = result["rival"]
-            columns = [result["case"], result["flowalg_p50_ms"], result["flowalg_p99_ms"], other]
-            columns += [result[f"{other}_p50_ms"], result[f"{other}_p99_ms"], result["ratio"]]
-            columns += [result["flowalg_peak_mib"], result[f"{other}_peak_mib"]]
-            yield f"| {' | '.join(map(str, columns))} |"
-    yield ""
-    yield "| live windows | p50 ms | growth |"
-    yield "| --- | ---: | ---: |"
-    for result in results:
-        if "growth" in result:
-            yield f"| {result['case']} | {result['flowalg_p50_ms']} | {result['growth']} |"
-    yield ""
-    yield "| case | ms on Spark | ms on the local engine | times |"
-    yield "| --- | ---: | ---: | ---: |"
-    for result in results:
-        if "times" in result:
-            columns = [result[name] for name in ("case", "spark_p50_ms", "flowalg_p50_ms", "times")]
-            yield f"| {' | '.join(map(str, columns))} |"
+def tables(results: Sequence[Result]) -> Iterator[str]:
+    """The results as the tables of ``docs/performance.md``; a table without results is left out."""
+    compared = [_compared(result, str(result["rival"])) for result in results if "ratio" in result]
+    yield from _table("case, p50 ms, p99 ms, rival, p50 ms, p99 ms, ratio, peak MiB, rival", compared)
+    growing = [
+        [result[name] for name in ("case", "flowalg_p50_ms", "growth")]
+        for result in results
+        if "growth" in result
+    ]
+    yield from _table("live windows, p50 ms, growth", growing)
+    on_spark = [
+        [result[name] for name in ("case", "spark_p50_ms", "flowalg_p50_ms", "times")]
+        for result in results
+        if "times" in result
+    ]
+    yield from _table("case, ms on Spark, ms on the local engine, times", on_spark)
 
 
-def run(only: str, rounds: int, *, spark: bool) -> None:
+def _compared(result: Result, rival: str) -> list[object]:
+    own, others = ([result[f"{name}_{part}_ms"] for part in ("p50", "p99")] for name in ("flowalg", rival))
+    memory = [result.get(f"{name}_peak_mib", "") for name in ("flowalg", rival)]
+    return [result["case"], *own, rival, *others, result["ratio"], *memory]
+
+
+LEFT: Final = ("case", "live windows", "rival")
+"""The columns of text."""
+
+
+def _table(headings: str, rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Yields the lines of a table, after an empty one; nothing without rows."""
+    if rows:
+        names = headings.split(", ")
+        yield ""
+        yield f"| {' | '.join(names)} |"
+        yield f"|{'|'.join(' --- ' if name in LEFT else ' ---: ' for name in names)}|"
+        yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def measure(extent: Extent, only: str, rounds: int, *, spark: bool) -> None:
     """Times the cases with a word in their name, perhaps also on Spark; prints a line for each, and all results."""
+    results = extent.results("local-streams.json", "case", NAMES)
     for case in STREAMS:
         if only in case.name:
-            result = compare(case, rounds)
-            RESULTS.save(result)
+            result = compare(case, extent, rounds)
+            results.save(result)
             line = f"{result['flowalg_p50_ms']:>7} ms, {result['rival']} {result[str(result['rival']) + '_p50_ms']} ms"
             print(f"{case.name:40} {line}, ratio {result['ratio']}", flush=True)
     for name in GROWTHS:
         if only in name:
-            for result in measure_growth(name, rounds):
-                RESULTS.save(result)
+            for result in measure_growth(name, extent, rounds):
+                results.save(result)
                 print(
                     f"{result['case']:55} {result['flowalg_p50_ms']:>7} ms, growth {result['growth']}",
                     flush=True,
                 )
     if spark:
-        for result in compare_with_spark():
-            RESULTS.save(result)
+        for result in compare_with_spark(extent, results.load()):
+            results.save(result)
             print(f"{result['case']:40} {result['spark_p50_ms']} ms, {result['times']} times", flush=True)
-    print(*tables(RESULTS.load()), sep="\n")
+    for line in tables(results.load()):
+        print(line)
 
 
-__all__ = ["run"]
+__all__ = ["measure", "tables"]

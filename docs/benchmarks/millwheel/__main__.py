@@ -1,8 +1,8 @@
 """Times computations on both streaming engines: ``make bench-millwheel``.
 
-``python -m docs.benchmarks.millwheel [--only WORD] [--rounds N] [--page]`` writes ``build/bench/millwheel.json`` and
-keeps its results for other cases. With ``--page`` it measures nothing, but writes the tables and the pictures of the
-page ``docs/millwheel.md`` from the results.
+``python -m docs.benchmarks.millwheel [--only WORD] [--rounds N] [--page] [--small]`` writes
+``build/bench/millwheel.json`` and keeps its results for other cases. With ``--page`` it measures nothing, but writes
+the tables and the pictures of the page ``docs/millwheel.md`` from the results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from docs.benchmarks.millwheel.pictures import draw
 from docs.benchmarks.millwheel.pipelines import STAGES
 from docs.benchmarks.millwheel.tables import PAGE, TABLES, page_with
 from docs.benchmarks.results import Result, Results
-from docs.benchmarks.stream.comparing import BUILD, CORES
+from docs.benchmarks.small import add_small, extent
+from docs.benchmarks.stream.comparing import CORES
 
 ON_LOCAL: Final[Mapping[str, Callable[[Scale], list[Result]]]] = {
     local.THROUGHPUT: local.throughput,
@@ -52,7 +53,6 @@ ON_SPARK: Final = {
     f"latency, {SPARK}": spark_latency,
     lag_case(SPARK): spark_lag,
 }
-SCRATCH: Final = BUILD / "bench" / "millwheel"
 
 
 def results_of(scale: Scale) -> Results:
@@ -70,7 +70,7 @@ def results_of(scale: Scale) -> Results:
         ),
         *map(lag_case, (LOCAL, SPARK)),
     ]
-    return Results(BUILD / "bench" / "millwheel.json", "case", names)
+    return Results(scale.folder / "millwheel.json", "case", names)
 
 
 def measure(scale: Scale, only: str, results: Results) -> None:
@@ -81,7 +81,7 @@ def measure(scale: Scale, only: str, results: Results) -> None:
     chosen = {case: run for case, run in ON_SPARK.items() if only in case}
     if not chosen:
         return
-    spark = local_session("flowalg bench", cores=CORES, memory="8g", log=BUILD / "bench" / "millwheel.log")
+    spark = local_session("flowalg bench", cores=CORES, memory="8g", log=scale.folder / "millwheel.log")
     try:
         for run_on_spark in chosen.values():
             _keep(on_scratch(run_on_spark, spark, scale), results)
@@ -93,11 +93,12 @@ def on_scratch(
     run: Callable[[SparkSession, Scale, Path], list[Result]], spark: SparkSession, scale: Scale
 ) -> list[Result]:
     """Runs a case in a folder of its own, which is removed."""
-    shutil.rmtree(SCRATCH, ignore_errors=True)
+    scratch = scale.folder / "millwheel"
+    shutil.rmtree(scratch, ignore_errors=True)
     try:
-        return run(spark, scale, SCRATCH)
+        return run(spark, scale, scratch)
     finally:
-        shutil.rmtree(SCRATCH, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _keep(found: Sequence[Result], results: Results) -> None:
@@ -117,18 +118,20 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--page", action="store_true", help="write the page from the results, without measuring"
     )
+    add_small(parser)
     options = parser.parse_args(arguments)
-    scale = Scale(rounds=options.rounds)
-    results = results_of(scale)
     if options.page:
+        results = results_of(Scale())
         PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), results.load()), encoding="utf-8")
         print(*draw(results.load()), sep="\n")
         return
-    BUILD.joinpath("bench").mkdir(parents=True, exist_ok=True)
-    measure(scale, options.only, results)
-    found = {str(result["case"]): result for result in results.load()}
-    for table in TABLES.values():
-        print("", *table(found), sep="\n")
+    with extent(small=options.small) as run:
+        scale = Scale.of(run, options.rounds)
+        results = results_of(scale)
+        measure(scale, options.only, results)
+        found = {str(result["case"]): result for result in results.load()}
+        for table in TABLES.values():
+            print("", *table(found), sep="\n")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import polars as pl
 from attrs import frozen
 
-from docs.benchmarks.stream.comparing import BATCHES, BUILD
+from docs.benchmarks.small import BENCH, Extent
+from docs.benchmarks.stream.comparing import BATCHES
 from docs.benchmarks.stream.data import (
     BEGIN,
     DISORDER,
@@ -45,7 +46,30 @@ class Scale:
     dormant: tuple[int, ...] = (KEYS, 1_000_000, 5_000_000)
     rate: int = 5_000
     seconds: float = 12.0
-    data: Path = BUILD / "bench" / "data"
+    folder: Path = BENCH
+
+    @classmethod
+    def of(cls, run: Extent, rounds: int) -> Self:
+        """Returns the scale of a run; every key of a small batch has about twenty elements."""
+        if not run.small:
+            return cls(rounds=rounds, folder=run.folder)
+        return cls(
+            rounds=1,
+            rows=400,
+            few=100,
+            many_batches=6,
+            keys=20,
+            known=60,
+            dormant=(10, 40),
+            rate=300,
+            seconds=1.0,
+            folder=run.folder,
+        )
+
+    @property
+    def data(self) -> Path:
+        """The folder of the data."""
+        return self.folder / "data"
 
     @property
     def batches(self) -> int:

@@ -1,9 +1,9 @@
 """Compares the answers to the queries of Nexmark on all engines, and then the times: ``make nexmark``.
 
-``python -m docs.benchmarks.nexmark [--only 5 7] [--no-spark] [--events N] [--stream-events M] [--compared] [--page]``
-writes ``build/bench/nexmark.json``, and keeps the results of other queries. Times are only measured with ``--events``,
-those of streams over ``M`` events. An answer that differs ends the program before a time is printed. With
-``--compared`` the answers are those of the last run.
+``python -m docs.benchmarks.nexmark [--only 5 7] [--no-spark] [--events N] [--stream-events M] [--compared] [--page]
+[--small]`` writes ``build/bench/nexmark.json``, and keeps the results of other queries. Times are only measured with
+``--events``, those of streams over ``M`` events, or with ``--small``. An answer that differs ends the program before a
+time is printed. With ``--compared`` the answers are those of the last run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
@@ -26,12 +25,12 @@ from docs.benchmarks.nexmark.queries.all import QUERIES
 from docs.benchmarks.nexmark.query import Query
 from docs.benchmarks.nexmark.timing import Effort, measure_all, table
 from docs.benchmarks.results import Result, Results
+from docs.benchmarks.small import Extent, add_small, extent
 
-BUILD: Final = Path(__file__).parents[3] / "build"
-DATA: Final = BUILD / "bench" / "data"
 ANSWER: Final = ("rows", "equal", "different", "rejected")
 """What is saved of the answers to a query."""
-RESULTS: Final = Results(BUILD / "bench" / "nexmark.json", "query", [query.label for query in QUERIES])
+SMALL_EVENTS: Final = 2_300
+"""The events whose times a small run measures."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,16 +52,25 @@ def main(arguments: Sequence[str]) -> int:
         "--seconds", type=float, default=5, help="timed seconds of each, at least (%(default)s)"
     )
     parser.add_argument("--page", action="store_true", help="update the tables of docs/evaluation.md")
+    add_small(parser)
     options = parser.parse_args(arguments)
     if options.page:
-        PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), RESULTS.load()), encoding="utf-8")
+        text = page_with(PAGE.read_text(encoding="utf-8"), _results(Extent()).load())
+        PAGE.write_text(text, encoding="utf-8")
         return 0
+    with extent(small=options.small) as run:
+        return _run(options, run)
+
+
+def _run(options: argparse.Namespace, run: Extent) -> int:
+    """Compares, and measures if there are events to measure."""
+    results = _results(run)
     if not has_duckdb():
         print("DuckDB is skipped: it is not installed; pip install duckdb")
     queries, spark = [query for query in QUERIES if query.number in options.only], not options.no_spark
     with flink() as running:
         if options.compared:
-            known = {query.label: _known(query) for query in queries}
+            known = {query.label: _known(query, results) for query in queries}
             answers = [found for found in known.values() if found is not None]
             missing = ", ".join(label for label, found in known.items() if found is None)
             if missing:
@@ -70,33 +78,42 @@ def main(arguments: Sequence[str]) -> int:
                     f"nothing is measured: no earlier run has answers of {missing}; run it without --compared"
                 )
         else:
-            answers = list(_compare_all(queries, running, spark=spark))
+            answers = list(_compare_all(queries, run, running, spark=spark))
         agreed = sum(not found.different for found in answers)
-        if agreed == len(queries) and options.events is not None:
-            streamed = options.events if options.stream_events is None else options.stream_events
-            effort = Effort(options.events, streamed, options.rounds, options.seconds)
-            for result in measure_all(answers, DATA, effort, running, spark=spark):
-                _save(result)
-            print(*table(RESULTS.load()), sep="\n")
+        events = SMALL_EVENTS if run.small else options.events
+        if agreed == len(queries) and events is not None:
+            streamed = events if options.stream_events is None else options.stream_events
+            rounds, seconds = run.at_most(options.rounds, 1), run.at_most(options.seconds, 0)
+            effort = Effort(events, streamed, rounds, seconds)
+            for result in measure_all(answers, run.data, effort, running, spark=spark):
+                _save(result, results)
+            print(*table(results.load()), sep="\n")
     engines = min((found.engines for found in answers), default=0)
     print(f"nexmark: {agreed} of {len(queries)} agree on {engines} engines")
     return int(agreed < len(queries))
 
 
-def _compare_all(queries: Sequence[Query], running: Flink | None, *, spark: bool) -> Iterator[Found]:
+def _results(run: Extent) -> Results:
+    """Returns the file of results."""
+    return run.results("nexmark.json", "query", [query.label for query in QUERIES])
+
+
+def _compare_all(
+    queries: Sequence[Query], run: Extent, running: Flink | None, *, spark: bool
+) -> Iterator[Found]:
     """Compares and saves the answers to queries, with a line for each."""
-    few = tables(DATA, FEW)
+    few, results = tables(run.data, FEW), _results(run)
     with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
         for query in queries:
             found = compare(query, {**engines, **rivals}, few)
             print(f"{query.label:32} {found.rows:>6} rows, {_outcome(found)}", flush=True)
-            _save({"query": query.label, **{name: getattr(found, name) for name in ANSWER}})
+            _save({"query": query.label, **{name: getattr(found, name) for name in ANSWER}}, results)
             yield found
 
 
-def _known(query: Query) -> Found | None:
+def _known(query: Query, results: Results) -> Found | None:
     """Returns the answers to a query in the last run, or ``None`` if it was not compared."""
-    for result in RESULTS.load():
+    for result in results.load():
         if result["query"] == query.label and all(name in result for name in ANSWER):
             answer: Any = result
             return Found(query, *(answer[name] for name in ANSWER))
@@ -109,10 +126,10 @@ def _outcome(found: Found) -> str:
     return different + "".join(rejections)
 
 
-def _save(result: Result) -> None:
+def _save(result: Result, results: Results) -> None:
     """Adds to what is known of a query."""
-    known = {str(each["query"]): each for each in RESULTS.load()}
-    RESULTS.save({**known.get(str(result["query"]), {}), **result})
+    known = {str(each["query"]): each for each in results.load()}
+    results.save({**known.get(str(result["query"]), {}), **result})
 
 
 if __name__ == "__main__":

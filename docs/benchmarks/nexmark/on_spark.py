@@ -15,12 +15,13 @@ from pyspark.sql.types import StructType
 from docs.benchmarks.nexmark.answers import CHANGE, columns_of, from_frame
 from docs.benchmarks.nexmark.engines import CORES, Tables, inputs_of, policy_of
 from docs.benchmarks.nexmark.query import Query
-from docs.benchmarks.stream.comparing import BUILD
+from docs.benchmarks.small import BENCH
 
 
 def session() -> SparkSession:
     """Starts a session; the output of its workers is in a file."""
-    return local_session("flowalg nexmark", cores=CORES, memory="8g", log=BUILD / "bench" / "nexmark.log")
+    BENCH.mkdir(parents=True, exist_ok=True)
+    return local_session("flowalg nexmark", cores=CORES, memory="8g", log=BENCH / "nexmark.log")
 
 
 def on_batch(spark: SparkSession, query: Query, tables: Tables) -> pl.DataFrame:

@@ -67,7 +67,7 @@ def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Resu
     """Returns the medians and the ratios of a query. The rivals of one comparison run in turns."""
     result: Result = {"query": query.label, "load": round(os.getloadavg()[0], 1)}
     for rivals in comparisons:
-        runs = run_in_turns(rivals, effort.rounds, warm_up=WARM, least=effort.seconds)
+        runs = run_in_turns(rivals, effort.rounds, warm_up=min(WARM, effort.seconds), least=effort.seconds)
         medians = {name: median_seconds(measured) for name, measured in runs.items()}
         for name, measured in runs.items():
             result[f"{name}_s"] = round(medians[name], 3)

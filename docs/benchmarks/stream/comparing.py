@@ -12,24 +12,25 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from docs.benchmarks.results import Result
 from docs.benchmarks.stream.queries import Case, Rival
 from docs.benchmarks.stream.running import Phases, add_files, continue_query
 
 N = TypeVar("N")
-BUILD: Final = Path(__file__).parents[3] / "build"
 CORES: Final = 2
 BATCHES: Final = 4
 """The number of batches in a round."""
 
 
 def check(spark: SparkSession, case: Case, inputs: Sequence[Path], folder: Path) -> None:
-    """Raises ``ValueError`` if the output of a rival differs in a column that all have.
+    """Raises ``ValueError`` if the output of a rival over the files differs in a column that all have.
 
-    The last windows of a rival may still be missing, unless its case is ``complete``.
+    Processing times are not compared. The last windows of a rival may still be missing, unless its case is
+    ``complete``.
     """
-    add_files(inputs[:BATCHES], folder)
+    add_files(inputs, folder)
     names = [name for name in case.rivals if name != "on time"]
     frames: dict[str, DataFrame] = {}
     for name in names:
@@ -38,9 +39,12 @@ def check(spark: SparkSession, case: Case, inputs: Sequence[Path], folder: Path)
     compared = [
         column
         for column in frames["flowalg"].columns
-        if column != "processing_time" and all(column in frame.columns for frame in frames.values())
+        if all(column in frame.columns for frame in frames.values())
     ]
-    rows = {name: set(map(tuple, frame.select(compared).collect())) for name, frame in frames.items()}
+    rows = {
+        name: set(map(tuple, without_processing_time(frame.select(compared)).collect()))
+        for name, frame in frames.items()
+    }
     for name in names[1:]:
         if not rows[name]:
             raise ValueError(f"{case.name}: {name} has no rows")
@@ -51,27 +55,35 @@ def check(spark: SparkSession, case: Case, inputs: Sequence[Path], folder: Path)
             )
 
 
+def without_processing_time(panes: DataFrame) -> DataFrame:
+    """Returns panes without the time at which they were emitted, which is a field of the column ``pane``."""
+    if "pane" not in panes.columns:
+        return panes
+    return panes.withColumn("pane", F.col("pane").dropFields("processing_time"))
+
+
 def run_in_turns(
     names: Sequence[N],
     inputs: Sequence[Path],
     folders: Iterable[Path],
     run: Callable[[N], list[Phases]],
+    batches: int = BATCHES,
 ) -> tuple[dict[N, list[Phases]], dict[N, list[float]]]:
-    """Runs all rivals in turns over the files of each round.
+    """Runs all rivals in turns over the files of each round, which has a number of batches.
 
     Returns for each rival the phases of its warm batches, and the seconds of its first batch in each round. The first
     round does not count.
     """
     warm: dict[N, list[Phases]] = {name: [] for name in names}
     first: dict[N, list[float]] = {name: [] for name in names}
-    for number, start in enumerate(range(0, len(inputs), BATCHES)):
+    for number, start in enumerate(range(0, len(inputs), batches)):
         for folder in folders:
-            add_files(inputs[start : start + BATCHES], folder)
+            add_files(inputs[start : start + batches], folder)
         for name in names if number % 2 else names[::-1]:
-            batches = run(name)
+            found = run(name)
             if number:
-                first[name].append(batches[0]["triggerExecution"])
-                warm[name] += batches[1:]
+                first[name].append(found[0]["triggerExecution"])
+                warm[name] += found[1:]
     return warm, first
 
 
@@ -80,13 +92,19 @@ def median_seconds(batches: Iterable[Phases]) -> float:
     return statistics.median(batch["triggerExecution"] for batch in batches)
 
 
-def compare(spark: SparkSession, case: Case, inputs: Sequence[Path], scratch: Path) -> Result:
+def compare(
+    spark: SparkSession, case: Case, inputs: Sequence[Path], scratch: Path, batches: int = BATCHES
+) -> Result:
     """Returns the times of the warm batches of all rivals over ``inputs``, after a check of their outputs."""
     if case.rows:
-        check(spark, case, inputs, scratch / "check")
+        check(spark, case, inputs[:batches], scratch / "check")
     names = list(case.rivals)
     warm, first = run_in_turns(
-        names, inputs, [scratch], lambda name: continue_query(spark, case.rivals[name], name, scratch)
+        names,
+        inputs,
+        [scratch],
+        lambda name: continue_query(spark, case.rivals[name], name, scratch),
+        batches,
     )
     seconds = {name: median_seconds(found) for name, found in warm.items()}
     own_seconds = seconds["flowalg"]
@@ -118,6 +136,7 @@ def compare_states(
     inputs: Sequence[Path],
     rows: int,
     scratch: Path,
+    batches: int = BATCHES,
 ) -> list[Result]:
     """Returns the times of warm batches, and of the first batch after a restart, for states of several sizes.
 
@@ -128,14 +147,15 @@ def compare_states(
     opening = {}
     for count, folder in folders.items():
         add_files(seeds[count], folder)
-        batches = continue_query(spark, rival, "flowalg", folder)
-        opening[count] = sum(batch["triggerExecution"] for batch in batches)
+        opened = continue_query(spark, rival, "flowalg", folder)
+        opening[count] = sum(batch["triggerExecution"] for batch in opened)
     counts = list(seeds)
     warm, first = run_in_turns(
         counts,
         inputs,
         folders.values(),
         lambda count: continue_query(spark, rival, "flowalg", folders[count]),
+        batches,
     )
     seconds = {count: median_seconds(found) for count, found in warm.items()}
     return [
@@ -155,11 +175,11 @@ def compare_states(
 
 __all__ = [
     "BATCHES",
-    "BUILD",
     "CORES",
     "check",
     "compare",
     "compare_states",
     "median_seconds",
     "run_in_turns",
+    "without_processing_time",
 ]
