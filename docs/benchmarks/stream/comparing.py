@@ -55,11 +55,12 @@ def check(spark: SparkSession, case: Case, inputs: Sequence[Path], folder: Path)
             )
 
 
-def without_processing_time(panes: DataFrame) -> DataFrame:
-    """Returns panes without the time at which they were emitted, which is a field of the column ``pane``."""
-    if "pane" not in panes.columns:
-        return panes
-    return panes.withColumn("pane", F.col("pane").dropFields("processing_time"))
+def without_processing_time(output: DataFrame) -> DataFrame:
+    """Returns output without processing times: a column of elements, and a field of the column ``pane`` of panes."""
+    output = output.drop("processing_time")
+    if "pane" not in output.columns:
+        return output
+    return output.withColumn("pane", F.col("pane").dropFields("processing_time"))
 
 
 def run_in_turns(
