@@ -24,6 +24,8 @@ from docs.benchmarks.stream.comparing import check, without_processing_time
 from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.queries import CASES
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 WITHOUT_SPARK = ["reference", "local"]
 ON_SPARK = ["batch --more", "batch.python_rows", "stream", "millwheel", "depth", "nexmark"]

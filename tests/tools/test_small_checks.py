@@ -16,6 +16,8 @@ from flowalg_development.components import broker
 from flowalg_development.components.jars import missing_jars
 from flowalg_development.generated import run_cases
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 CHECKS = {
     "chains 20": r"chains: 20 of 20 converge",
