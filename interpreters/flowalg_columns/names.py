@@ -50,10 +50,10 @@ ERROR: Final = "__error"
 """The error of a bad record that is routed to the dead-letter output."""
 
 CORRUPT_RECORD: Final = "__corrupt_record"
-"""The column with a text that is no record, as JSON; null for records."""
+"""The column with text that is not a record, as JSON; null for records."""
 
 CORRUPT_ERROR: Final = "__corrupt_error"
-"""The column with the error of a text that is no record."""
+"""The column with the error of text that is not a record."""
 
 BAD_RECORD: Final = "bad_record"
 """The reason of a drop that is a bad record."""

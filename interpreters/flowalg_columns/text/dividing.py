@@ -20,7 +20,7 @@ _FEW: Final = 64
 
 
 class BadTextError(Exception):
-    """A text is no record: its argument says why, after the text's name or, if ``of_field``, by itself."""
+    """Text is not a record: the argument is the reason, which follows the name of the text unless ``of_field``."""
 
     def __init__(self, message: str, *, of_field: bool = False) -> None:
         super().__init__(message)

@@ -23,7 +23,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 @frozen
 class BadLine:
-    """A text in a file that is no record: its number among all records, from 1, the error, and the text."""
+    """Text in a file that is not a record: its number among all records, from 1, the error, and the text."""
 
     row: int
     error: str

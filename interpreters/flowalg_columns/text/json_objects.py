@@ -268,7 +268,7 @@ class _Reader:
         self.text = text
 
     def malformed(self, problem: str, at: int) -> BadTextError:
-        """Returns the error for a text that is no JSON."""
+        """Returns the error for text that is not JSON."""
         return BadTextError(f"is not valid JSON: {problem} at column {at + 1}: {_shorten(self.text)}")
 
     def space(self, at: int) -> int:
