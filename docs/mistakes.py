@@ -250,7 +250,5 @@ def main() -> None:
     PATH.write_text(update(text, messages), encoding="utf-8")
 
 
-__all__ = ["CHECKERS", "PATH", "SILENT", "Mistake", "blocks", "check_types", "run_mistakes", "update"]
-
 if __name__ == "__main__":
     main()

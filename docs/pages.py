@@ -160,7 +160,5 @@ def _run_on_spark(page: Path) -> str:
         spark.stop()
 
 
-__all__ = ["DOCS", "PAGES", "SPARK_PAGES", "Program", "main", "run_page", "working_in"]
-
 if __name__ == "__main__":
     main()

@@ -124,5 +124,3 @@ class Arrivals:
 
 
 _MICRO: Final = timedelta(microseconds=1)
-
-__all__ = ["MICROS", "RECORDS", "WARM", "Arrivals", "Micros", "Record", "now"]

@@ -17,6 +17,3 @@ def fill_tables(text: str, lines_of: Callable[[str], Sequence[str]]) -> str:
         return "\n".join((marked[1], *lines, "", marked[3])) if lines else marked[0]
 
     return _MARKED.sub(fill, text)
-
-
-__all__ = ["fill_tables"]

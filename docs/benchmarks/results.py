@@ -32,6 +32,3 @@ class Results:
         others = [known for known in self.load() if known[self.key] != result[self.key]]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps([*others, result], indent=1) + "\n", encoding="utf-8")
-
-
-__all__ = ["Result", "Results"]

@@ -60,6 +60,3 @@ def extent(*, small: bool) -> Iterator[Extent]:
         return
     with TemporaryDirectory(prefix="flowalg-") as folder:
         yield Extent(small=True, folder=Path(folder))
-
-
-__all__ = ["BENCH", "Extent", "add_small", "extent"]

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from flowalg_tools.flights import STORM, Departure, HourStats, departures, hourly, select_departures, storm
 from flowalg_tools.flights.demo import run_demo
-
-__all__ = ["STORM", "Departure", "HourStats", "departures", "hourly", "select_departures", "storm"]
 
 if __name__ == "__main__":
     sys.exit(0 if run_demo() else 1)

@@ -251,6 +251,3 @@ def _tree(module: str) -> ast.Module:
     path = importlib.import_module(module).__file__
     assert path is not None
     return ast.parse(Path(path).read_text(encoding="utf-8"))
-
-
-__all__ = ["PAGES", "Page", "missing", "names_of", "page_text", "write"]

@@ -57,6 +57,3 @@ def page() -> str:
         lines.append("")
     lines += ["Reasons:", "", *(f"{number}. {reason}" for reason, number in notes.items())]
     return "\n".join(lines) + "\n"
-
-
-__all__ = ["PATH", "page"]

@@ -40,6 +40,3 @@ def _family(name: str, laws: tuple[Law[..., object], ...]) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     return text.replace("``", "`").replace("|", "\\|")
-
-
-__all__ = ["PATH", "page"]

@@ -121,6 +121,3 @@ def _show(f: Callable[..., object]) -> str:
             return ast.unparse(body)
         case _:
             return f"`{f.__name__}`: {(getdoc(f) or '').splitlines()[0]}"
-
-
-__all__ = ["PATH", "page"]

@@ -174,6 +174,3 @@ def page() -> str:
     """Returns the whole page."""
     alerts = "".join(f"| `{alert.name}` | {alert.meaning} | {alert.action} |\n" for alert in ALERTS)
     return f"{HEAD}{''.join(map(row, METRICS))}{MIDDLE}{alerts}{RULES}{rules()}```\n"
-
-
-__all__ = ["ALERTS", "PATH", "Alert", "page", "rules"]

@@ -70,6 +70,3 @@ version and on the day in the table; the history of the repository has the progr
 def page() -> str:
     """Returns the whole page."""
     return "\n".join((HEAD, table(PEERS), "", AFTER, claims(), "", VERSIONS, versions(PEERS), ""))
-
-
-__all__ = ["PATH", "page"]

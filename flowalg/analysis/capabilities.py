@@ -83,6 +83,3 @@ def require_mode(argument: str, mode: object) -> None:
     """Raises ``ArgumentError`` unless the value is a ``Mode``."""
     if not isinstance(mode, Mode):
         raise ArgumentError(argument, mode, "Mode.CONTINUOUS or Mode.MICRO_BATCH")
-
-
-__all__ = ["Capabilities", "Mode", "require_mode"]

@@ -41,6 +41,3 @@ def _waits(leaf: OnceTrigger) -> bool:
             return due is not None
         case _:
             return False
-
-
-__all__ = ["clock_needs"]

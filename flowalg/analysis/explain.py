@@ -18,7 +18,7 @@ from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
 from flowalg.elementwise.functions import user_call
-from flowalg.elementwise.steps import Split
+from flowalg.elementwise.steps import Scope, Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
@@ -32,7 +32,6 @@ from flowalg.pipeline.nodes import (
     Hole,
     Node,
     Process,
-    Scope,
     SourceNode,
     WindowInto,
     WithMetadata,
@@ -264,6 +263,3 @@ _MODES: Final = {
     Accumulation.ACCUMULATING: "all elements so far, replacing the last pane (accumulating)",
     Accumulation.RETRACTING: "all elements so far, after retracting the last pane (retracting)",
 }
-
-
-__all__ = ["Line", "PipelineText", "explain", "explanation"]

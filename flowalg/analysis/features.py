@@ -471,14 +471,3 @@ def features_of_policy(policy: WatermarkPolicy, *, publishes: bool = False) -> f
     if kind is Feature.PERFECT and publishes:
         kind = Feature.PUBLISHED
     return frozenset((kind, *(option for option, used in options.items() if used)))
-
-
-__all__ = [
-    "Area",
-    "Feature",
-    "features_in",
-    "features_of",
-    "features_of_combiner",
-    "features_of_policy",
-    "features_of_strategy",
-]

@@ -411,6 +411,3 @@ def can_fire(trigger: Trigger, *, unbounded: bool) -> bool:
             return can_fire(main, unbounded=unbounded) or can_fire(until, unbounded=unbounded)
         case _:
             return True
-
-
-__all__ = ["Danger", "Hazard", "can_fire", "hazards"]

@@ -44,6 +44,3 @@ def _is_freeing(node: ast.AST) -> bool:
 
 def _parts(expressions: list[ast.expr]) -> list[ast.AST]:
     return [part for expression in expressions for part in ast.walk(expression)]
-
-
-__all__ = ["frees_keys", "observes_end"]

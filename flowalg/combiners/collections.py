@@ -166,6 +166,3 @@ def _count_truth(value: object, weight: int) -> Truths:
     if not isinstance(value, bool):
         raise ElementError(f"the input of AnyOf and AllOf must be a bool; got {format_value(value)}")
     return Truths(true=weight) if value else Truths(false=weight)
-
-
-__all__ = ["AllOf", "AnyOf", "ToList", "ToSet", "TopN", "Truths"]

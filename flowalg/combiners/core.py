@@ -18,9 +18,9 @@ from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.combiners.exact_sums import DecimalSum, ExactSum, Number, add_exactly, exact
-from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
+from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, describe_function, format_value
 from flowalg.data.values import canonical_float, canonicalize, check_integer, sort_by_time
-from flowalg.elementwise.functions import Call, Spread, apply, describe_function
+from flowalg.elementwise.functions import Call, Spread, apply
 
 In_contra = TypeVar("In_contra", contravariant=True)
 Out_co = TypeVar("Out_co", covariant=True)
@@ -492,24 +492,3 @@ def _require_values(accumulator: A | None, combiner: str) -> A:
     if accumulator is None:
         raise ValueRangeError(f"{combiner} of no values is undefined")
     return accumulator
-
-
-__all__ = [
-    "Aggregate",
-    "Combiner",
-    "Count",
-    "Group",
-    "Into",
-    "Max",
-    "Mean",
-    "Min",
-    "Over",
-    "Sum",
-    "Together",
-    "Total",
-    "component_combiners",
-    "keeps_values",
-    "product",
-    "require_combiner",
-    "require_orderable",
-]

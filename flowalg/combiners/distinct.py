@@ -101,6 +101,3 @@ def _lg_k(standard_error: object) -> int:
         standard_error,
         f"a number from {least:.5f} to below 1, such as 0.02",
     )
-
-
-__all__ = ["FEW", "ApproximateDistinct", "Distinct"]

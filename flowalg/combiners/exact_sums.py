@@ -133,6 +133,3 @@ def _with_floats(value: int | FloatSum) -> FloatSum:
 
 def _with_decimals(value: int | DecimalSum) -> DecimalSum:
     return DecimalSum(0, value * _DECIMAL_UNITS) if isinstance(value, int) else value
-
-
-__all__ = ["DecimalSum", "ExactSum", "FloatSum", "Number", "add_exactly", "exact"]

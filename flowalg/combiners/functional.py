@@ -9,10 +9,10 @@ from typing import Generic, TypeVar, cast, overload
 from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, Combiner, Group
-from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.errors import ArgumentError, FlowalgError, describe_function
 from flowalg.data.shapes import ElementType, Shape, shape_of
 from flowalg.data.values import conform
-from flowalg.elementwise.functions import describe_function, user_function_error
+from flowalg.elementwise.functions import user_function_error
 
 A = TypeVar("A")
 Acc = TypeVar("Acc")
@@ -178,6 +178,3 @@ def reduce_combiner(
         raise ArgumentError("reduce_combiner.f", f, "a function of two values, such as math.gcd")
     title = name or f"reduce_combiner({describe_function(f)})"
     return combiner(zero=zero, add=f, merge=f, name=title, result=result)
-
-
-__all__ = ["FunctionCombiner", "FunctionGroup", "combiner", "reduce_combiner"]

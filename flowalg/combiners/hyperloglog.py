@@ -98,15 +98,3 @@ def _union(lg_k: int, *sketches: _Sketch) -> bytes:
     for sketch in (*sketches, *sketches):
         union.update(sketch)
     return union.get_result(library().HLL_8).serialize_compact()
-
-
-__all__ = [
-    "LARGEST_LG_K",
-    "SMALLEST_LG_K",
-    "add_hashes",
-    "estimate",
-    "library",
-    "merge",
-    "relative_standard_error",
-    "sketch",
-]

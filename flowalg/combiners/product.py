@@ -88,6 +88,3 @@ def product_of(
         return whole
     call = Call(into)
     return Into(whole, call if len(parts) == 1 else Spread(call))
-
-
-__all__ = ["product_of", "together"]

@@ -197,6 +197,3 @@ class Quantiles(_Bucketed[list[float]]):
     ) -> Aggregate[A, list[float]]:
         """Returns a combiner for the quantiles of ``f`` over the values."""
         return Over(Call(f), Quantiles(qs, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
-
-
-__all__ = ["Buckets", "Quantile", "Quantiles"]

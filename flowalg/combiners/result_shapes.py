@@ -116,6 +116,3 @@ def _annotated_result(f: Callable[..., object]) -> Shape | None:
         return None if hint is None else shape_of(hint)
     except (NameError, TypeError, RecordTypeError):
         return None
-
-
-__all__ = ["ORDERED", "argument_shape", "combined_shape"]

@@ -66,6 +66,3 @@ def _moments(value: object, weight: int) -> Moments:
         return Moments(weight, not_finite=weight)
     number = Fraction(value)
     return Moments(weight, weight * number, weight * number * number)
-
-
-__all__ = ["Moments", "Variance"]

@@ -49,6 +49,3 @@ def subtract(combiner: AnyCombiner, accumulator: object, value: object) -> objec
             return tuple(subtract(part, each, value) for part, each in zip(parts, accumulators, strict=True))
         case _:
             raise AssertionError(f"{combiner.title} cannot subtract")
-
-
-__all__ = ["AnyCombiner", "can_subtract", "is_signed", "subtract"]

@@ -272,17 +272,3 @@ def _output_time(point: datetime) -> EventTime:
             f"an output is at {EventTime(MAX_TIME)!r}; its event time must be before the end of time"
         )
     return event_time(point)
-
-
-__all__ = [
-    "LAST_TIME",
-    "MOST_FIRINGS",
-    "Calls",
-    "Effect",
-    "ElementCall",
-    "FailedTransition",
-    "KeyState",
-    "PendingTimer",
-    "TimerCall",
-    "order_of_firing",
-]

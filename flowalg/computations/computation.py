@@ -157,6 +157,3 @@ def _shape_or_none(kind: object) -> Shape | None:
         return shape_of(kind)
     except (TypeError, RecordTypeError):
         return None
-
-
-__all__ = ["AnyComputation", "Computation", "Late", "Processor", "require_computation"]

@@ -38,6 +38,3 @@ class KeyContents(HasView, Generic[K_co, V_co, S_co]):
     timers: tuple[Timer, ...] = ()
     hold: datetime | None = None
     waiting: tuple[WaitingElement[V_co], ...] = ()
-
-
-__all__ = ["KeyContents", "WaitingElement"]

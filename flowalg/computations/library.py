@@ -132,18 +132,3 @@ def state_shape(computation: AnyComputation, value: Shape) -> Shape | None:
     if isinstance(built_in(computation), EmitEvery):
         return ListOf(value)
     return computation.state_shape
-
-
-__all__ = [
-    "FORGET",
-    "REST",
-    "EmitEvery",
-    "EmitFirst",
-    "built_in",
-    "deduplication",
-    "depends_on_horizon",
-    "dropped_before",
-    "output_shape",
-    "state_shape",
-    "tuples",
-]

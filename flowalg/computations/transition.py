@@ -202,6 +202,3 @@ def _within_time(at: datetime) -> datetime:
 def _require_tag(argument: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise ArgumentError(argument, value, "a non-empty str")
-
-
-__all__ = ["Clocks", "EventTimer", "Observed", "ProcessingTimer", "Timer", "Transition", "observe_all"]

@@ -17,6 +17,3 @@ def pause_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-__all__ = ["pause_collector"]

@@ -28,6 +28,3 @@ def length_in_words(duration: timedelta) -> str:
     if amount[0].isdigit():
         return amount
     return f"{'an' if amount == 'hour' else 'a'} {amount}"
-
-
-__all__ = ["duration_in_words", "length_in_words"]

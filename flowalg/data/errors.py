@@ -165,27 +165,3 @@ def errors_of(label: str) -> Iterator[None]:
         if label in str(error):
             raise
         raise type(error)(f"{label}: {error}") from error.__cause__
-
-
-__all__ = [
-    "ArgumentError",
-    "CheckpointError",
-    "DocumentError",
-    "ElementError",
-    "FlowalgError",
-    "KeyedCollectionError",
-    "MissingExtraError",
-    "NotWritableError",
-    "RecordTypeError",
-    "SchemaMismatchError",
-    "UnboundSourceError",
-    "UnsupportedError",
-    "UserFunctionError",
-    "ValueRangeError",
-    "describe_function",
-    "errors_of",
-    "format_value",
-    "hidden",
-    "require_flag",
-    "with_message",
-]

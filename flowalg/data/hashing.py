@@ -98,6 +98,3 @@ def _join_values(tag: bytes, items: Iterable[object], where: str) -> bytes:
 def _join(tag: bytes, parts: Iterable[bytes]) -> bytes:
     """Prefixes each part with its length, which keeps the concatenation unambiguous."""
     return tag + b"".join(b"%d:%b" % (len(part), part) for part in parts)
-
-
-__all__ = ["canonical_bytes", "hash64"]

@@ -87,6 +87,3 @@ def _sorted(values: Iterable[object]) -> list[object]:
         return sorted(values, key=sort_key)
     except (ElementError, TypeError):  # values without an order, which no element of a known type has
         return sorted(values, key=repr)
-
-
-__all__ = ["Json", "dump_json", "encode_scalar", "render_json", "strip_zeros"]

@@ -38,6 +38,3 @@ class KV(_Unpacks[K_co, V_co]):
 
     key: K_co
     value: V_co
-
-
-__all__ = ["KV"]

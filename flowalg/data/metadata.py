@@ -55,6 +55,3 @@ class Metadata(Enum):
                 return shape_of(WindowBounds)
             case Metadata.PANE:
                 return shape_of(PaneTiming)
-
-
-__all__ = ["Metadata", "PaneTiming", "Timing", "WindowBounds"]

@@ -115,13 +115,3 @@ def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str
 def _faults_of_parts(source: str, prefix: str, record: object, shape: RecordOf) -> Iterator[str]:
     for field in shape.fields:
         yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.name), field.shape)
-
-
-__all__ = [
-    "member_message",
-    "missing_or_unknown",
-    "no_time_message",
-    "null_message",
-    "range_message",
-    "years_message",
-]

@@ -319,35 +319,3 @@ def is_hashable(shape: Shape) -> bool:
     if isinstance(shape, ListOf | MapOf) or (isinstance(shape, SetOf) and shape.mutable):
         return False
     return all(map(is_hashable, inner_shapes(shape)))
-
-
-__all__ = [
-    "BINARY",
-    "BOOLEAN",
-    "DAY",
-    "DECIMAL",
-    "DURATION",
-    "FLOAT",
-    "INTEGER",
-    "TEXT",
-    "TIMESTAMP",
-    "ElementType",
-    "EnumOf",
-    "Field",
-    "ListOf",
-    "MapOf",
-    "OptionalOf",
-    "RecordOf",
-    "Scalar",
-    "SetOf",
-    "Shape",
-    "TupleOf",
-    "contains_float",
-    "fits_decimals",
-    "inner_shapes",
-    "is_hashable",
-    "kv_of",
-    "optional",
-    "required",
-    "shape_of",
-]

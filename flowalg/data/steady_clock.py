@@ -44,6 +44,3 @@ class SteadyClock:
             f"the clock of this machine has gone back: it is {self.behind} behind the last micro-batch; until it has "
             "caught up, processing time advances at half its pace, so delays of triggers and timers take twice as long"
         )
-
-
-__all__ = ["MOST_BEHIND", "SteadyClock"]

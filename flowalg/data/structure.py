@@ -77,6 +77,3 @@ def _field(value: object, name: str) -> str:
 def _member(member: Enum) -> str:
     value = member.value
     return f"{member.name}={value!r}" if isinstance(value, int | float | str) else member.name
-
-
-__all__ = ["structure", "structure_of_value"]

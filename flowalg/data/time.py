@@ -180,25 +180,3 @@ def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> M
     if micros < 0 or (micros == 0 and not allow_zero):
         raise ArgumentError(argument, duration, valid)
     return micros
-
-
-__all__ = [
-    "EPOCH",
-    "FIRST_DAY",
-    "FIRST_MICROSECOND",
-    "INGRESS_TIME",
-    "LAST_DAY",
-    "LAST_MICROSECOND",
-    "MAX_TIME",
-    "MICROSECOND",
-    "MIN_TIME",
-    "EventTime",
-    "Ingress",
-    "Micros",
-    "ProcessingTime",
-    "duration_of",
-    "event_time",
-    "micros_of",
-    "processing_time",
-    "require_point",
-]

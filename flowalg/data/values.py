@@ -375,22 +375,3 @@ _ORDERED: Final[Mapping[type, str]] = {
     date: "date",
 }
 """The types of values that compare with each other, with the name of their kind."""
-
-__all__ = [
-    "MAX_INTEGER",
-    "MIN_INTEGER",
-    "canonical_decimal",
-    "canonical_float",
-    "canonicalize",
-    "check_duration",
-    "check_integer",
-    "check_text",
-    "comparable",
-    "conform",
-    "has_float",
-    "rebuild",
-    "same",
-    "sort_by_time",
-    "sort_key",
-    "total_sort_key",
-]

@@ -30,6 +30,3 @@ class HasView:
 
     def _repr_html_(self) -> str:
         return html_view(self)
-
-
-__all__ = ["HasView", "escape_text", "html_view"]

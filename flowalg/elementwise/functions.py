@@ -145,18 +145,3 @@ def user_function_error(
         f"{transform}: {describe_function(f)} raised {type(cause).__name__}: {cause}; "
         f"its argument was {format_value(element)}"
     )
-
-
-__all__ = [
-    "Call",
-    "Function",
-    "OnValue",
-    "Spread",
-    "WithKey",
-    "apply",
-    "apply_all",
-    "describe_function",
-    "require_keyed",
-    "user_call",
-    "user_function_error",
-]

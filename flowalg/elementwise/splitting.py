@@ -8,9 +8,8 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from attrs import frozen
 from returns.result import Result
 
-from flowalg.data.errors import ElementError, RecordTypeError, format_value
+from flowalg.data.errors import ElementError, RecordTypeError, describe_function, format_value
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.functions import describe_function
 
 
 @frozen
@@ -102,6 +101,3 @@ class IsA:
     def __call__(self, element: object) -> bool:
         """Whether the element is an instance of the class."""
         return isinstance(element, self.kind)
-
-
-__all__ = ["IsA", "Outcomes", "Selected", "SelectedAt"]

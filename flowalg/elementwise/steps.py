@@ -9,9 +9,9 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ElementError, FlowalgError, format_value
+from flowalg.data.errors import ElementError, FlowalgError, describe_function, format_value
 from flowalg.data.time import EventTime, event_time
-from flowalg.elementwise.functions import Function, apply, describe_function, user_call, user_function_error
+from flowalg.elementwise.functions import Function, apply, user_call, user_function_error
 
 Scope: TypeAlias = tuple[str, ...]
 """The names of the transforms that a step or node was built inside of, the outermost first. They change no meaning."""
@@ -127,20 +127,3 @@ def require_event_time(step: WithTimestamps, result: object) -> EventTime:
     if not isinstance(result, datetime):
         raise ElementError(f"{where} must be a timezone-aware datetime; got {format_value(result)}")
     return event_time(result, argument=where)
-
-
-__all__ = [
-    "WRITTEN",
-    "Filter",
-    "FlatMap",
-    "Map",
-    "Scope",
-    "Split",
-    "Step",
-    "WithTimestamps",
-    "apply_step",
-    "assign_timestamp",
-    "items_of",
-    "require_bool",
-    "require_event_time",
-]

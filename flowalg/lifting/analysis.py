@@ -170,6 +170,3 @@ def _pair(key: Expr, value: Expr) -> Expr:
 def is_keyed(shape: Shape) -> bool:
     """Whether the shape is that of ``KV`` pairs."""
     return isinstance(shape, RecordOf) and shape.cls is KV
-
-
-__all__ = ["StepAnalysis", "analyse", "analyse_function", "is_keyed"]

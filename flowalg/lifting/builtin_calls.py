@@ -182,5 +182,3 @@ def construct_constant(cls: type, args: tuple[object, ...], named: Mapping[str, 
 
 FOLDED: Final = (timedelta, datetime, date, Decimal)
 """Immutable classes whose instances are constructed at compile time if all arguments are constants."""
-
-__all__ = ["FOLDED", "construct_constant", "lift_builtin_call", "result_shape"]

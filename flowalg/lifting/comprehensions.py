@@ -50,6 +50,3 @@ def item_rows(each: Each, before: Shape) -> ItemRows:
     nodes = (*walk(each.kept), *walk(each.result))
     reads_positions = any(isinstance(node, Apply) and node.op is Op.POSITION for node in nodes)
     return ItemRows(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
-
-
-__all__ = ["ItemRows", "as_comprehension", "item_rows"]

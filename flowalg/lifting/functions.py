@@ -15,8 +15,8 @@ from typing import Final
 from attrs import evolve
 from returns.result import Failure, Success
 
+from flowalg.data.errors import describe_function
 from flowalg.data.shapes import TupleOf
-from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.python.captured_values import resolve_global
@@ -181,6 +181,3 @@ def _returns(statements: Sequence[ast.stmt]) -> bool:
             return _returns(body) and _returns(orelse)
         case _:
             return False
-
-
-__all__ = ["DEEPEST", "LARGEST", "lift_function"]

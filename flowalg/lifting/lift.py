@@ -7,7 +7,8 @@ from types import FunctionType
 
 from attrs import evolve
 
-from flowalg.elementwise.functions import Call, describe_function
+from flowalg.data.errors import describe_function
+from flowalg.elementwise.functions import Call
 from flowalg.lifting.builtin_calls import lift_builtin_call, result_shape
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations import records
@@ -47,6 +48,3 @@ def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Exp
             evolve(made, shape=result_shape(f)) if isinstance(made, Opaque) and made.shape is None else made
         )
     return Opaque(annotated_shape(f), f"{type(f).__name__} has no Python source", location)
-
-
-__all__ = ["lift"]

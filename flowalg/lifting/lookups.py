@@ -80,6 +80,3 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
 
 def _is_lookup(node: Expr) -> TypeGuard[Apply]:
     return isinstance(node, Apply) and node.op is Op.LOOKUP
-
-
-__all__ = ["Lookups", "lookups_of", "steps_on_mapping"]

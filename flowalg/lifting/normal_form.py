@@ -63,6 +63,3 @@ def _is_read(expr: Expr) -> bool:
     while isinstance(expr, Part | As):
         expr = expr.of
     return isinstance(expr, Param)
-
-
-__all__ = ["normal_form"]

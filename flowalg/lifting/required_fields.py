@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 import attrs
 from returns.result import Success
 
+from flowalg.data.errors import describe_function
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.python.attributes import is_plain_attribute
 from flowalg.lifting.python.captured_values import MISSING, resolve_global
@@ -139,6 +139,3 @@ def _repr(stand_in: object) -> str:
     kind: type = type(stand_in)
     shown = [f"{field.name}={getattr(stand_in, field.name)!r}" for field in attrs.fields(kind)]
     return f"{kind.__name__}({', '.join([*shown, '…'])})"
-
-
-__all__ = ["delegated_call", "required_shape"]

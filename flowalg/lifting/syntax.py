@@ -473,6 +473,3 @@ def annotated_shape(f: object) -> Shape | None:
         return None if hint is None else shape_of(hint)
     except (NameError, TypeError, RecordTypeError):
         return None
-
-
-__all__ = ["annotated_shape", "lift_condition", "lift_expression"]

@@ -18,11 +18,12 @@ from flowalg.analysis.explain import Line, PipelineText, explanation
 from flowalg.analysis.hazards import hazards
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
+from flowalg.data.metadata import Timing
 from flowalg.data.views import HasView, escape_text, html_view
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.output import Output, OutputElement
-from flowalg.runs.panes import Change, DropReason, Pane, Timing
+from flowalg.runs.panes import Change, DropReason, Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.triggers.describe import count_of, describe
@@ -304,14 +305,3 @@ def _words(name: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-__all__ = [
-    "PaneTable",
-    "elements_html",
-    "output_html",
-    "panes_html",
-    "pipeline_html",
-    "run_html",
-    "timeline_html",
-]

@@ -47,6 +47,3 @@ def groupings_read(*roots: Node) -> Iterator[GroupingNode]:
         for inner in ((node.side,) if isinstance(node, WithSide) else node.inputs)
     ]
     return iter(last_groupings(*inputs))
-
-
-__all__ = ["groupings_read", "resolve_accumulation", "resolve_accumulations"]

@@ -249,6 +249,3 @@ def _require_addable(combiner: Combiner[object, object, object], value: object, 
         raise
     except Exception as cause:
         raise user_function_error(label, combiner.add, value, cause) from cause
-
-
-__all__ = ["Admission", "admit"]

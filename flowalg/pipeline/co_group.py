@@ -174,6 +174,3 @@ def _both(groups: Iterable[Sides]) -> Sides:
 
 def _in_order(values: Iterable[Matched]) -> list[Matched]:
     return sort_by_time(((each.time, each) for each in values), by=lambda each: each.value)
-
-
-__all__ = ["Join", "Lists", "Matched", "Matches", "Separate", "Tagged", "tagged", "untagged"]

@@ -100,6 +100,3 @@ def equal(left: N, right: N, alike: Callable[[N, N], bool]) -> bool:
 def _inputs(node: N) -> tuple[N, ...]:
     inputs: tuple[N, ...] = node.inputs  # type: ignore[assignment]  # the inputs of a node are nodes of its kind
     return inputs
-
-
-__all__ = ["Fold", "Vertex", "equal", "fold", "fold_all", "nodes_of"]

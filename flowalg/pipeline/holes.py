@@ -39,6 +39,3 @@ def require_name(argument: str, name: object) -> None:
     """Raises ``ArgumentError`` unless the name of a transform is a str."""
     if not isinstance(name, str):
         raise ArgumentError(argument, name, "a str")
-
-
-__all__ = ["fill", "require_name"]

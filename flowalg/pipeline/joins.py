@@ -135,20 +135,3 @@ def timing_steps(kind: JoinKind, scope: tuple[str, ...]) -> tuple[WithTimestamps
 def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:
     """Returns the pairs of a key and window, each under its key."""
     return [KV(matches.key, pair) for pair in matches.value]
-
-
-__all__ = [
-    "JoinKind",
-    "can_match",
-    "each_pair",
-    "has_key",
-    "has_none",
-    "may_have_none",
-    "require_distinct_nothing",
-    "time_of_pair",
-    "timing_steps",
-    "with_left_side",
-    "with_right_side",
-    "without_side",
-    "without_time",
-]

@@ -848,29 +848,3 @@ def outline(root: Node) -> str:
         )
 
     return Fold(text)(root)
-
-
-__all__ = [
-    "DEFAULT_WINDOWING",
-    "CoGroupByKey",
-    "CombinePerKey",
-    "ElementWise",
-    "Flatten",
-    "GroupingKind",
-    "GroupingNode",
-    "Hole",
-    "Node",
-    "Process",
-    "Scope",
-    "SourceNode",
-    "WindowInto",
-    "Windowing",
-    "WithMetadata",
-    "WithSide",
-    "combine",
-    "named",
-    "outline",
-    "require_groupable",
-    "require_keyed",
-    "shape_read",
-]

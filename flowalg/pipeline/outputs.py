@@ -103,6 +103,3 @@ def _common(chain: ElementWise, other: ElementWise) -> int:
     """Returns the number of first steps that two chains have in common."""
     pairs = zip(chain.steps, other.steps, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
-
-
-__all__ = ["emits_panes", "output_name", "require_outputs", "resolve_outputs", "share_steps"]

@@ -32,6 +32,3 @@ def with_pair_times(node: Node) -> Node:
             return node if known else ElementWise.after(join, each, *timing, *after)
         case _:
             return node
-
-
-__all__ = ["assign_pair_times", "with_pair_times"]

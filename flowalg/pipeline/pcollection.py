@@ -747,6 +747,3 @@ def _value_of(pair: KV[object, object]) -> object:
 
 def _key_of(pair: KV[object, object]) -> object:
     return pair.key
-
-
-__all__ = ["PCollection", "flatten"]

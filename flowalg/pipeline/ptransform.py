@@ -12,10 +12,9 @@ from typing import ClassVar, Generic, TypeVar, cast, get_args, get_origin, get_t
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, describe_function
 from flowalg.data.shapes import shape_of
 from flowalg.data.views import HasView
-from flowalg.elementwise.functions import describe_function
 from flowalg.elementwise.steps import WRITTEN
 from flowalg.pipeline.holes import fill, require_name
 from flowalg.pipeline.nodes import Hole, Node, outline
@@ -159,6 +158,3 @@ def _described(build: Callable[[PCollection[A]], PCollection[B]], name: str) -> 
             return PTransform.of(cast("type[A]", record), build, name=name)
         case _:
             raise ArgumentError("ptransform", build, valid)
-
-
-__all__ = ["PTransform", "ptransform"]

@@ -216,18 +216,3 @@ def _after_sliding_windows(windows: SlidingWindows, ended: int) -> EventTime:
 def _after_windows_of(size: timedelta, ended: int) -> EventTime:
     """The least event time that a window of a size may contain which ends after a point."""
     return clamp(ended - duration_of("size", size, allow_zero=False) + 1)
-
-
-__all__ = [
-    "NO_DEFAULT",
-    "AsMap",
-    "Bounded",
-    "Lateness",
-    "LatestComplete",
-    "Missing",
-    "Singleton",
-    "View",
-    "require_readable",
-    "time_read",
-    "window_read",
-]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
-from flowalg.data.errors import ArgumentError, ElementError
+from flowalg.data.errors import ArgumentError, ElementError, describe_function
 from flowalg.data.shapes import TIMESTAMP, shape_of
 from flowalg.data.time import Ingress
-from flowalg.elementwise.functions import Call, apply, describe_function
+from flowalg.elementwise.functions import Call, apply
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param
 from flowalg.pipeline.nodes import SourceNode
@@ -96,6 +96,3 @@ def _of_node(node: SourceNode) -> Source[object]:
     source: Source[object] = object.__new__(Source)
     PCollection.__init__(source, node)
     return source
-
-
-__all__ = ["Source", "source_node", "sources"]

@@ -138,19 +138,3 @@ def rebuild_all(roots: Sequence[Node], replace: Callable[[Node, Node], Node]) ->
         return replace(node if unchanged else node.with_inputs(inputs), node)
 
     return fold_all(roots, rebuilt)
-
-
-__all__ = [
-    "branches_of",
-    "element_inputs",
-    "groupings_that_assign_times",
-    "last_grouping",
-    "last_groupings",
-    "lateness_of_readers",
-    "nodes_after_groupings",
-    "rebuild",
-    "rebuild_all",
-    "sources_of",
-    "sources_read_together",
-    "steps_after_groupings",
-]

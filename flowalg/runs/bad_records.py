@@ -114,18 +114,3 @@ class _Text:
 
 def _text(error: str) -> str:
     return error.encode(errors="backslashreplace").decode()
-
-
-__all__ = [
-    "BadRecord",
-    "bad_call",
-    "bad_element",
-    "bad_row",
-    "bad_text",
-    "event_time_label",
-    "event_time_step",
-    "require_in_range",
-    "require_record",
-    "require_time",
-    "source_stage",
-]

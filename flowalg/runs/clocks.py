@@ -119,5 +119,3 @@ def _following(
 
 BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
 """What the clocks read before the first instant."""
-
-__all__ = ["BEGINNING", "Clocks", "minimum", "raise_idle"]

@@ -140,6 +140,3 @@ def final_values(
         for _, current in ordered
         for pane in sorted(current.panes, key=lambda pane: sort_key(pane.element))
     )
-
-
-__all__ = ["Current", "WindowedValue", "current_by", "final_values"]

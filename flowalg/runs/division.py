@@ -111,6 +111,3 @@ def _in_order(keys: Iterable[object]) -> Sequence[object]:
     except TypeError:
         kinds = sorted({type(key).__name__ for key in keys})
         raise ArgumentError("micro_batch", kinds, "a column of the same type in all sources") from None
-
-
-__all__ = ["Division", "ReplayInstant", "require_event_times", "require_places"]

@@ -185,21 +185,3 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
         for element in elements
     )
     return Output((), elements=sort_elements(found))
-
-
-__all__ = [
-    "ArrivalOf",
-    "Element",
-    "apply_steps",
-    "at_any_time",
-    "conforming",
-    "good_records",
-    "horizon_of",
-    "output_of",
-    "pair_with_metadata",
-    "pane_of",
-    "read_or_reject",
-    "read_records",
-    "results_of",
-    "tag_elements",
-]

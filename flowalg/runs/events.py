@@ -42,5 +42,3 @@ QueryEvent: TypeAlias = QueryStarted | QueryAdvanced | QueryEnded
 
 Observer: TypeAlias = Callable[[QueryEvent], object]
 """A function that engines call with the events of queries. It may be called by several threads."""
-
-__all__ = ["Observer", "QueryAdvanced", "QueryEnded", "QueryEvent", "QueryStarted"]

@@ -49,6 +49,3 @@ def timelines_by_name(
         if not isinstance(timeline, Timeline):
             raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
     return timelines
-
-
-__all__ = ["AnySource", "inputs_by_name", "timelines_by_name"]

@@ -142,6 +142,3 @@ def once_per_instant(operator: Callable[[PipelineInstant], T]) -> Callable[[Pipe
         return last[0][1]
 
     return remembering
-
-
-__all__ = ["PipelineInstant", "empty_instants", "once_per_instant", "pipeline_instants"]

@@ -45,6 +45,3 @@ class Interpreter(Protocol):
         anything but named collections.
         """
         ...
-
-
-__all__ = ["Interpreter"]

@@ -160,14 +160,3 @@ class QueryProgress:
             stages=tuple(stage for _, stage in sorted(stages.items())),
             sources=tuple(source for _, source in sorted(sources.items())),
         )
-
-
-__all__ = [
-    "DROP_COUNTS",
-    "PANE_COUNTS",
-    "Counts",
-    "QueryProgress",
-    "SignalToKey",
-    "SourceMetrics",
-    "StageMetrics",
-]

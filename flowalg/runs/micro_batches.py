@@ -158,14 +158,3 @@ def _call(argument: str, f: Callable[[A], B], record: A) -> B:
         raise
     except Exception as cause:
         raise user_function_error(argument, f, record, cause) from cause
-
-
-__all__ = [
-    "Batch",
-    "GeneratedBy",
-    "RecordTimes",
-    "by_period",
-    "in_batches",
-    "multiples_between",
-    "with_ticks",
-]

@@ -132,6 +132,3 @@ def joined(parts: Iterable[Output[A]]) -> Output[A]:
         tuple(pane for part in known for pane in part.panes),
         elements=sort_elements(element for part in known for element in part.elements),
     )
-
-
-__all__ = ["Output", "OutputElement", "joined", "sort_elements", "sort_panes"]

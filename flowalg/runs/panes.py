@@ -134,6 +134,3 @@ class Drop:
 def dropped_key(element: object) -> object:
     """Returns the key of a dropped element: the key of a pair, or the element itself."""
     return element.key if isinstance(element, KV) else element
-
-
-__all__ = ["Change", "Drop", "DropReason", "Pane", "PaneInfo", "Timing", "dropped_key"]

@@ -66,6 +66,3 @@ R = TypeVar("R", bound=Run[object] | Outputs)
 def with_bad_records(run: R, more: Iterable[BadRecord]) -> R:
     """Returns a run with more bad records."""
     return evolve(run, bad_records=tuple(sorted([*run.bad_records, *more])))
-
-
-__all__ = ["Outputs", "Run", "with_bad_records"]

@@ -89,6 +89,3 @@ def _reaches(signal: AnySignal, key: object, window: Window) -> bool:
 def in_order(signals: frozenset[AnySignal]) -> list[AnySignal]:
     """Returns signals in one order: by name, those to all windows first, then by text."""
     return sorted(signals, key=lambda signal: (name_of(signal), isinstance(signal, Signal), str(signal)))
-
-
-__all__ = ["AnySignal", "KeyText", "Signal", "in_order", "name_of", "signals_reaching"]

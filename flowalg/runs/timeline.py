@@ -291,6 +291,3 @@ def _require_percentiles(argument: str, percentiles: object) -> None:
     for q in percentiles:
         if not isinstance(q, float) or not 0 < q < 1:
             raise ArgumentError(f"a key of {argument}", q, "a float between 0 and 1")
-
-
-__all__ = ["Instant", "Timeline", "as_batch"]

@@ -178,17 +178,3 @@ def _require_list(json: object, at: DocumentPath) -> list[object]:
     if isinstance(json, list):
         return json
     raise at.invalid(json, "a list")
-
-
-__all__ = [
-    "AS_IS",
-    "LATENESS",
-    "SCALARS",
-    "Codec",
-    "items",
-    "mapping",
-    "member_of",
-    "optional",
-    "product",
-    "restricted",
-]

@@ -271,18 +271,3 @@ def _check_element(element: object, shape: Shape, where: str) -> None:
         conform(element, shape, where)
     except (ElementError, ValueRangeError) as error:
         raise DocumentError(str(error)) from error
-
-
-__all__ = [
-    "COMBINER",
-    "FORMAT",
-    "ONCE_TRIGGER",
-    "TRIGGER",
-    "VERSION",
-    "WATERMARK_POLICY",
-    "WINDOWS",
-    "Kind",
-    "Writable",
-    "from_json",
-    "to_json",
-]

@@ -74,6 +74,3 @@ def unwrap_or_raise(result: Result[A, str], error: Callable[[str], FlowalgError]
     if is_successful(result):
         return result.unwrap()
     raise error(result.failure())
-
-
-__all__ = ["AT_TOP_LEVEL", "import_object", "name_of", "unwrap_or_raise"]

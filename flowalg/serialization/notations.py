@@ -116,5 +116,3 @@ NOTATIONS: Final[Mapping[type, Notation]] = {
     bytes: Notation(_bytes_text, _bytes_from, "bytes in base 64"),
 }
 """The notations of scalars that JSON lacks."""
-
-__all__ = ["DURATION", "NOTATIONS", "Notation", "format_duration", "parse_duration"]

@@ -55,6 +55,3 @@ class DocumentPath:
 
     def __str__(self) -> str:
         return f"{self.path}, in {self.transform}" if self.transform else self.path
-
-
-__all__ = ["DocumentNodes", "DocumentPath"]

@@ -18,10 +18,9 @@ import attrs
 from attrs import NOTHING, frozen
 
 from flowalg.combiners.core import Over
-from flowalg.data.errors import DocumentError, NotWritableError, format_value
+from flowalg.data.errors import DocumentError, NotWritableError, describe_function, format_value
 from flowalg.data.shapes import ElementType, Shape
 from flowalg.data.time import INGRESS_TIME
-from flowalg.elementwise.functions import describe_function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Hole, Node, SourceNode
@@ -346,5 +345,3 @@ _KNOWN: Final[Mapping[object, Codec]] = {
     Node: NODE,
     Hole: NODE,
 }
-
-__all__ = ["ANYTHING", "codec_of"]

@@ -77,6 +77,3 @@ def _require_class(tag: str, found: object) -> Result[type, str]:
     if isinstance(found, type) and (is_frozen(found) or issubclass(found, Enum)):
         return Success(found)
     return Failure(f"{tag!r} is neither a frozen attrs class nor an enum")
-
-
-__all__ = ["algebra", "class_of_tag", "is_frozen", "tag_of"]

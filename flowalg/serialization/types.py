@@ -180,6 +180,3 @@ def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
                     _solve(outer, field.shape, given)
         case _:
             pass
-
-
-__all__ = ["SHAPE", "TYPE", "type_of"]

@@ -117,14 +117,3 @@ def _require_bool(part: str, result: object, value: object) -> bool:
     if not isinstance(result, bool):
         raise ElementError(f"{part} gave {format_value(result)} for {format_value(value)}; it must be a bool")
     return result
-
-
-__all__ = [
-    "Accumulated",
-    "AccumulatingTrigger",
-    "accumulate",
-    "due_of",
-    "holds",
-    "is_custom_ready",
-    "merge_accumulated",
-]

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from flowalg.data.durations import duration_in_words, length_in_words
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
     AfterInactivity,
@@ -141,6 +141,3 @@ def _parenthesize(trigger: OnceTrigger) -> str:
 def count_of(number: int, noun: str) -> str:
     """Formats a number with its noun: ``1 choice``, ``44 choices``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-__all__ = ["count_of", "describe"]

@@ -77,6 +77,3 @@ def _invalid(trigger: str, result: object, value: object, valid: str) -> Element
     return ElementError(
         f"{trigger} gave {format_value(result)} for {format_value(value)}; it must be {valid}"
     )
-
-
-__all__ = ["DataDrivenTrigger", "leaves", "measure_of", "satisfies"]

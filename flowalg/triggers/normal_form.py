@@ -170,6 +170,3 @@ def _is_implied(kind: type[Junction], period: AtPeriod, other: AtPeriod) -> bool
     if kind is And:
         return not other.period % period.period
     return not period.period % other.period
-
-
-__all__ = ["never_finishes", "normalise", "normalise_once"]

@@ -530,32 +530,3 @@ def _positive(argument: str, value: object) -> None:
 
 DEFAULT_TRIGGER: Final = Repeat(AtWatermark())
 """Emits a pane when the watermark passes the end of the window, and a pane for each batch of late elements."""
-
-
-__all__ = [
-    "DEFAULT_TRIGGER",
-    "AfterDelay",
-    "AfterInactivity",
-    "Always",
-    "And",
-    "AtCount",
-    "AtElement",
-    "AtMeasure",
-    "AtPeriod",
-    "AtSignal",
-    "AtValue",
-    "AtWatermark",
-    "CustomTrigger",
-    "Due",
-    "Measure",
-    "Never",
-    "OnceTrigger",
-    "Or",
-    "OrFinally",
-    "Predicate",
-    "Repeat",
-    "RepeatUntil",
-    "SequenceOf",
-    "Trigger",
-    "require_trigger",
-]

@@ -42,6 +42,3 @@ class EveryInstant(Enum):
 
 EVERY_INSTANT: Final = EveryInstant.EVERY_INSTANT
 """A ``CustomTrigger`` with this ``due`` is evaluated in every instant."""
-
-
-__all__ = ["EVERY_INSTANT", "Arrivals", "EveryInstant", "TriggerClocks"]

@@ -131,6 +131,3 @@ class SourceClock:
         """Returns the greatest event time of each partition that is not idle."""
         idle = self.idle_partitions(idle_after)
         return {name: clock.latest_event for name, clock in self.partitions.items() if name not in idle}
-
-
-__all__ = ["SourceClock"]

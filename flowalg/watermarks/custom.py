@@ -99,6 +99,3 @@ class CustomPolicy(WatermarkPolicy):
 
 def _to_datetime(point: EventTime | None) -> datetime | None:
     return None if point is None else point.datetime
-
-
-__all__ = ["ClockView", "CustomPolicy"]

@@ -61,6 +61,3 @@ def _gamma_share_below(shape: float, point: float) -> float:
     largest = max(terms)
     scale = shape * log(point) - point - lgamma(shape + 1) + log(largest)
     return min(1.0, exp(scale) * fsum(term / largest for term in terms))
-
-
-__all__ = ["LagDistribution"]

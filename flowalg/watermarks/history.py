@@ -52,6 +52,3 @@ def least_event_times_after(instants: Sequence[SourceInstant]) -> list[EventTime
         events = [observation.event_time for observation in instant.observations]
         least = min(events if least is None else [*events, least], default=None)
     return backwards[::-1]
-
-
-__all__ = ["SourceInstant", "least_event_times_after", "replay_policy"]

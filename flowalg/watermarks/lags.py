@@ -133,6 +133,3 @@ class RecentMoments:
             return None
         lag = distribution.quantile(total / n, (n * moments.squares - total * total) / (n * n), q)
         return ceil(lag / resolution) * resolution
-
-
-__all__ = ["SLICES", "LagMoments", "RecentLags", "RecentMoments", "absorb_recent", "lag_of"]

@@ -25,6 +25,3 @@ def merge_mappings(first: Mapping[K, V], second: Mapping[K, V], merge: Callable[
     for key, value in second.items():
         union[key] = merge(union[key], value) if key in union else value
     return union
-
-
-__all__ = ["later", "merge_mappings"]

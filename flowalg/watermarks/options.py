@@ -58,15 +58,3 @@ QUANTILES = "a tuple of distinct floats between 0 and 1, such as (0.9, 0.99)"
 
 def _describe(policy: object, attribute: Attribute[Any]) -> str:
     return f"{type(policy).__name__}.{attribute.name}"
-
-
-__all__ = [
-    "NAMES",
-    "QUANTILE",
-    "QUANTILES",
-    "are_names",
-    "are_quantiles",
-    "duration_validator",
-    "is_quantile",
-    "predicate_validator",
-]

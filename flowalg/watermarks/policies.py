@@ -239,15 +239,3 @@ class IngressTime(WatermarkPolicy):
     @property
     def description(self) -> str:  # noqa: D102
         return "the processing time"
-
-
-__all__ = [
-    "BoundedOutOfOrderness",
-    "FittedLag",
-    "IngressTime",
-    "LagQuantile",
-    "MonotonicTimestamps",
-    "Perfect",
-    "ProcessingTimeLag",
-    "Timeout",
-]

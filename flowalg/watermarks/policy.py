@@ -306,6 +306,3 @@ class WatermarkPolicy(ABC):
             else "",
         ]
         return self.description + "".join(options)
-
-
-__all__ = ["WatermarkPolicy"]

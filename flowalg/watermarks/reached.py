@@ -55,6 +55,3 @@ class ReachedTimes:
         """Returns the greatest event time that was reached at least the delay before ``now``; ``None`` if none was."""
         passed = [event for time, event in self.steps if time + self.delay <= now]
         return passed[-1] if passed else None
-
-
-__all__ = ["LEAST_STEPS", "ReachedTimes", "step_width"]

@@ -109,6 +109,3 @@ class ClockSummary:
             merge_mappings(self.reached, other.reached, ReachedTimes.merge),
             merge_mappings(self.published, other.published, PublishedWatermarks.merge),
         )
-
-
-__all__ = ["ClockSummary", "Observation", "PartitionClock", "Publication", "PublishedWatermarks"]

@@ -60,6 +60,3 @@ def _coarsened(counts: Mapping[Block, int], greatest: int) -> dict[Block, int]:
             level, number = level + 1, number >> 1
         coarse[level, number] = coarse.get((level, number), 0) + count
     return coarse
-
-
-__all__ = ["EventTimeCounts"]

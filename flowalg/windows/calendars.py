@@ -163,6 +163,3 @@ def _add_days(day: date, days: int) -> date | None:
         return day + timedelta(days=days)
     except OverflowError:
         return None
-
-
-__all__ = ["CalendarDays", "CalendarMonths", "CalendarWeeks"]

@@ -32,6 +32,3 @@ def errors_in_group(key: object, window: Window | None = None) -> Iterator[None]
         yield
     except UserFunctionError as error:
         raise in_group(error, key, window) from error.__cause__
-
-
-__all__ = ["errors_in_group", "in_group"]

@@ -137,15 +137,3 @@ def emits_one_pane(strategy: WindowingStrategy) -> bool:
     if isinstance(trigger, get_args(OnceTrigger)):
         return strategy.on_time_behavior is OnTimeBehavior.IF_CHANGED
     return trigger == Repeat(AtWatermark()) and strategy.allowed_lateness == timedelta(0)
-
-
-__all__ = [
-    "FOREVER",
-    "Accumulation",
-    "AllowedLateness",
-    "Forever",
-    "OnTimeBehavior",
-    "TimestampCombiner",
-    "WindowingStrategy",
-    "emits_one_pane",
-]

@@ -72,6 +72,3 @@ def covers(whole: Window, part: Window) -> bool:
 def overlap(one: Window, other: Window) -> bool:
     """Whether some event time is in both windows."""
     return one.start < other.end and other.start < one.end
-
-
-__all__ = ["GLOBAL_WINDOW", "Window", "clamp", "covers", "overlap", "span"]

@@ -392,19 +392,3 @@ def _offset(offset_by_key: OffsetByKey, key: object) -> Micros:
     except Exception as cause:
         raise user_function_error("FixedWindows.offset_by_key", offset_by_key, key, cause) from cause
     return duration_of("the offset of a key", shift, allow_zero=True)
-
-
-__all__ = [
-    "CustomWindows",
-    "FixedWindows",
-    "GlobalWindows",
-    "MergedWindow",
-    "MergingWindowFn",
-    "Sessions",
-    "SlidingWindows",
-    "WindowFn",
-    "WindowsByValue",
-    "as_merging",
-    "assign_windows",
-    "merged_windows",
-]

@@ -64,6 +64,3 @@ def arrow_type(shape: Shape) -> pa.DataType:
         case TupleOf() | RecordOf():
             return pa.struct([pa.field(name, arrow_type(part)) for name, part in parts_of(shape)])
     assert_never(shape)
-
-
-__all__ = ["arrow_type"]

@@ -158,6 +158,3 @@ def _are_encodable(texts: list[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-__all__ = ["Codec"]

@@ -120,15 +120,3 @@ def unknown_result(node: GroupingNode) -> UnsupportedError:
         f"{node.label}: the type of the combiner's result is unknown; pass result=..., or use a def with a return "
         "annotation"
     )
-
-
-__all__ = [
-    "AnyCombiner",
-    "ArgumentOf",
-    "accumulated_argument_of",
-    "argument_of",
-    "ignores_values",
-    "ranks_of",
-    "runs_in_columns",
-    "unknown_result",
-]

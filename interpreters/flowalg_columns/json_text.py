@@ -113,6 +113,3 @@ def _decode_scalar(document: Json, shape: Scalar) -> object:
     if shape == DURATION:
         return int(text) * _MICROSECOND
     return Decimal(text) if shape == DECIMAL else document
-
-
-__all__ = ["decode_json", "encode_json", "json_value"]

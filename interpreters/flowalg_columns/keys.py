@@ -38,6 +38,3 @@ class KeyColumns:
         except (ElementError, ValueRangeError, ValueError, LookupError, TypeError, AssertionError):
             return None
         return [pl.Series(array) for array in arrays]
-
-
-__all__ = ["KeyColumns"]

@@ -80,18 +80,3 @@ def key_and_value(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
     assert isinstance(tree, Branch), "a pair has parts"
     key, value = tree.parts
     return key, value
-
-
-__all__ = [
-    "PATH_SEPARATOR",
-    "Branch",
-    "Layout",
-    "Leaf",
-    "Tree",
-    "fields_in",
-    "key_and_value",
-    "layout_of",
-    "leaf_columns",
-    "leaves",
-    "parts_of",
-]

@@ -46,6 +46,3 @@ def nested_files(folder: str, suffix: str) -> list[str]:
         paths = (os.path.join(place, name) for name in names if name.endswith(suffix) and is_data_file(name))
         found += [path for path in paths if os.path.getsize(path)]
     return sorted(found)
-
-
-__all__ = ["TEMPORARY", "data_files", "is_data_file", "nested_files"]

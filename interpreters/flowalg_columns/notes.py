@@ -38,6 +38,3 @@ def note_of_computation(node: Process, engine: str = "Spark") -> LiftingNote:
     if built_in(node.computation) is not None:
         return LiftingNote(node.label, None, None, engine)
     return LiftingNote(node.label, "a computation, which observes elements in Python", None, engine)
-
-
-__all__ = ["LiftingNote", "note_of", "note_of_computation"]

@@ -91,19 +91,3 @@ def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
             "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
         )
     return timeline.generated_by
-
-
-__all__ = [
-    "ENDS",
-    "MARKS",
-    "PARTITION",
-    "PUBLISHED",
-    "SIGNAL",
-    "SIGNAL_KEY",
-    "SIGNAL_WINDOW",
-    "TICK",
-    "TIME",
-    "Row",
-    "observed_batches",
-    "require_policy",
-]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeVar, cast
 
 import pyarrow as pa
+from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 
 from flowalg.data.errors import RecordTypeError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
@@ -13,7 +14,6 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import OutputElement, sort_elements
 from flowalg_columns.layout import layout_of
-from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
 from flowalg_columns.panes import METRICS_COLUMN, RESERVED_COLUMNS, element_shape
 from flowalg_columns.values import read_elements, read_integers
 
@@ -68,14 +68,3 @@ def require_elements(pipeline: PCollection[object], function: str) -> None:
         raise UnsupportedError(
             f"{function}: the output of the pipeline is the panes of a grouping; use collect(...)"
         )
-
-
-__all__ = [
-    "DROP_WINDOW",
-    "ELEMENT_COLUMNS",
-    "read_output_elements",
-    "require_elements",
-    "require_free_names",
-    "require_panes",
-    "reserved_columns",
-]

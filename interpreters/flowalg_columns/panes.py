@@ -6,29 +6,18 @@ from collections.abc import Callable
 from typing import Final, TypeVar, assert_never, cast
 
 import pyarrow as pa
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.metadata import Metadata
+from flowalg.data.metadata import Metadata, Timing
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import sort_panes
-from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
+from flowalg.runs.panes import Change, Pane, PaneInfo
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Branch, Leaf, Tree, layout_of
-from flowalg_columns.names import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_META,
-    PANE_TIME,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
 from flowalg_columns.values import read_elements
 
 A = TypeVar("A")
@@ -101,14 +90,3 @@ def _pane(element: A, row: dict[str, object]) -> Pane[A]:
     )
     window = Window(EventTime(micros[START]), EventTime(micros[END]))
     return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
-
-
-__all__ = [
-    "METRICS_COLUMN",
-    "PANE_COLUMNS",
-    "RESERVED_COLUMNS",
-    "element_shape",
-    "metadata_columns",
-    "panes_in",
-    "read_panes",
-]

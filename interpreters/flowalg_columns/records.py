@@ -43,6 +43,3 @@ def _slots(cls: type) -> tuple[MemberDescriptorType, ...] | None:
     members = [inspect.getattr_static(cls, name) for name in names]
     slots = tuple(member for member in members if isinstance(member, MemberDescriptorType))
     return slots if len(slots) == len(names) else None
-
-
-__all__ = ["build_records"]

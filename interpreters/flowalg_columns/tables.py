@@ -233,15 +233,3 @@ def _require_members(source: Source[object], name: str, shape: EnumOf, column: A
 def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
     values: list[object] = list(column.to_pylist())
     return [decode(value, shape) for value in values]
-
-
-__all__ = [
-    "arrow_schema_of",
-    "bounded_frames",
-    "output_table",
-    "pane_table",
-    "read_column",
-    "record_rows",
-    "record_table",
-    "records_in",
-]

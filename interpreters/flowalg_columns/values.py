@@ -279,18 +279,3 @@ def take_indices(chosen: Iterable[bool]) -> AnyArray:
     """
     indices = count()
     return pa.array([next(indices) if is_chosen else None for is_chosen in chosen], pa.int64())
-
-
-__all__ = [
-    "AnyArray",
-    "AnyColumn",
-    "decode",
-    "decode_leniently",
-    "encode",
-    "read_arrays",
-    "read_elements",
-    "read_integers",
-    "sort_values",
-    "write_arrays",
-    "write_nested",
-]

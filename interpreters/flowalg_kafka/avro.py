@@ -237,6 +237,3 @@ def _kind(found: AvroType, named: Mapping[str, AvroType]) -> tuple[str, Mapping[
     if isinstance(found, str):
         return _kind(named[found], named) if found in named else (found, {})
     return str(found.get("logicalType", found["type"])), found
-
-
-__all__ = ["AvroError", "AvroFormat", "AvroType", "describe_unlike", "read_record"]

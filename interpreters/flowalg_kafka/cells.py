@@ -58,6 +58,3 @@ def _decode(kind: Kind, value: Json) -> Cell:
     if kind in _DECODERS and value is not None:
         return _DECODERS[kind](value)
     return cast("Cell", value)
-
-
-__all__ = ["decode_cells", "encode_cells"]

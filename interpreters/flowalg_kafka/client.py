@@ -301,17 +301,3 @@ class Admin:
     @staticmethod
     def _admin_module() -> ModuleType:
         return importlib.import_module("confluent_kafka.admin")
-
-
-__all__ = [
-    "Admin",
-    "Connection",
-    "RawError",
-    "RawMessage",
-    "Topic",
-    "TopicError",
-    "connection_of",
-    "driver",
-    "require_connection",
-    "require_topic",
-]

@@ -275,6 +275,3 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-__all__ = ["Reject", "decode_messages", "place_of", "require_decodable"]

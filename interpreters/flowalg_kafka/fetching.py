@@ -170,6 +170,3 @@ def fetch_all(connection: Connection, topic: str) -> list[RawMessage]:
     partitions = admin.require(topic).partitions
     first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
     return fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions})
-
-
-__all__ = ["Fetcher", "fetch_all", "fetch_once"]

@@ -129,16 +129,3 @@ class KafkaInput:
         not exist, or if no broker answers within the timeout.
         """
         return frozenset(map(str, Admin(connection_of(self)).require(self.topic).partitions))
-
-
-__all__ = [
-    "COLUMNS",
-    "OFFSET",
-    "PARTITION",
-    "PARTS",
-    "TIMESTAMP",
-    "Header",
-    "KafkaInput",
-    "KafkaMessage",
-    "MessageField",
-]

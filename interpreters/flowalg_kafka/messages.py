@@ -53,6 +53,3 @@ def messages_table(topic: KafkaInput, messages: Sequence[RawMessage]) -> pa.Tabl
 
 def _headers(message: RawMessage) -> list[dict[str, object]]:
     return [{"key": name, "value": value} for name, value in message.headers() or ()]
-
-
-__all__ = ["MESSAGES", "columns_of", "messages_table"]

@@ -106,6 +106,3 @@ def require_topic_unchanged(table: Table, before: WrittenTopic, now: WrittenTopi
             f"the messages of the topic {table.name!r} must have the columns of the sink:\n"
             + "\n".join(lines)
         )
-
-
-__all__ = ["Progress", "WrittenTopic", "read_progress", "require_topic_unchanged"]

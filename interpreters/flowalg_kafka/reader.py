@@ -175,6 +175,3 @@ def _advance(begin: Mapping[int, int], end: Mapping[int, int], limit: int) -> di
         following[partition] += taken
         limit -= taken
     return following
-
-
-__all__ = ["Offsets", "Position", "TopicReader", "offsets_of"]

@@ -270,6 +270,3 @@ class KafkaTransaction:
 def progress_topic(table: str) -> str:
     """Returns the topic with the last batch of a table."""
     return f"{table}_progress"
-
-
-__all__ = ["Kafka", "KafkaTransaction", "Writer", "progress_topic"]

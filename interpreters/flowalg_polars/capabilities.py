@@ -27,6 +27,3 @@ def timeline_capabilities(mode: Mode, *, observed: bool) -> Capabilities:
     """Returns the capabilities over timelines, which are finite; if clocks are ``observed``, none is perfect."""
     missing = {Feature.PERFECT: STREAMING.missing[Feature.PERFECT]} if observed else {}
     return Capabilities(STREAMING.interpreter, missing, mode)
-
-
-__all__ = ["BATCH", "STREAMING", "timeline_capabilities"]

@@ -99,6 +99,3 @@ def flatten_columns(columns: Columns, shape: Shape) -> list[pl.Expr]:
     """Returns the columns of a tree, named by the layout of its shape."""
     names = leaf_columns(layout_of(shape))
     return [column.alias(name) for name, column in zip(names, leaf_columns(columns), strict=True)]
-
-
-__all__ = ["Columns", "columns_of", "flatten_columns", "nest", "polars_type", "unnest"]

@@ -48,6 +48,3 @@ def keep_causes() -> Iterator[None]:
         kind = type(error)
         carrier = type(kind.__name__, (_Carried, kind), {"error": error, "__module__": kind.__module__})
         raise carrier(str(error)) from error
-
-
-__all__ = ["keep_causes", "raise_causes"]

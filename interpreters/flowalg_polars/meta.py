@@ -6,20 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
-from flowalg_columns.names import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_META,
-    PANE_TIME,
-    PROCESSING_TIME,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, TIMING, WATERMARK
+from flowalg_shard.tables.columns import END, EVENT_TIME, PROCESSING_TIME, START
 
 META_TYPES: Final[Mapping[str, pl.DataType]] = {
     EVENT_TIME: pl.Int64(),
@@ -55,5 +43,3 @@ ELEMENT_META: Final = (EVENT_TIME,)
 
 OUTPUT_META: Final = (EVENT_TIME, PROCESSING_TIME)
 """The metadata of such an element in the output of a pipeline."""
-
-__all__ = ["ELEMENT_META", "META_TYPES", "OUTPUT_META", "PANE_META", "aligned", "union_meta"]

@@ -56,6 +56,3 @@ class BadRecords:
                 yield conforming(analysis, result)
             except FlowalgError as error:
                 self.found.append(bad_element(step, element.value, error))
-
-
-__all__ = ["BadRecords"]

@@ -14,5 +14,3 @@ BATCH_CAPABILITIES: Final = Capabilities(
     "reference batch", {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"}
 )
 """Everything runs that a batch has a use for."""
-
-__all__ = ["BATCH_CAPABILITIES", "CAPABILITIES"]

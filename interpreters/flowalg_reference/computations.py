@@ -250,6 +250,3 @@ def _cancel(element: Element, other: Element) -> bool:
 def in_canonical_order(elements: Iterable[Element]) -> list[Element]:
     """Returns elements by event time, retractions first, then by value: in no engine by arrival."""
     return sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))
-
-
-__all__ = ["Computing"]

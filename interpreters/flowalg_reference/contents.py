@@ -135,6 +135,3 @@ class Contents:
     def latest(self) -> EventTime | None:
         """The latest event time in the contents."""
         return max((time for time, count in self.times.items() if count > 0), default=None)
-
-
-__all__ = ["AnyCombiner", "Contents", "KeptValue"]

@@ -33,6 +33,3 @@ def drop(element: Element, window: Window, reason: DropReason, clocks: Clocks) -
         clocks.watermark,
         Change.VALUE if element.weight > 0 else Change.RETRACTION,
     )
-
-
-__all__ = ["DroppedElement", "drop"]

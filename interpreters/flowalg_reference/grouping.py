@@ -382,6 +382,3 @@ def check_key(key: object, label: str) -> object:
             f"{label} was given the key {format_value(key)}, which is not hashable"
         ) from unhashable
     return key
-
-
-__all__ = ["Grouping", "KeyedWindow", "check_key", "depends_on_every_instant"]

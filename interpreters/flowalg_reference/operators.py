@@ -179,6 +179,3 @@ def _flatten(received: list[NodeOutput]) -> NodeOutput:
     """The union of several outputs."""
     elements = tuple(element for one in received for element in one.elements)
     return NodeOutput(elements, {name: clocks for one in received for name, clocks in one.upstreams.items()})
-
-
-__all__ = ["Operator", "Operators"]

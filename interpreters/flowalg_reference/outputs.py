@@ -20,6 +20,3 @@ class NodeOutput:
 
     elements: tuple[Element, ...]
     upstreams: Mapping[int, Clocks]
-
-
-__all__ = ["NodeOutput"]

@@ -128,6 +128,3 @@ def _part(window: Window, held: Iterable[ProtoWindow], spec: GroupingSpec) -> Wi
         part.changed = part.changed or proto.changed
     part.restart_trigger(spec)
     return part
-
-
-__all__ = ["Arrival", "Regrouped", "regroup"]

@@ -337,17 +337,3 @@ def _advance(
 def _output(root: Node, received: Iterable[tuple[ProcessingTime, NodeOutput]]) -> Output[object]:
     """The output of a pipeline, from what it gave in each instant."""
     return output_of(((time, each.elements) for time, each in received), panes=emits_panes(root))
-
-
-__all__ = [
-    "Reference",
-    "ReferenceBatch",
-    "ReferenceRun",
-    "RunSpec",
-    "WatermarkReading",
-    "execute",
-    "run",
-    "run_batch",
-    "spec_for",
-    "spec_of",
-]

@@ -113,6 +113,3 @@ class SideReader:
         values = self.contents[window].extract() if window in self.contents else []
         assert isinstance(values, list)
         return values
-
-
-__all__ = ["SideReader"]

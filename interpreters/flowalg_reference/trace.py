@@ -57,6 +57,3 @@ class Call:
 
 Traced: TypeAlias = Evaluation | Receipt | Call
 """What a replay records."""
-
-
-__all__ = ["Call", "Evaluation", "Receipt", "Traced"]

@@ -331,23 +331,3 @@ def is_waiting(trigger: CustomTrigger, summary: TriggerSummary, clocks: Clocks) 
 
 def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
     return min((point for point in points if point is not None), default=None)
-
-
-__all__ = [
-    "Finished",
-    "OnceState",
-    "OrFinallyState",
-    "RepeatState",
-    "SequenceState",
-    "TriggerState",
-    "TriggerSummary",
-    "deadline_of",
-    "due_time",
-    "fire",
-    "initial_state",
-    "is_ready",
-    "is_satisfied",
-    "next_deadline",
-    "observe",
-    "summarize",
-]

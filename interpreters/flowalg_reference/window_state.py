@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field, frozen
 
 from flowalg.data.kv import KV
+from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.data.values import canonicalize, conform
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.elements import Element
-from flowalg.runs.panes import Change, PaneInfo, Timing
+from flowalg.runs.panes import Change, PaneInfo
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
@@ -311,6 +312,3 @@ def timing(window: Window, before: EventTime, after: EventTime) -> Timing:
     if after < window.end:
         return Timing.EARLY
     return Timing.ON_TIME if before < window.end else Timing.LATE
-
-
-__all__ = ["CurrentPane", "GroupingSpec", "WindowState", "merge_windows", "timing"]

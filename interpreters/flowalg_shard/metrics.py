@@ -178,13 +178,3 @@ def _drops_by_reason(drops: pl.DataFrame) -> Counter[str]:
     if drops.is_empty():
         return Counter()
     return Counter(dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows()))
-
-
-__all__ = [
-    "ShardMetrics",
-    "count_emitted",
-    "measure_shard",
-    "metrics_of_shards",
-    "source_metrics",
-    "stage_metrics",
-]

@@ -332,24 +332,3 @@ def unpack_side_drops(packed: bytes) -> SideDrops:
         return SideDrops()
     side, elements = pickle.loads(packed)  # trusted: written by ``Side.advance``
     return SideDrops(side, unpack(elements))
-
-
-__all__ = [
-    "Computing",
-    "Grouping",
-    "Operator",
-    "OperatorOutput",
-    "OperatorState",
-    "Reader",
-    "ShardInput",
-    "Side",
-    "advance",
-    "count_side_windows",
-    "known_clocks",
-    "next_clocks",
-    "pack_side",
-    "unpack_computation_drops",
-    "unpack_side",
-    "unpack_side_drops",
-    "unpack_side_values",
-]

@@ -82,6 +82,3 @@ class ReplayLog:
                 batch.processing_time if state.idle else None,
                 state.awaited,
             )
-
-
-__all__ = ["ReplayBatch", "ReplayLog", "SourceBatch"]

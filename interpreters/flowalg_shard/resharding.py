@@ -102,6 +102,3 @@ def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
         )
         for number in range(shards)
     ]
-
-
-__all__ = ["Route", "count_misplaced", "reshard"]

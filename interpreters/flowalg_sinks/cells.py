@@ -143,6 +143,3 @@ def _value(cell: Cell, shape: Shape) -> object:
 def field_of(element: object, name: str, shape: Shape) -> object:
     """Returns the value of an element's field, by its name in ``fields_in``."""
     return getattr(element, name) if isinstance(shape, RecordOf) else element
-
-
-__all__ = ["element_columns", "field_columns", "field_of", "from_cells", "to_cells"]

@@ -85,6 +85,3 @@ def changelog(
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink
-
-
-__all__ = ["Changelog", "changelog", "changelog_table"]

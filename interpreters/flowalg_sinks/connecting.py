@@ -86,6 +86,3 @@ def _without_values(parameters: Mapping[str, object]) -> Iterator[None]:
             if name not in _SHOWN and value:
                 text = text.replace(str(value), "***")
         raise type(error)(text) from None
-
-
-__all__ = ["connect", "driver", "require_conninfo"]

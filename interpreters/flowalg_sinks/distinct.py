@@ -40,6 +40,3 @@ def require_distinct_tables(outputs: Mapping[str, Iterable[TableOfTarget]]) -> N
 def _place(target: object, table: str) -> TableOfTarget:
     """Returns what is equal for names of one table: SQLite ignores the case of names, and a file has many paths."""
     return (os.path.realpath(target.path), table.lower()) if isinstance(target, SQLite) else (target, table)
-
-
-__all__ = ["TableOfTarget", "require_distinct_tables"]

@@ -80,6 +80,3 @@ def _order(row: Row) -> tuple[tuple[bool, Cell], ...]:
     stage, reason, count, key, value, error, start, end, time, watermark = row
     by = (time, watermark, end, start, stage, reason, key, count, value, error)
     return tuple((cell is not None, cell) for cell in by)
-
-
-__all__ = ["drop_rows", "drop_table", "prepare_drops"]

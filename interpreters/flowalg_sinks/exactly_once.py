@@ -144,6 +144,3 @@ def _is_same(own: WrittenBatch | None, last: WrittenBatch) -> bool:
 def _differ(one: str | None, other: str | None) -> bool:
     """Whether two fingerprints are known and not equal."""
     return None not in (one, other) and one != other
-
-
-__all__ = ["is_repetition", "require_next_batch", "require_written", "write_once"]

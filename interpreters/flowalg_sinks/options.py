@@ -31,6 +31,3 @@ def require_options(pipeline: object, table: object, since: object) -> None:
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     require_free_names(require_element_shape(pipeline), panes=emits_panes(pipeline.node))
-
-
-__all__ = ["require_options", "require_target"]

@@ -56,15 +56,3 @@ def require_element_shape(pipeline: PCollection[object]) -> Shape:
             "the element type of the pipeline must be known to make a table; annotate the last function"
         )
     return pipeline.shape
-
-
-__all__ = [
-    "BATCH_COLUMNS",
-    "PANE_COLUMNS",
-    "TIME_COLUMNS",
-    "WINDOW_COLUMNS",
-    "clock_cells",
-    "pane_cells",
-    "require_element_shape",
-    "window_cells",
-]

@@ -75,6 +75,3 @@ class PaneSink:
         )
         self._own[self.name] = written
         return wrote
-
-
-__all__ = ["PaneSink", "SinkBatch"]

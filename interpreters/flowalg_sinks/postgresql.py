@@ -207,6 +207,3 @@ def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:
 
 def _read(cell: Cell) -> Cell:
     return cell.astimezone(UTC) if isinstance(cell, datetime) else cell
-
-
-__all__ = ["PostgreSQL", "PostgreSQLTransaction"]

@@ -212,6 +212,3 @@ _DECODERS: Final[dict[Kind, Callable[[Stored], Cell]]] = {
     Kind.DURATION: _null_or(lambda stored: cast("int", stored) * _MICROSECOND),
     Kind.DECIMAL: _null_or(lambda stored: Decimal(str(stored))),
 }
-
-
-__all__ = ["SQLite", "SQLiteTransaction"]

@@ -89,16 +89,3 @@ def require_columns(
         for column in table.columns
     }
     require_same_columns(f"{table.name!r} in {where}", expected, existing)
-
-
-__all__ = [
-    "PROGRESS",
-    "ExistingColumn",
-    "column_list",
-    "create_table",
-    "on_conflict_clause",
-    "progress_row",
-    "quote",
-    "require_columns",
-    "written_batch",
-]

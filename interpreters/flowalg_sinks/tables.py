@@ -89,6 +89,3 @@ def require_same_columns(table: str, expected: Mapping[str, object], existing: M
         raise SchemaMismatchError(
             f"the table {table} must have the columns of the sink:\n" + "\n".join(lines)
         )
-
-
-__all__ = ["Cell", "Column", "Kind", "Row", "Table", "require_same_columns"]

@@ -69,6 +69,3 @@ class Target(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Returns a transaction, committed durably when the context ends, and rolled back if it ends with an error."""
         ...
-
-
-__all__ = ["SinkError", "Target", "Transaction", "WrittenBatch"]

@@ -88,6 +88,3 @@ def preserves_keys(node: Node) -> bool:
 def _pairs_elements(node: Node) -> bool:
     """Whether elements are paired with side values or metadata after the last grouping."""
     return any(isinstance(following, WithSide | WithMetadata) for following in nodes_after_groupings(node))
-
-
-__all__ = ["preserves_keys", "require_upsertable"]

@@ -151,6 +151,3 @@ def key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple
             valid = "fields without floats, which cannot be compared exactly"
             raise ArgumentError("by", by, valid, why=f"the type of {name} is {fields[name]}")
     return tuple(dict.fromkeys(by))
-
-
-__all__ = ["KEY_TEXT", "Upsert", "key_fields", "upsert"]

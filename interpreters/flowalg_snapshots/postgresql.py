@@ -47,6 +47,3 @@ def postgresql_rows(conninfo: str, query: str) -> ReadRows:
             "postgresql_rows: query", query, "a query, such as 'SELECT item, cents FROM prices'"
         )
     return _Query(conninfo, query)
-
-
-__all__ = ["postgresql_rows"]

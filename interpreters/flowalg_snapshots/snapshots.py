@@ -221,6 +221,3 @@ def _publish(table: pa.Table, path: Path, time: datetime) -> Path | None:
         except FileExistsError:
             return None
     return path
-
-
-__all__ = ["TICK", "WATERMARK", "Following", "ReadRows", "Snapshots"]

@@ -18,6 +18,7 @@ from flowalg_shard.replay import ReplayLog
 from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import Plan
 
+from flowalg.runs.metrics import StageMetrics
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
 from flowalg_spark.changes.planning import plan
@@ -41,7 +42,7 @@ from flowalg_spark.state.open_state import open_keys, open_state
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.interpreter import SparkStreaming
 from flowalg_spark.streaming.listener import listener
-from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, query_progress, stage_metrics
+from flowalg_spark.streaming.metrics import bad_records, metrics, query_progress, stage_metrics
 from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [

@@ -26,5 +26,3 @@ REPLAYING: Final = Capabilities(
     {feature: reason for feature, reason in STREAMING.missing.items() if feature is not Feature.PERFECT},
 )
 """The capabilities of Spark streaming over a timeline, whose watermarks are known."""
-
-__all__ = ["BATCH", "REPLAYING", "STREAMING"]

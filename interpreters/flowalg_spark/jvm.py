@@ -51,6 +51,3 @@ def items_of(iterable: Java) -> Iterator[Java]:
     iterator = iterable.iterator()
     while iterator.hasNext():
         yield iterator.next()
-
-
-__all__ = ["Java", "is_class", "items_of", "jvm_of"]

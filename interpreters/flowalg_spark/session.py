@@ -186,19 +186,3 @@ def ensure_state_store(session: SparkSession) -> None:
     )
     if session.conf.get(CHANGELOG_KEY, "") == "":
         session.conf.set(CHANGELOG_KEY, "true")
-
-
-__all__ = [
-    "CHANGELOG_KEY",
-    "PARTITIONS_KEY",
-    "ROCKSDB",
-    "SETTINGS",
-    "STATE_STORE_KEY",
-    "configure",
-    "ensure_state_store",
-    "local_session",
-    "replace_settings",
-    "require_session",
-    "shuffle_partitions",
-    "warn_of_partitions",
-]

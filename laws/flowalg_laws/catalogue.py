@@ -40,5 +40,3 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Watermarks in a pipeline": CLOCK_LAWS,
     "Serialization": SERIALIZATION_LAWS,
 }
-
-__all__ = ["CATALOGUE"]

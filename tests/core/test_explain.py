@@ -39,7 +39,7 @@ from flowalg import (
     event_time,
     processing_time,
 )
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function
 from tests.support.generated_runs import runs
 from tests.support.scores import POINTS, SCORES, Score, minute
 

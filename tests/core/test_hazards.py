@@ -51,7 +51,7 @@ from flowalg import (
     hazards,
 )
 from flowalg.analysis.hazards import can_fire
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function
 from flowalg.pipeline.structure import last_groupings
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums

@@ -13,8 +13,9 @@ from types import ModuleType
 import pytest
 from returns.result import Failure, Success
 
+from flowalg.data.errors import describe_function
 from flowalg.data.shapes import INTEGER, shape_of
-from flowalg.elementwise.functions import Call, describe_function
+from flowalg.elementwise.functions import Call
 from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque

@@ -15,7 +15,7 @@ import pytest
 
 import flowalg
 from flowalg import FlowalgError
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 MINUTE: Final = timedelta(minutes=1)

@@ -37,8 +37,8 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
+from flowalg.data.errors import describe_function
 from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
-from flowalg.elementwise.functions import describe_function
 from flowalg.pipeline.nodes import ElementWise
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 

@@ -196,6 +196,3 @@ def _accesses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 def _names_in(tree: ast.AST, table: _Table) -> frozenset[str]:
     public = (table.public_name(node) for node in ast.walk(tree) if isinstance(node, ast.expr))
     return frozenset(name for name in public if name is not None)
-
-
-__all__ = ["PACKAGES", "covered_by", "member_of", "members", "name_in", "surface"]

@@ -18,8 +18,8 @@ from flowalg_polars.expressions import compile_expression, compile_scalar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowalg.data.errors import describe_function
 from flowalg.data.shapes import BOOLEAN, DAY, FLOAT, INTEGER, Scalar, TupleOf
-from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Param, Part, first_opaque
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op

@@ -57,10 +57,11 @@ from flowalg import (
     event_time,
     flatten,
 )
+from flowalg.data.metadata import Timing
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
 from flowalg.runs.current import Current
-from flowalg.runs.panes import PaneInfo, Timing
+from flowalg.runs.panes import PaneInfo
 from flowalg.windows.strategy import emits_one_pane
 from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute

@@ -11,9 +11,9 @@ from typing import Final, cast
 import pyarrow as pa
 import pytest
 from flowalg_columns.layout import layout_of
-from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.values import read_elements, write_arrays
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.element_wise import apply_steps

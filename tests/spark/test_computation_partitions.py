@@ -11,11 +11,11 @@ import pyarrow as pa
 from attrs import evolve
 from flowalg_columns.codec import Codec
 from flowalg_columns.layout import layout_of
-from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
 from flowalg_laws import READINGS, VALUES, Reading, computations, readings
 from flowalg_laws.kit.readings import START
 from flowalg_reference import ReferenceBatch
 from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 from flowalg_spark.batch.computations import HORIZON, ComputePartition
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function
 from flowalg.lifting.tree.expressions import first_opaque
 from tests.support.lifting.cases import LIFTED
 from tests.support.lifting.edge_functions import Raised, lift_edge_function, python_result

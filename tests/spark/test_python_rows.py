@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from flowalg_columns.layout import layout_of
-from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.records import build_records
 from flowalg_columns.values import write_arrays
 from flowalg_laws.kit.readings import Reading
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import row_schema

@@ -254,18 +254,3 @@ def amounts() -> SearchStrategy[list[Amount]]:
         )
 
     return some(small) | some(huge)
-
-
-__all__ = [
-    "AMOUNTS",
-    "DECIMALS",
-    "FLOATS",
-    "KEYED",
-    "PIPELINES",
-    "Amount",
-    "amounts",
-    "canonical",
-    "decimals",
-    "expected",
-    "results",
-]

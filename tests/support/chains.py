@@ -394,6 +394,3 @@ def chains() -> SearchStrategy[Chain]:
 def _takes_any_value(trigger: Trigger) -> bool:
     """Whether a trigger accepts values of every type, since those of a later grouping may not be numbers."""
     return not any(isinstance(leaf, AtValue | CustomTrigger) for leaf in leaves(trigger))
-
-
-__all__ = ["Chain", "chains"]

@@ -96,6 +96,3 @@ def line(text: str, numbers: list[int]) -> Line:
     """Returns a line with the words of a text, of which those with an even length have it."""
     words = [Word(word, len(word) if len(word) % 2 == 0 else None) for word in text.split()]
     return Line(text, words, numbers, NOON)
-
-
-__all__ = ["IN_PYTHON", "LIFTED", "LINES", "Line", "line"]

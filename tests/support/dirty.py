@@ -135,18 +135,3 @@ def counted(records: tuple[BadRecord, ...]) -> dict[str, int]:
 
 EXPECTED: Final = {"Source": 6, "filter": 1, "map": 1, "flat_map": 1, "combine_per_key": 2}
 """The numbers of bad records of ``DIRTY``: the combiner receives the sale that it rejects twice."""
-
-__all__ = [
-    "DIRTY",
-    "EXPECTED",
-    "GOOD",
-    "MINUTE",
-    "NOON",
-    "SALES",
-    "TOTALS",
-    "Sale",
-    "checked",
-    "counted",
-    "record_of",
-    "table",
-]

@@ -22,6 +22,3 @@ def elements_of(
     """Returns the elements of a pipeline as text, in an order of their own."""
     panes = engine.run(pipeline.combine_globally(ToList()), inputs).panes
     return sorted(map(repr, panes[-1].element if panes else []))
-
-
-__all__ = ["bounded", "elements_of"]

@@ -93,6 +93,3 @@ LOOP: Computation[str, int, int, int] = Computation(
     name="loop",
 )
 """A computation whose timer sets itself again without end."""
-
-
-__all__ = ["FAULTS", "LOOP", "fails"]

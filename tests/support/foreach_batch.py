@@ -55,6 +55,3 @@ class VisitsQuery:
         )
         last.unlink()
         (commits / f".{last.name}.crc").unlink(missing_ok=True)
-
-
-__all__ = ["VisitsQuery"]

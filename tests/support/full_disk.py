@@ -38,6 +38,3 @@ def filled(disk: Path) -> Iterator[None]:
         yield
     finally:
         filler.unlink()
-
-
-__all__ = ["filled", "small_disk"]

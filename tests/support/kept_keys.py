@@ -32,6 +32,3 @@ def kept_keys(
     """Returns the contents of those keys that have a state or elements that wait, at a processing time."""
     found = [why_not(run, key, at=at) for key in keys]
     return tuple(contents_of(each) for each in found if each.state is not None or each.waiting)
-
-
-__all__ = ["kept_keys"]

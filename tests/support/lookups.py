@@ -89,5 +89,3 @@ IN_PYTHON: dict[str, PCollection[object]] = {
     .map(lambda pair: (pair[0], pair[1]))
     .map(lambda pair: pair[1].get(pair[0].team)),
 }
-
-__all__ = ["IN_PYTHON", "LIFTED", "RIVALS", "TWICE", "most"]

@@ -82,6 +82,3 @@ def run_observed(
             observers=observers,
         )
     )
-
-
-__all__ = ["BATCHES", "BEST", "HOSTILE", "MINUTE", "TOTALS", "Row", "run_observed", "scores_stream"]

@@ -68,5 +68,3 @@ WHOLE: Final[dict[str, PCollection[object]]] = {
     "a call with named arguments": SCORES.map(lambda score: (score.points, first_vowel(text=score.team))),
     "a method": SCORES.map(lambda score: (score.points, score.team.upper())),
 }
-
-__all__ = ["PARTIAL", "WHOLE"]

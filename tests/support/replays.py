@@ -102,6 +102,3 @@ def _stream_of(
         tick=TICK,
         source_watermark=PUBLISHED if generated_by.publishes else None,
     )
-
-
-__all__ = ["NUMBER", "LocalReplays", "recorded_readings", "recorded_tables"]

@@ -94,6 +94,3 @@ def without_key_text(sink: Upsert, rows: Iterable[Row]) -> list[Row]:
     """Returns the rows of a sink's table without the text of the key."""
     first = sink.table.columns[0].name == "key_json"
     return sort_rows(row[1:] if first else row for row in rows)
-
-
-__all__ = ["Memory", "current_panes", "rows_of", "sort_rows", "without_key_text"]

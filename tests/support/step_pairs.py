@@ -524,6 +524,3 @@ def pairs() -> SearchStrategy[Pair]:
         st.builds(Pair, any_pipelines(), inputs, clusters, modes),
         st.builds(Pair, crowded_sessions(), dense, clusters, modes),
     )
-
-
-__all__ = ["Pair", "correction_pairs", "expiring_pairs", "pairs"]

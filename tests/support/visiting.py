@@ -106,5 +106,3 @@ TIMELINE: Final = Timeline.micro_batches(
     VISITS, visits(7), processing_time=lambda visit: visit.seen, watermark=BoundedOutOfOrderness(MINUTE)
 )
 RUN: Final = reference.run(PIPELINE, {VISITS: TIMELINE}, mode=Mode.MICRO_BATCH)
-
-__all__ = ["PIPELINE", "RUN", "TIMELINE", "VISITS", "Last", "Summary", "Visit", "summarize", "visits"]

@@ -104,6 +104,3 @@ def run_cases(
         print(f"\n{text}")
     print(f"{name}: {compared - len(different)} of {compared} {verb}")
     return 1 if different else 0
-
-
-__all__ = ["Case", "run_cases"]

@@ -225,7 +225,5 @@ def run(command: Sequence[str], what: str, folder: Path | None = None) -> None:
         raise ReleaseError(f"{what} failed:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
-__all__ = ["compare_versions", "find_interpreter", "main"]
-
 if __name__ == "__main__":
     sys.exit(main())

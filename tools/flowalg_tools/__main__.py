@@ -15,7 +15,5 @@ def main() -> int:
     return run()
 
 
-__all__ = ["main"]
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -44,6 +44,3 @@ def _picture(run: Run[object]) -> str:
     style = "max-width: 100%; background: white;"
     alt = "The run in event time, across, and processing time, up"
     return f'<div><img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}"/></div>'
-
-
-__all__ = ["to_html"]

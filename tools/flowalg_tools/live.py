@@ -147,6 +147,3 @@ def _size(count: float) -> str:
             return f"{count:.0f} {unit}"
         count /= 1000
     return f"{count:.1f} GB"
-
-
-__all__ = ["show", "table_of", "watch"]

@@ -38,6 +38,3 @@ def display_in_notebooks() -> None:
     if shell is None:
         raise NoNotebookError("not in a notebook: call display_in_notebooks() in a cell of a notebook")
     cast("_Shell", shell).display_formatter.formatters["text/html"].for_type(Run, to_html)
-
-
-__all__ = ["NoNotebookError", "display_in_notebooks"]

@@ -95,6 +95,3 @@ def _sales(random: np.random.Generator, rows: int) -> pl.DataFrame:
 
 def _offers(random: np.random.Generator, rows: int) -> pl.DataFrame:
     return pl.select(*_common(random, rows), pl.Series("discount", random.integers(0, 50, rows)))
-
-
-__all__ = ["BEGIN", "KEYS", "OFFERS", "ROWS", "Files", "Offer", "Sale", "files"]

@@ -96,6 +96,3 @@ def _run_rounds(
 def median_seconds(runs: Sequence[Run]) -> float:
     """The median of the times."""
     return statistics.median(run.seconds for run in runs)
-
-
-__all__ = ["Run", "measure", "median_seconds", "run_in_turns"]

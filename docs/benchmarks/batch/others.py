@@ -50,6 +50,3 @@ def seconds(engine: str, query: str, sales: Path, threads: int, rounds: int) -> 
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     # DuckDB prints a progress bar first.
     return float(finished.stdout.split()[-1])
-
-
-__all__ = ["QUERIES", "seconds"]

@@ -90,5 +90,3 @@ PIPELINES: Final[Mapping[str, PCollection[object]]] = {
     .window(FixedWindows(MINUTE))
     .combine_per_key(Count()),
 }
-
-__all__ = ["OFFERS", "PIPELINES", "SALES", "grade"]

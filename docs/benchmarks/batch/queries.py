@@ -161,6 +161,3 @@ def summary(frame: DataFrame, columns: tuple[str, ...]) -> tuple[int, int]:
     hashes = picked.select(F.xxhash64(*parts).cast("decimal(38,0)").alias("hash"))
     row = hashes.agg(F.count("*").alias("rows"), F.sum("hash").alias("hash")).collect()[0]
     return int(row["rows"]), int(row["hash"] or 0)
-
-
-__all__ = ["QUERIES", "Query", "summary"]

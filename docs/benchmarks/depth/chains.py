@@ -136,6 +136,3 @@ def _reading_batch(ran: Ran, end: int) -> int:
     """Returns the first micro-batch after which a record at or after the end of a window had been read."""
     records = -(-(end - ran.arrivals.begin) * ran.arrivals.rate // MICROS) + 1
     return min(batch for batch, read in ran.read.items() if read >= records)
-
-
-__all__ = ["KEYS", "POLICY", "Counts", "Delays", "Emitted", "Ran", "chain", "delays_of", "spark_chain"]

@@ -118,6 +118,3 @@ def engines(spark: SparkSession) -> dict[str, Run]:
         SPARK: partial(run_on_spark, spark, native=False),
         NATIVE: partial(run_on_spark, spark, native=True),
     }
-
-
-__all__ = ["CHECKPOINTED", "EARLIER", "LOCAL", "NATIVE", "SPARK", "Load", "Run", "engines"]

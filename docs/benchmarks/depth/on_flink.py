@@ -110,6 +110,3 @@ def _micros(text: str) -> int:
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
     frame.select("number", pl.col("at").to_physical()).write_csv(path, include_header=False)
-
-
-__all__ = ["FLINK", "FLINK_CHECKPOINTED", "run_on_flink"]

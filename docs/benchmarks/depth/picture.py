@@ -89,6 +89,3 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         by_load[load][str(result["engine"])] = f"{result['p50_ms']} / {result['p95_ms']}"
     for load, cells in by_load.items():
         yield f"| {' | '.join(map(str, load))} | {' | '.join(cells.get(engine, '') for engine in engines)} |"
-
-
-__all__ = ["BY_DEPTH", "BY_LOAD", "PICTURE", "USUAL", "draw", "table"]

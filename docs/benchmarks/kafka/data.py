@@ -37,6 +37,3 @@ def send(servers: str, topic: str, messages: list[bytes]) -> None:
     """Sends messages to the partitions of a topic, in equal numbers, and waits until the broker has them."""
     sent = [Sent(number % PARTITIONS, message, None) for number, message in enumerate(messages)]
     Topics(servers).send(topic, sent)
-
-
-__all__ = ["PARTITIONS", "create", "send", "texts"]

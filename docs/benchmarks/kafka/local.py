@@ -88,6 +88,3 @@ def measure(servers: str, folder: Path, *, rows: int, batches: int, rounds: int)
         "decoder_share": round(decoding / medians["query"], 3),
         "messages_per_s": round(rows / medians["query"]),
     }
-
-
-__all__ = ["measure"]

@@ -131,6 +131,3 @@ def _values(servers: str, topic: str) -> list[bytes | None]:
 
 def _out(name: str, rival: str) -> str:
     return f"{name}-{rival.replace(' ', '-')}"
-
-
-__all__ = ["RIVALS", "check", "measure"]

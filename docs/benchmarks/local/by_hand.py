@@ -144,6 +144,3 @@ def numbered(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(
         common(kind, pl.col(name)).alias(f"c{number}") for number, (name, kind) in enumerate(kinds)
     )
-
-
-__all__ = ["COLUMNS", "DUCKDB", "POLARS", "numbered"]

@@ -34,6 +34,3 @@ def median_seconds(inputs: Sequence[Sequence[Path]], build: Path) -> list[float]
         spark.stop()
         shutil.rmtree(scratch, ignore_errors=True)
     return medians
-
-
-__all__ = ["median_seconds"]

@@ -76,6 +76,3 @@ def print_peak_memory() -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))
-
-
-__all__ = ["CORES", "peak_memory", "print_peak_memory", "rivals"]

@@ -239,6 +239,3 @@ def measure(extent: Extent, only: str, rounds: int, *, spark: bool) -> None:
             print(f"{result['case']:40} {result['spark_p50_ms']} ms, {result['times']} times", flush=True)
     for line in tables(results.load()):
         print(line)
-
-
-__all__ = ["measure", "tables"]

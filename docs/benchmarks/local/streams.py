@@ -124,18 +124,3 @@ def main(name: str, rival: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
-
-
-__all__ = [
-    "EVERYTHING",
-    "FILES",
-    "HOURS",
-    "LARGE",
-    "MEDIUM",
-    "SMALL",
-    "STREAMS",
-    "Batches",
-    "Rival",
-    "Stream",
-    "with_flowalg",
-]

@@ -115,6 +115,3 @@ def _latest(frame: pl.DataFrame) -> int:
 
 def _total() -> pl.Expr:
     return pl.sum("value")
-
-
-__all__ = ["PANE", "corrected", "on_time", "sessions"]

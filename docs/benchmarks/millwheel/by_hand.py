@@ -115,6 +115,3 @@ def count_in_a_loop(files: Iterable[Path]) -> Iterator[pl.DataFrame]:
                 del due[sensor]
                 outputs.append((sensor, -numbers.pop(sensor), point))
         yield pl.DataFrame(outputs, schema=OUTPUT, orient="row")
-
-
-__all__ = ["OUTPUT", "Counter", "count_in_a_loop", "drop_duplicates", "with_processor"]

@@ -112,6 +112,3 @@ class Scale:
                 again = sent.head(int(self.rows * AGAIN))
             unfinished.rename(generated)
         return sorted(generated.iterdir())
-
-
-__all__ = ["Scale"]

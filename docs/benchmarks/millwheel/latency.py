@@ -138,20 +138,3 @@ def local_lag(scale: Scale) -> list[Result]:
             if at >= arrivals.warm:
                 lags += lags_at(arrivals.begin, at, batch.metrics)
     return [lag_result(LOCAL, lags)]
-
-
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "LOCAL",
-    "PRODUCTIONS",
-    "TABLE",
-    "Lags",
-    "lag_case",
-    "lag_result",
-    "lags_at",
-    "latency_case",
-    "latency_result",
-    "local_lag",
-    "local_latency",
-]

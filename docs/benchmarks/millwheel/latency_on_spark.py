@@ -112,6 +112,3 @@ def _await_end(query: StreamingQuery, arrivals: Arrivals) -> None:
     """Waits until the records have arrived and are processed; raises if the query fails."""
     arrivals.await_end()
     query.processAllAvailable()
-
-
-__all__ = ["SPARK", "spark_lag", "spark_latency"]

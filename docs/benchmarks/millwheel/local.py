@@ -132,6 +132,3 @@ def growth(scale: Scale) -> list[Result]:
         }
         for count in scale.dormant
     ]
-
-
-__all__ = ["GROWTH", "LATENCY", "THROUGHPUT", "growth", "latency", "throughput"]

@@ -109,20 +109,3 @@ def names(dormant: Sequence[int]) -> list[str]:
     """Returns the names of all cases."""
     untouched = [f"{GROWTH}, {count:,}" for count in dormant]
     return [COUNTER, DEDUPLICATE, *untouched, *map(cache_case, PARTS)]
-
-
-__all__ = [
-    "CACHE",
-    "COUNTER",
-    "DEDUPLICATE",
-    "GROWTH",
-    "PARTS",
-    "cache",
-    "cache_case",
-    "counter",
-    "counter_case",
-    "deduplicate",
-    "deduplicate_case",
-    "growth",
-    "names",
-]

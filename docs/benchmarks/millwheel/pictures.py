@@ -122,6 +122,3 @@ def _panels(figure: Figure, count: int) -> list[Axes]:
         axes.grid(color=PALE, linewidth=0.5)
         axes.set_axisbelow(True)
     return panels
-
-
-__all__ = ["PICTURES", "draw"]

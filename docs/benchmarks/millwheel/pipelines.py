@@ -84,15 +84,3 @@ COLLECTED: Final[Times] = _other_keys(_other_keys(ONE_STAGE).process(COLLECT)).p
 
 STAGES: Final[dict[int, Times]] = {1: ONE_STAGE, 3: THREE_STAGES}
 """Chains of stages that pass records on to other keys, by their number."""
-
-__all__ = [
-    "ARRIVALS",
-    "COLLECTED",
-    "COUNTED",
-    "DAY",
-    "DELAY",
-    "STAGES",
-    "TEN",
-    "UNIQUE",
-    "WITHIN",
-]

@@ -161,6 +161,3 @@ def page_with(text: str, results: Sequence[Result]) -> str:
         return lines + picture
 
     return fill_tables(text, lines_of)
-
-
-__all__ = ["PAGE", "PICTURES", "TABLES", "page_with"]

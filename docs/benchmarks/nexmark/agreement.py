@@ -101,6 +101,3 @@ def open_engines(flink: Engine | None, *, spark: bool) -> Iterator[tuple[Engines
         )
     finally:
         session.stop()
-
-
-__all__ = ["BY_HAND", "FEW", "LOCAL", "LOCAL_RIVALS", "Engines", "Found", "compare", "open_engines"]

@@ -83,6 +83,3 @@ def _fields(value: object) -> Iterator[object]:
             yield from _fields(item)
     else:
         yield value
-
-
-__all__ = ["CHANGE", "agree", "columns_of", "from_frame", "from_run"]

@@ -152,21 +152,3 @@ def from_sql(connection: duckdb.DuckDBPyConnection, sql: str) -> pl.DataFrame:
 def _require_no_drops(query: Query, engine: str, dropped: int) -> None:
     if dropped:
         raise ValueError(f"{query.label}: {engine} dropped {dropped} elements, and must drop none")
-
-
-__all__ = [
-    "CORES",
-    "Tables",
-    "database",
-    "from_sql",
-    "has_duckdb",
-    "inputs_of",
-    "local_batch",
-    "on_duckdb",
-    "on_local_batch",
-    "on_local_stream",
-    "on_polars",
-    "on_reference",
-    "policy_of",
-    "timelines",
-]

@@ -232,6 +232,3 @@ def _parts(table: pl.DataFrame, scale: Scale) -> list[pl.DataFrame]:
         span // timedelta(microseconds=1) + 1
     )
     return [table.filter(part == number) for number in range(scale.files)]
-
-
-__all__ = ["BEGIN", "DELAY", "Scale", "generate", "tables"]

@@ -82,17 +82,3 @@ TABLES: Final[Mapping[AnyTable, str]] = {
     ENTRIES: "side_input",
 }
 """The table with the data of each source."""
-
-__all__ = [
-    "ARRIVALS",
-    "AUCTIONS",
-    "BIDS",
-    "ENTRIES",
-    "PERSONS",
-    "TABLES",
-    "AnyTable",
-    "Auction",
-    "Bid",
-    "Entry",
-    "Person",
-]

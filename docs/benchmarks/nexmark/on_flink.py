@@ -102,6 +102,3 @@ def _times(frame: pl.DataFrame) -> Iterator[pl.Expr]:
         moment = pl.col(name).str.contains(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
         if not texts.is_empty() and texts.select(moment.all()).item():
             yield pl.col(name).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", time_zone="UTC")
-
-
-__all__ = ["Flink", "flink"]

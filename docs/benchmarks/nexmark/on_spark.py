@@ -114,19 +114,3 @@ def collect(frame: DataFrame) -> pl.DataFrame:
     )
     assert isinstance(found, pl.DataFrame)
     return found
-
-
-__all__ = [
-    "by_hand",
-    "collect",
-    "compile_batch",
-    "compile_stream",
-    "create_views",
-    "on_batch",
-    "on_sql",
-    "on_stream",
-    "read_stream",
-    "rivals",
-    "run_stream",
-    "session",
-]

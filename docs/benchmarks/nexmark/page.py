@@ -27,6 +27,3 @@ def page_with(text: str, results: Sequence[Result] = ()) -> str:
     """Returns a page with the current queries, and with the times of results if there are any."""
     tables = {"nexmark": list(table()), "nexmark times": list(times(results)) if results else []}
     return fill_tables(text, lambda name: tables[name])
-
-
-__all__ = ["PAGE", "page_with", "table"]

@@ -226,6 +226,3 @@ def in_polars(query: Query, tables: Mapping[str, Path]) -> Frame:
     """Returns a query over the Parquet files of the tables."""
     frames = {name: pl.scan_parquet(folder / "*.parquet") for name, folder in tables.items()}
     return QUERIES[query.number](Frames(**frames))
-
-
-__all__ = ["in_polars"]

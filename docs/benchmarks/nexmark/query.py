@@ -64,6 +64,3 @@ def as_they_come(values: PCollection[A]) -> PCollection[A]:
 def kept_current(values: PCollection[A]) -> PCollection[A]:
     """Sets one window for all time, for a result of each key that is retracted whenever it changes."""
     return values.window(GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING)
-
-
-__all__ = ["OnStreams", "Query", "Rejected", "as_they_come", "kept_current", "once_complete"]

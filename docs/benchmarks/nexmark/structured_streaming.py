@@ -111,6 +111,3 @@ def ended(tables: Tables, folder: Path) -> Mapping[str, Path]:
         ).write_parquet(path)
         os.utime(path, (1_000_000_000 + len(files), 1_000_000_000 + len(files)))
     return found
-
-
-__all__ = ["by_hand", "mode_of", "on_structured_streaming", "rivals"]

@@ -163,6 +163,3 @@ def _cell(result: Result, name: str) -> str:
     if found is None:
         return "rejected" if name == "stream_to_stream_by_hand" and "stream_s" in result else ""
     return found if isinstance(found, str) else f"{found:.2f}"
-
-
-__all__ = ["Effort", "flink_rivals", "local_rivals", "measure", "measure_all", "table"]

@@ -172,15 +172,3 @@ def compare_states(
         }
         for count in counts
     ]
-
-
-__all__ = [
-    "BATCHES",
-    "CORES",
-    "check",
-    "compare",
-    "compare_states",
-    "median_seconds",
-    "run_in_turns",
-    "without_processing_time",
-]

@@ -84,6 +84,3 @@ def seed_file(folder: Path, windows: int, first_key: int) -> Path:
         shutil.move(unfinished, path)
         os.utime(path, (999_999_999, 999_999_999))
     return path
-
-
-__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files", "seed_file", "write_in_order"]

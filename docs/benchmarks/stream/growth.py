@@ -44,6 +44,3 @@ GROWTHS: Final = (
         0,
     ),
 )
-
-
-__all__ = ["GROWTHS", "OPEN", "ROWS", "Growth"]

@@ -65,5 +65,3 @@ def main(case: str, rival: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
-
-__all__ = ["peaks"]

@@ -79,20 +79,3 @@ def _in_one_window(readings: PCollection[Reading]) -> PCollection[KV[tuple[int, 
 JOINED: Final = _in_one_window(READINGS).inner_join(_in_one_window(OTHERS))
 FILTERED: Final = VALUES.filter(lambda pair: pair.value % 2 == 0).map_values(lambda value: 2 * value)
 TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
-
-__all__ = [
-    "AT_ALL_TIMES",
-    "CORRECTED",
-    "EARLY_AT_COUNT",
-    "EARLY_AT_SUMMARY",
-    "EARLY_AT_VALUE",
-    "FILTERED",
-    "JOINED",
-    "MINUTE",
-    "ON_TIME",
-    "OTHERS",
-    "READINGS",
-    "SESSIONS",
-    "TWO_STAGES",
-    "VALUES",
-]

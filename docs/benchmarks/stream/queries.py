@@ -218,5 +218,3 @@ CASES: Final = (
         {"flowalg": compile_rival(TWO_STAGES), "on time": compile_rival(ON_TIME)},
     ),
 )
-
-__all__ = ["CASES", "Case", "Rival", "spark_aggregation"]

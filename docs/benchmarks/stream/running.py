@@ -56,6 +56,3 @@ def add_files(files: Sequence[Path], folder: Path) -> None:
     (folder / "in").mkdir(parents=True, exist_ok=True)
     for file in files:
         os.link(file, folder / "in" / file.name)
-
-
-__all__ = ["Phases", "add_files", "continue_query", "start_query"]

@@ -234,6 +234,3 @@ def _as_decimal(of: Expr) -> Expr | None:
 
 def _fits(value: int) -> bool:
     return abs(value) < _DECIMAL_LIMIT
-
-
-__all__ = ["compare", "has_plain_equality", "is_none", "unwrap_optional"]

@@ -128,6 +128,3 @@ def _no_truth_value(of: Expr, location: str) -> Opaque:
     if isinstance(of, Opaque):
         return Opaque(BOOLEAN, of.reason, of.location)
     return Opaque(BOOLEAN, f"the truth value of {of.shape}", location)
-
-
-__all__ = ["choose", "common_shape", "is_assignable", "to_bool", "widen"]

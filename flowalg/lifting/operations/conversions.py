@@ -104,20 +104,3 @@ def make_day(days: Expr, location: str) -> Expr:
 def make_duration(micros: Expr, location: str) -> Expr:
     """Returns the timedelta of ``micros`` microseconds."""
     return Apply(Op.DURATION, (micros,), DURATION, location)
-
-
-__all__ = [
-    "MICROS_PER_DAY",
-    "MICROS_PER_SECOND",
-    "days_of_day",
-    "int_constant",
-    "is_in_utc",
-    "is_number",
-    "make_day",
-    "make_duration",
-    "make_instant",
-    "micros_of_duration",
-    "micros_of_instant",
-    "to_float",
-    "to_int",
-]

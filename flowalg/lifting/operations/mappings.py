@@ -55,6 +55,3 @@ def _look_up(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     if can_raise_in_engine(key):
         return Opaque(None, "a key that may fail", location)
     return Apply(Op.LOOKUP, (of, key), TupleOf((BOOLEAN, mapping.value)), location)
-
-
-__all__ = ["get_value", "has_key", "lift_method"]

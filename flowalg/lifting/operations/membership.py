@@ -103,6 +103,3 @@ def _may_be_nan(expr: Expr) -> bool:
 
 def _are_constants(of: Expr, items: Sequence[Expr]) -> bool:
     return all(isinstance(item, Constant) and item.shape == of.shape for item in items)
-
-
-__all__ = ["is_member", "is_one_of"]

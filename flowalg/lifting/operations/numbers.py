@@ -162,12 +162,3 @@ def round_to_int(op: Op, of: Expr, location: str) -> Expr:
     if of.shape != FLOAT:
         return to_int(of)
     return Apply(op, (of,), INTEGER, location)
-
-
-__all__ = [
-    "absolute_value",
-    "integer_operation",
-    "lift_arithmetic",
-    "negate",
-    "round_to_int",
-]

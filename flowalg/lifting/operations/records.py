@@ -213,17 +213,3 @@ def _shape_with(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Exp
     if not isinstance(shape, RecordOf):
         raise RecordTypeError(f"{cls.__name__} is not a record class")
     return shape
-
-
-__all__ = [
-    "construct",
-    "defined_code",
-    "enum_attribute",
-    "evolve",
-    "get_field",
-    "get_item",
-    "get_part",
-    "has_plain_constructor",
-    "make_list",
-    "make_tuple",
-]

@@ -168,15 +168,3 @@ def _join(separator: Expr, items: Expr, location: str) -> Expr | None:
         case _:
             pass
     return None
-
-
-__all__ = [
-    "concatenate",
-    "constant_string",
-    "contains",
-    "get_character",
-    "lift_method",
-    "slice_string",
-    "string_constant",
-    "to_string",
-]

@@ -289,13 +289,3 @@ def construct_duration(args: tuple[Expr, ...], named: Named, location: str) -> E
             return Opaque(DURATION, f"a timedelta of {value.shape}", location)
         micros = _add(micros, _multiply(value, _UNITS[name], location), location)
     return make_duration(micros, location)
-
-
-__all__ = [
-    "construct_duration",
-    "is_time",
-    "lift_attribute",
-    "lift_method",
-    "negate_duration",
-    "time_arithmetic",
-]

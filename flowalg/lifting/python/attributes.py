@@ -25,6 +25,3 @@ def lacks_attribute(cls: type, name: str) -> bool:
         and inspect.getattr_static(cls, "__getattr__", _MISSING) is _MISSING
         and inspect.getattr_static(cls, name, _MISSING) is _MISSING
     )
-
-
-__all__ = ["is_plain_attribute", "lacks_attribute"]

@@ -131,6 +131,3 @@ def resolve_attribute(owner: object, name: str) -> object:
     if attrs.has(kind) and attrs.inspect(kind).is_frozen and is_plain_attribute(kind, name):
         return getattr(owner, name, MISSING)
     return MISSING
-
-
-__all__ = ["MISSING", "resolve_attribute", "resolve_global", "to_constant"]

@@ -28,6 +28,3 @@ def is_always_true(cls: type[Enum]) -> bool:
 def overrides(cls: type[Enum], name: str) -> bool:
     """Whether the class replaces the ``name`` or ``value`` that every enum has."""
     return inspect.getattr_static(cls, name, _MISSING) is not inspect.getattr_static(Enum, name)
-
-
-__all__ = ["compares_by_identity", "is_always_true", "is_plain", "overrides"]

@@ -74,6 +74,3 @@ class Scope:
                 return -value
             case _:
                 return MISSING
-
-
-__all__ = ["Inline", "Scope"]

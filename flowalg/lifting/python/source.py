@@ -142,6 +142,3 @@ def _contains(node: Syntax, code: CodeType) -> bool:
     return bool(real) and all(
         (line, column) <= first and last <= (end_line, end_column) for first, last in real
     )
-
-
-__all__ = ["KNOWN", "RUNNING", "Syntax", "Version", "syntax_of"]

@@ -50,6 +50,3 @@ def describe_expression(node: ast.expr) -> str:
 def describe_statement(node: ast.stmt) -> str:
     """Returns the name of a kind of statement: ``for``."""
     return type(node).__name__.lower()
-
-
-__all__ = ["describe_expression", "describe_statement", "symbol_of"]

@@ -228,31 +228,3 @@ def qualify_locations(transform: str, expr: Expr) -> Expr:
             evolve(node, location=f"{transform}({node.location})") if isinstance(node, Apply) else node
         ),
     )
-
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Apply",
-    "As",
-    "Build",
-    "Choice",
-    "Constant",
-    "Each",
-    "Expr",
-    "Item",
-    "Opaque",
-    "Param",
-    "Part",
-    "PythonCall",
-    "Scalar",
-    "children",
-    "conjunction",
-    "disjunction",
-    "first_opaque",
-    "items_of",
-    "negation",
-    "qualify_locations",
-    "rewrite",
-    "walk",
-]

@@ -68,6 +68,3 @@ def always_evaluated(expr: Expr) -> frozenset[Expr]:
         return always_evaluated(expr.condition) | sides | {expr}
     parts = (expr.of,) if isinstance(expr, Each) else children(expr)
     return frozenset({expr}).union(*map(always_evaluated, parts))
-
-
-__all__ = ["always_evaluated", "can_fail", "can_fail_itself", "can_raise_in_engine", "has_wide", "is_wide"]

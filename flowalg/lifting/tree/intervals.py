@@ -172,18 +172,3 @@ def _operation_interval(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interva
             return a.clamp(DURATIONS)
         case _:
             return shape_interval(shape)
-
-
-__all__ = [
-    "DAYS",
-    "DURATIONS",
-    "EPOCH",
-    "EPOCH_DAY",
-    "EXACT",
-    "INSTANTS",
-    "MICROSECOND",
-    "STORED",
-    "Interval",
-    "interval",
-    "point_micros",
-]

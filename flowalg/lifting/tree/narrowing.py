@@ -25,6 +25,3 @@ def non_null_given(condition: Expr, outcome: bool) -> frozenset[Expr]:
             return frozenset.intersection(*ways) if ways else frozenset()
         case _:
             return frozenset()
-
-
-__all__ = ["non_null_given"]

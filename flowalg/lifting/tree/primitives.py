@@ -116,6 +116,3 @@ class Op(Enum):
     YEAR = auto()
     MONTH = auto()
     DAY_OF_MONTH = auto()
-
-
-__all__ = ["Op"]

@@ -49,6 +49,3 @@ def _frozen(value: object) -> object:
     if isinstance(value, dict):
         return tuple((name, _frozen(item)) for name, item in value.items())
     return value
-
-
-__all__ = ["consecutive_groups", "group_keys"]

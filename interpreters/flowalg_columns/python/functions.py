@@ -168,18 +168,3 @@ def map_result(function: Function, element: Tree[A], result: Tree[A], after: Sha
             key, value = key_and_value(element)
             return Branch(after, (key, map_result(inner, value, result, part_shape(after, 1))))
     assert_never(function)
-
-
-__all__ = [
-    "PYTHON_RESULT",
-    "ArrayFunction",
-    "OneToOne",
-    "PartialCalls",
-    "PlainFunction",
-    "PlannedCall",
-    "map_argument",
-    "map_result",
-    "part_shape",
-    "partial_calls",
-    "plan_call",
-]

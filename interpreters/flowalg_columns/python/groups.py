@@ -12,6 +12,7 @@ from typing import Final, cast
 
 import pyarrow as pa
 from attrs import define, field, frozen
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.errors import UserFunctionError, errors_of
@@ -20,7 +21,6 @@ from flowalg.data.values import sort_by_time
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Layout
-from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups, group_keys
 from flowalg_columns.values import read_elements, read_integers, write_arrays
 
@@ -186,6 +186,3 @@ class FinishedGroups:
         arrays += write_arrays(combine.result, self.results, f"the result of {combine.label}")
         arrays += [pa.array(self.earliest, pa.int64()), pa.array(self.latest, pa.int64())]
         return pa.RecordBatch.from_arrays(arrays, schema=combine.schema)
-
-
-__all__ = ["ACCUMULATOR", "EARLIEST", "LATEST", "CombineGroups", "CombinePartition"]

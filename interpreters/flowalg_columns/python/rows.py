@@ -10,6 +10,7 @@ from typing import TypeVar, assert_never, cast
 
 import pyarrow as pa
 from attrs import define, field, frozen
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME
 
 from flowalg.data.errors import FlowalgError
 from flowalg.elementwise.functions import apply_all
@@ -26,19 +27,7 @@ from flowalg.elementwise.steps import (
 )
 from flowalg.runs.bad_records import BadRecord, bad_element
 from flowalg_columns.layout import Layout
-from flowalg_columns.names import (
-    BAD_RECORD,
-    DROP_COUNT,
-    DROP_REASON,
-    DROPPED_VALUE,
-    ERROR,
-    EVENT_TIME,
-    KEEP,
-    OBSERVED_TIME,
-    PANE_TIME,
-    PROCESSING_TIME,
-    STAGE,
-)
+from flowalg_columns.names import BAD_RECORD, DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, PANE_TIME, STAGE
 from flowalg_columns.values import AnyArray, read_elements, write_arrays
 
 A = TypeVar("A")
@@ -264,15 +253,3 @@ def select_kept(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
 
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
-__all__ = [
-    "ArrowFunction",
-    "BadElement",
-    "PythonSteps",
-    "Rows",
-    "check_results",
-    "mark_firsts",
-    "mask_column",
-    "repeat_metadata",
-    "select_kept",
-]

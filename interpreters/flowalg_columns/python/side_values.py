@@ -45,6 +45,3 @@ class SideValues:
         for window in windows:
             known.append(view.update(known[-1], self.values[window], window))
         return [window.end for window in windows], known
-
-
-__all__ = ["SideValues"]

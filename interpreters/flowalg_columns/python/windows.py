@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 from attrs import frozen
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.time import EventTime
 from flowalg.windows.group_errors import errors_in_group
@@ -19,7 +20,6 @@ from flowalg.windows.window_functions import (
     merged_windows,
 )
 from flowalg_columns.layout import Layout, key_and_value, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.consecutive_groups import consecutive_groups
 from flowalg_columns.values import read_elements, read_integers
 
@@ -110,6 +110,3 @@ def _bounds(windows: list[Window]) -> dict[str, pa.Array[pa.Scalar[pa.DataType]]
         START: pa.array([window.start for window in windows], pa.int64()),
         END: pa.array([window.end for window in windows], pa.int64()),
     }
-
-
-__all__ = ["AssignWindows", "MergeWindows", "read_keys_and_values"]

@@ -213,6 +213,3 @@ def _is_utf8(text: pa.Buffer) -> bool:
     except pa.ArrowException:
         return False
     return True
-
-
-__all__ = ["BadFileError", "CSVFile"]

@@ -81,6 +81,3 @@ def table_of(rows: list[Row], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(
         [pa.array([row[each.name] for row in rows], each.type) for each in schema], schema=schema
     )
-
-
-__all__ = ["BadTextError", "Numbers", "ReadTexts", "Row", "read_divided", "table_of"]

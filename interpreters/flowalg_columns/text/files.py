@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from flowalg_columns.text.csv_files import BadFileError, CSVFile
+from flowalg_columns.text.csv_files import CSVFile
 from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
 from flowalg_columns.text.scalars import ANY, infer_column
@@ -103,6 +103,3 @@ def not_blank(lines: pa.LargeBinaryArray) -> Numbers:
     doubtful = np.flatnonzero(~pc.starts_with(lines, "{").to_numpy(zero_copy_only=False))
     blank = [number for number in doubtful.tolist() if not (lines[number].as_py() or b"").strip()]
     return np.delete(np.arange(len(lines)), blank)
-
-
-__all__ = ["BadFileError", "BadLine", "FileRows", "TextKind", "lines_of", "not_blank", "read_file"]

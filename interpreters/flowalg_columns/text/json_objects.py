@@ -429,6 +429,3 @@ class _Reader:
         if len(names) < len(shape.items) or inside != end - 1:
             raise self.unlike(path, shape, self.text[at:end])
         return names, end
-
-
-__all__ = ["Fields", "read_object", "read_objects", "schema_of_fields"]

@@ -256,15 +256,3 @@ def describe_shape(shape: Shape) -> str:
     if shape == TIMESTAMP:
         return "a time, such as 2024-01-01T12:00:00Z"
     return f"of type {arrow_type(shape)}"
-
-
-__all__ = [
-    "ANY",
-    "describe_shape",
-    "has_infinity",
-    "infer_column",
-    "read_scalar",
-    "read_scalars",
-    "type_of_field",
-    "within",
-]

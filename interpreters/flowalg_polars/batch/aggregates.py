@@ -11,7 +11,7 @@ from typing import TypeAlias
 import polars as pl
 from attrs import frozen
 from flowalg_columns.combiners import ranks_of
-from flowalg_columns.names import EVENT_TIME
+from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
@@ -155,6 +155,3 @@ def _rank(rank: Expr, argument: Columns, label: str) -> pl.Expr:
     """Returns one of the columns by which ``TopN`` orders values, which must not be NaN."""
     assert rank.shape is not None
     return _without_nan(evaluate_scalar(rank, argument, polars_type(rank.shape)), rank.shape, "TopN", label)
-
-
-__all__ = ["AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

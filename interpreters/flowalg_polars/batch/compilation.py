@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never, cast
 import polars as pl
 from attrs import frozen
 from flowalg_columns.listing import nested_files
-from flowalg_columns.names import PROCESSING_TIME
+from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import processing_time
@@ -270,6 +270,3 @@ class _Lowering:
         """Returns a flow after steps; with dead letters, without the elements on which one of them fails."""
         program = compile_steps(steps, flow.shape, flow.meta)
         return flow.after(program) if self.letters is None else self.letters.apply(flow, program)
-
-
-__all__ = ["CAPABILITIES", "BatchInput", "compile", "compile_all", "lazy_frame", "run", "run_all"]

@@ -6,10 +6,10 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.codec import Codec
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
+from flowalg_columns.names import CHANGE
 from flowalg_columns.notes import LiftingNote, note_of_computation
 from flowalg_shard.computations.stage import ComputationStage, output_shape
-from flowalg_shard.tables.columns import WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, START, WEIGHT
 
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
@@ -71,6 +71,3 @@ class PreparedComputation:
         keys = self.stage.keys
         ordered = outputs.sort(keys, maintain_order=True) if keys and outputs.height > 1 else outputs
         return ordered.select(pl.col(name).cast(kind) for name, kind in schema.items())
-
-
-__all__ = ["PreparedComputation"]

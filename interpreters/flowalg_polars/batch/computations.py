@@ -7,9 +7,9 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve
-from flowalg_columns.names import EVENT_TIME
 from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.step import compute
+from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.computations.computation import Late
 from flowalg.computations.library import depends_on_horizon
@@ -61,6 +61,3 @@ def _horizon_of(sources: Iterable[Flow]) -> pl.LazyFrame:
     """Returns the horizon of some sources as a table with one row (SEMANTICS section 17)."""
     latest = [source.frame.select(pl.col(EVENT_TIME).max() + 1) for source in sources]
     return pl.concat(latest).select(pl.col(EVENT_TIME).max().fill_null(MIN_TIME).alias(_HORIZON))
-
-
-__all__ = ["lower_computation"]

@@ -94,6 +94,3 @@ def bad_records_in(letters: pl.DataFrame) -> tuple[BadRecord, ...]:
     """Returns the bad records in a frame of dead letters, sorted."""
     rows = letters.select("stage", "error", "value").rows()
     return tuple(sorted(BadRecord(*row) for row in rows))
-
-
-__all__ = ["DeadLetters", "bad_records_in", "dead_letter_frame"]

@@ -34,6 +34,3 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow:
     frame = flow.frame.map_batches(apply, schema=frame_schema(first.shape, flow.meta), streamable=True)
     notes = [note for program in programs for note in program.notes]
     return evolve(flow, frame=frame, shape=first.shape).with_notes(*notes)
-
-
-__all__ = ["fan_out"]

@@ -12,7 +12,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg_polars.columns import Columns, columns_of
-from flowalg_polars.lowering.programs import ENGINE, Program
+from flowalg_polars.lowering.programs import Program
 from flowalg_polars.meta import aligned, union_meta
 
 
@@ -65,6 +65,3 @@ def require_pairs(shape: Shape, label: str) -> RecordOf:
             f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
         )
     return shape
-
-
-__all__ = ["ENGINE", "Flow", "require_pairs", "union"]

@@ -11,22 +11,23 @@ from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.combiners import AnyCombiner, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
-from flowalg_columns.names import EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import EARLIEST as PYTHON_EARLIEST
 from flowalg_columns.python.groups import LATEST as PYTHON_LATEST
 from flowalg_columns.python.groups import CombineGroups
+from flowalg_shard.tables.columns import EVENT_TIME, START
 
 from flowalg.combiners.core import component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_polars.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
-from flowalg_polars.batch.flow import ENGINE, Flow, require_pairs
+from flowalg_polars.batch.flow import Flow, require_pairs
 from flowalg_polars.batch.panes import EARLIEST, LATEST, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import ISLAND, Slices, WindowedFlow, assign_windows, key_columns
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.arguments import combiner_arguments
+from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, to_arrow
 
 
@@ -172,6 +173,3 @@ def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
     frame = pl.from_arrow(batch)
     assert isinstance(frame, pl.DataFrame)
     return frame
-
-
-__all__ = ["grouped", "lower_grouping"]

@@ -81,6 +81,3 @@ def _frame_of(table: pa.Table) -> BatchInput:
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
-
-
-__all__ = ["PolarsBatch"]

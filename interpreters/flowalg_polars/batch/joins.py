@@ -7,7 +7,8 @@ from typing import Final, assert_never
 
 import polars as pl
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, PANE_META, START
+from flowalg_columns.names import PANE_META
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
@@ -221,6 +222,3 @@ def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
     names = leaf_columns(layout_of(pair))
     element = [column.alias(name) for column, name in zip((*keys, *values), names, strict=True)]
     return Flow(rows.select(*element, *flow.meta), pair, flow.meta, flow.notes)
-
-
-__all__ = ["lower_co_group", "lower_join"]

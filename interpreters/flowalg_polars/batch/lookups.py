@@ -66,6 +66,3 @@ def _require_one_value(columns: Sequence[pl.Series]) -> pl.Series:
             f"as_map() has {counts[several]} values under {keys[several]} in a window; each key must have one value"
         )
     return pl.repeat(True, len(counts), dtype=pl.Boolean(), eager=True)
-
-
-__all__ = ["lower_lookups"]

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_META,
-    PANE_TIME,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
 from flowalg_columns.notes import LiftingNote
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
+from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import MAX_TIME
-from flowalg.runs.panes import Change, Timing
+from flowalg.runs.panes import Change
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.windows import WindowedFlow
@@ -86,6 +76,3 @@ def pane_columns(start: pl.Expr, end: pl.Expr, event_time: pl.Expr, time: pl.Exp
         WATERMARK: pl.lit(MAX_TIME, pl.Int64()),
     }
     return [columns[name].alias(name) for name in PANE_META]
-
-
-__all__ = ["EARLIEST", "LATEST", "pane_columns", "pane_flow", "time_aggregates"]

@@ -8,12 +8,12 @@ from typing import Final
 import polars as pl
 from attrs import define
 from flowalg_columns.layout import Branch, layout_of, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.errors import ElementError, UnsupportedError
 from flowalg.data.shapes import Shape, TupleOf
@@ -26,10 +26,10 @@ from flowalg.pipeline.nodes import WithSide, shape_read
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
-from flowalg_polars.batch.flow import ENGINE, Flow
+from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.lookups import lower_lookups
 from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
-from flowalg_polars.lowering.programs import compile_analyses
+from flowalg_polars.lowering.programs import ENGINE, compile_analyses
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 
 _SIDE: Final = "__side"
@@ -200,6 +200,3 @@ def series_named(name: str, array: object) -> pl.Series:
     series = pl.from_arrow(array)  # type: ignore[arg-type]  # any Arrow array
     assert isinstance(series, pl.Series)
     return series.alias(name)
-
-
-__all__ = ["lower_side_input", "shape_with_side"]

@@ -10,7 +10,6 @@ from typing import Final
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.windows import AssignWindows, MergeWindows
 from flowalg_shard.step.window_assignment import (
     assigned_in_columns,
@@ -18,6 +17,7 @@ from flowalg_shard.step.window_assignment import (
     window_bounds,
     without_repeated_starts,
 )
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
@@ -206,13 +206,3 @@ def _map(
 def key_columns(shape: Shape) -> tuple[str, ...]:
     """Returns the columns of the keys of pairs."""
     return leaf_columns(key_and_value(layout_of(shape))[0])
-
-
-__all__ = [
-    "ISLAND",
-    "Slices",
-    "WindowedFlow",
-    "assign_windows",
-    "key_columns",
-    "latest_multiple",
-]

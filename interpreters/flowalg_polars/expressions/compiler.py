@@ -355,6 +355,3 @@ def _constant(constant: Constant) -> pl.Expr:
         case timedelta() as length:
             return long_literal(length // MICROSECOND).cast(dtype)
     assert_never(constant.value)
-
-
-__all__ = ["Compiled", "compile_expression", "compile_scalar"]

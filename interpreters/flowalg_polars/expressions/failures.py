@@ -58,6 +58,3 @@ def first_message(failures: Failures) -> pl.Expr | None:
 
 def _any(conditions: Iterable[pl.Expr]) -> pl.Expr:
     return reduce(or_, conditions)
-
-
-__all__ = ["OVERFLOW", "Failure", "Failures", "any_failure", "fail_where", "first_message", "guard"]

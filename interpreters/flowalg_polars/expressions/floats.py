@@ -174,19 +174,3 @@ def _divide_integers(columns: Sequence[pl.Series]) -> pl.Series:
 
 def _is_exact(column: pl.Series) -> pl.Series:
     return column.is_between(_EXACT_FLOATS.low, _EXACT_FLOATS.high)
-
-
-__all__ = [
-    "add",
-    "check_divisor",
-    "divide",
-    "divide_integers",
-    "equal",
-    "floor_divide",
-    "less",
-    "less_equal",
-    "modulo",
-    "square_root",
-    "subtract",
-    "to_integer",
-]

@@ -85,16 +85,3 @@ def compute(node: Apply, *args: pl.Expr) -> pl.Expr:
 def check_divisor(node: Apply, *args: Number) -> Failures:
     """Returns the failure of a division by zero."""
     return fail_where(args[1].column == 0, node.location, _BY_ZERO) if can_fail_itself(node) else ()
-
-
-__all__ = [
-    "ARITHMETIC",
-    "LONG",
-    "WIDE",
-    "Number",
-    "align",
-    "check_divisor",
-    "compute",
-    "literal",
-    "long_literal",
-]

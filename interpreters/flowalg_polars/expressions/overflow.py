@@ -150,6 +150,3 @@ def overflows(node: Apply, result: pl.Expr, a: pl.Expr, b: pl.Expr) -> pl.Expr |
             return (a == STORED.low) & (b == -1)
         case _:
             return None
-
-
-__all__ = ["Linear", "either", "linear", "overflows"]

@@ -117,5 +117,3 @@ STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
 assert {*TOTAL, *PARTIAL, *RANGED, *ARITHMETIC} == set(Op) - {Op.LOOKUP}, (
     "every operation but a join is compiled"
 )
-
-__all__ = ["PARTIAL", "RANGED", "STORING", "TOTAL", "Builder", "PartialBuilder"]

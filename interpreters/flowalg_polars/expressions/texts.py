@@ -130,20 +130,3 @@ def has_item(_: Apply, items: pl.Expr, item: pl.Expr) -> pl.Expr:
 def size(node: Apply, of: pl.Expr) -> pl.Expr:
     """Compiles ``len`` of text or of a list."""
     return (of.str.len_chars() if node.args[0].shape == TEXT else of.list.len()).cast(pl.Int64())
-
-
-__all__ = [
-    "character_at",
-    "concatenate",
-    "contains",
-    "find",
-    "has_item",
-    "item_at",
-    "make_list",
-    "replace",
-    "size",
-    "slice_text",
-    "split",
-    "strip",
-    "words",
-]

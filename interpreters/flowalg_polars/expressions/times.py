@@ -32,6 +32,3 @@ def month(_: Apply, of: pl.Expr) -> pl.Expr:
 def day_of_month(_: Apply, of: pl.Expr) -> pl.Expr:
     """Compiles the day of a date."""
     return of.dt.day().cast(pl.Int64())
-
-
-__all__ = ["DATE", "DURATION", "OUT_OF_RANGE", "TIMESTAMP", "day_of_month", "month", "to_long", "year"]

@@ -69,6 +69,3 @@ def _key_columns(columns: list[str], by: Sequence[str] | None) -> tuple[str, ...
     if isinstance(by, str) or any(name not in elements for name in by):
         raise ArgumentError("by", by, f"names of columns of the element, from {', '.join(elements)}")
     return tuple(by)
-
-
-__all__ = ["final_values"]

@@ -57,6 +57,3 @@ def _in_python(part: AnyCombiner, expression: Expr, value: Columns) -> Columns:
         )
     step = Map(part.function, f"{type(part.combiner).__name__}.of")
     return unnest(python_column(step, part.function, value, expression.shape), expression.shape)
-
-
-__all__ = ["Arguments", "combiner_arguments"]

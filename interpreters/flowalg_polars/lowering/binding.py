@@ -13,8 +13,8 @@ from typing import Final, assert_never
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
-from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote
+from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import without_negative_zeros
 
 from flowalg.data.errors import ElementError, SchemaMismatchError
@@ -317,16 +317,3 @@ def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series
 def _require_items(lists: pl.Series, inner: Shape, path: FieldPath) -> None:
     known = lists.drop_nulls()
     require_valid(known.filter(known.list.len() > 0).explode(), inner, path)
-
-
-__all__ = [
-    "FieldPath",
-    "bind_source",
-    "can_read",
-    "in_microseconds",
-    "require_in_range",
-    "require_in_years",
-    "require_schema",
-    "require_valid",
-    "scan_parquet",
-]

@@ -63,6 +63,3 @@ def evaluate_scalar(expression: Expr, element: Columns, kind: pl.DataType) -> pl
     """Compiles a scalar expression to one column of a type, which fails the query where the expression fails."""
     value, failure = compile_scalar(expression, element)
     return require_success(value, failure, kind)
-
-
-__all__ = ["error_of", "evaluate", "evaluate_scalar", "raise_first", "require_success"]

@@ -24,6 +24,3 @@ def compile_metadata(metadata: Metadata, before: Shape, meta: tuple[str, ...]) -
     pair = Branch(after, (columns_of(layout_of(before)), paired))
     columns = [*flatten_columns(pair, after), *map(pl.col, meta)]
     return Program(before, meta).then(lambda frame: frame.select(columns), after, fallible=False)
-
-
-__all__ = ["compile_metadata"]

@@ -28,6 +28,3 @@ def result_columns(table: pl.DataFrame, value: Layout, label: str) -> list[pl.Se
     known = packed.is_not_null()
     positions = pl.select(pl.when(known).then(known.cast(pl.Int64()).cum_sum() - 1)).to_series()
     return [column.gather(positions) for column in columns]
-
-
-__all__ = ["result_columns"]

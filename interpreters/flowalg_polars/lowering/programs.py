@@ -9,8 +9,8 @@ from typing import TypeAlias, assert_never
 import polars as pl
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Branch, Leaf, layout_of
-from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.notes import LiftingNote, note_of
+from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, TIMESTAMP, Shape
@@ -207,6 +207,3 @@ def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:
     python = PythonPass(program.shape, after, (chain,), program.meta)
     # A pass over all columns is a barrier itself.
     return evolve(noted.then(python.apply, after, fallible=False), fallible=False)
-
-
-__all__ = ["ENGINE", "Operation", "Program", "compile_analyses", "compile_steps", "result_shape"]

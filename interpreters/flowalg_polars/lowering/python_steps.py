@@ -9,7 +9,6 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
-from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.python.functions import (
     PYTHON_RESULT,
     ArrayFunction,
@@ -23,6 +22,7 @@ from flowalg_columns.python.functions import (
 )
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.values import AnyArray
+from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Function
@@ -186,16 +186,3 @@ def from_arrow(batch: pa.RecordBatch, schema: dict[str, pl.DataType]) -> pl.Data
     frame = pl.from_arrow(batch)
     assert isinstance(frame, pl.DataFrame)
     return frame.cast(dict(schema))  # type: ignore[arg-type]  # pl.DataFrame.cast takes a mapping of names
-
-
-__all__ = [
-    "PythonPass",
-    "apply_as_column",
-    "arrow_schema",
-    "frame_schema",
-    "from_arrow",
-    "keep_where",
-    "python_column",
-    "series_of",
-    "to_arrow",
-]

@@ -17,8 +17,9 @@ import polars as pl
 import pyarrow as pa
 from attrs import define, evolve, frozen
 from flowalg_columns.layout import fields_in
-from flowalg_columns.names import ORIGIN, PROCESSING_TIME
+from flowalg_columns.names import ORIGIN
 from flowalg_columns.values import decode_leniently, times_as_integers
+from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.shapes import OptionalOf, RecordOf
 from flowalg.data.time import ProcessingTime
@@ -142,6 +143,3 @@ class Sifter:
         self.seen += rows.height
         self.bad += len(done.bad)
         return done
-
-
-__all__ = ["Sifted", "Sifter", "sift_source", "sift_steps", "stored_records"]

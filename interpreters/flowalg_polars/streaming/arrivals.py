@@ -59,6 +59,3 @@ def collect_together(
         for arriving in reports
     ]
     return rows[: len(frames)], found
-
-
-__all__ = ["Arrival", "Arriving", "Observation", "collect_together"]

@@ -378,6 +378,3 @@ def _replace(path: Path, value: object) -> None:
     """Replaces a file of a checkpoint by an atomic rename."""
     with naming_errors(path.parent):
         replace_file(path, pickle.dumps((FORMAT, value)))
-
-
-__all__ = ["Checkpoint", "Identity", "Intent", "Manifest", "StoredStage", "drain", "new_query_id"]

@@ -132,6 +132,3 @@ class ShardedComputation:
         """Returns the next processing time at which a timer fires."""
         deadlines = (state.windows.next_deadline for state in self.states)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
-
-
-__all__ = ["ShardedComputation"]

@@ -9,11 +9,10 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import START
 from flowalg_columns.values import read_elements
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateElement, SideDrops
-from flowalg_shard.tables.columns import DROPPED, END, REASON
+from flowalg_shard.tables.columns import DROPPED, END, REASON, START
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
@@ -192,6 +191,3 @@ def _drop(stage: str, reason: str, count: int, key: str, value: str | None, cloc
 
 def _fields(drop: DropFields, window: Window) -> DropFields:
     return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
-
-
-__all__ = ["DropFields", "DropsOfSide", "GroupingDrops", "NoDrops", "StageDrops", "pair_columns"]

@@ -9,12 +9,12 @@ from functools import cached_property
 
 import polars as pl
 from attrs import define, field
-from flowalg_columns.names import PROCESSING_TIME
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport, Upstream
 from flowalg_shard.metrics import metrics_of_shards, source_metrics
 from flowalg_shard.operators import next_clocks
 from flowalg_shard.state.compatibility import describe_output
+from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
@@ -87,6 +87,3 @@ class ElementOutput:
     def next_deadline(self) -> ProcessingTime | None:
         """An output waits for no processing time."""
         return None
-
-
-__all__ = ["ElementOutput"]

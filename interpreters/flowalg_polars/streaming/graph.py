@@ -9,6 +9,7 @@ from typing import TypeAlias, assert_never
 import polars as pl
 from attrs import define, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.names import PANE_META
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import (
@@ -53,7 +54,7 @@ from flowalg_polars.batch.side_inputs import shape_with_side
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps
-from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
+from flowalg_polars.meta import ELEMENT_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.computations import ShardedComputation
@@ -433,6 +434,3 @@ def _flatten(inputs: Sequence[Operator]) -> Operator:
         return Arrival(pl.concat(frames), _reports(received, inputs, upstreams))
 
     return Operator(Elements(first.shape, meta), upstreams, run)
-
-
-__all__ = ["Arrivals", "Graph", "Operator", "OutputOperator", "Stage"]

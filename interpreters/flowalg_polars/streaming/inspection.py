@@ -248,6 +248,3 @@ def _replay_batches(batches: Iterable[MicroBatch[object]]) -> Iterator[ReplayBat
 
 def _signal(given: SignalToKey) -> AnySignal:
     return signal_of(given.name, given.key, given.start, given.end)
-
-
-__all__ = ["open_keys", "open_state", "plan", "replay_log", "reshard"]

@@ -128,6 +128,3 @@ class PolarsStreaming:
         generated_by = require_policy(node.name, timeline)
         require_observable(generated_by.policy, node.name, publishes=generated_by.publishes)
         return ObservedClocks(node, timeline, generated_by, bad=bad)
-
-
-__all__ = ["PolarsStreaming"]

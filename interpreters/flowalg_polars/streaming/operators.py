@@ -12,18 +12,7 @@ from types import MappingProxyType
 import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.names import (
-    CHANGE,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_META,
-    PANE_TIME,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
@@ -46,7 +35,7 @@ from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import READ_START, SideDrops, SideStage
-from flowalg_shard.tables.columns import END, POSITION, SHARD, VALUE
+from flowalg_shard.tables.columns import END, EVENT_TIME, POSITION, SHARD, START, VALUE
 from flowalg_shard.tables.packing import stack
 
 from flowalg.data.shapes import Shape
@@ -385,6 +374,3 @@ def written_rows(
     ]
     others = table.select(meta)[rows.origins].with_columns(pl.Series(EVENT_TIME, rows.times, pl.Int64()))
     return pl.DataFrame([*columns, *others.get_columns()])
-
-
-__all__ = ["Cluster", "ShardedGrouping", "ShardedSide", "restarted", "written_rows"]

@@ -43,6 +43,3 @@ def placement_fingerprint() -> int:
         _hash([pl.col(name) for name in key]).alias(str(number)) for number, key in enumerate(columns)
     )
     return crc32(repr(hashes.rows()).encode())
-
-
-__all__ = ["placement_fingerprint", "shard_of"]

@@ -538,6 +538,3 @@ class Query:
                     f"{reader.kind}; give the source the input that the checkpoint was written with, or start the "
                     "query with a new checkpoint"
                 )
-
-
-__all__ = ["MicroBatch", "MicroBatches", "Options", "Query", "require_shards"]

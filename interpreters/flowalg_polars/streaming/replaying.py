@@ -154,6 +154,3 @@ def _stream_of(
         watermark=given.watermark if watermark is None else watermark,
         processing_time=given.processing_time if processing_time is None else processing_time,
     )
-
-
-__all__ = ["ReplayInput", "replay", "replay_all"]

@@ -16,13 +16,13 @@ from flowalg_columns.combiners import (
 )
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
+from flowalg_columns.names import CHANGE
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
-from flowalg_shard.tables.columns import KEEP, NEW, VALUE, WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import UnsupportedError, errors_of
@@ -225,13 +225,3 @@ def _assign_windows(stage: Stage, elements: Elements, rows: pl.DataFrame) -> pl.
         batches = assign(to_arrow(unset, elements.shape, meta).to_batches())
         parts = [from_arrow(batch, schema) for batch in batches]
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
-
-
-__all__ = [
-    "Elements",
-    "ElementsToRows",
-    "PreparedGrouping",
-    "prepare_grouping",
-    "require_lateness",
-    "weight_of",
-]

@@ -309,6 +309,3 @@ def _writer(sink: Sink[Never]) -> Callable[[MicroBatch[object]], object]:
         hidden(sink),
         "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them",
     )
-
-
-__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "batches_all", "only_output", "run", "run_all"]

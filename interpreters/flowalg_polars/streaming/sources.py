@@ -6,21 +6,21 @@ import polars as pl
 import polars.selectors as cs
 from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import (
+from flowalg_columns.names import SIGNAL_META
+from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
+from flowalg_shard.clocks.reports import observation, observed_report, source_report
+from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
+    KEEP,
     PARTITION,
     PROCESSING_TIME,
     PUBLISHED,
     SIGNAL,
     SIGNAL_END,
     SIGNAL_KEY,
-    SIGNAL_META,
     SIGNAL_START,
 )
-from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
-from flowalg_shard.clocks.reports import observation, observed_report, source_report
-from flowalg_shard.tables.columns import KEEP
 
 from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import ProcessingTime
@@ -176,6 +176,3 @@ class StreamSource:
 def _in_python(program: Program) -> bool:
     """Whether the event times are computed in Python, so that they are computed once."""
     return any(note.reason is not None for note in program.notes)
-
-
-__all__ = ["StreamSource"]

@@ -8,10 +8,10 @@ from functools import partial
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED
 from flowalg_columns.values import write_arrays
 from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Upstream
 from flowalg_shard.clocks.reports import source_report
+from flowalg_shard.tables.columns import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
@@ -126,6 +126,3 @@ def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool)
             "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
             "watermark: then pass StreamInput(..., source_watermark=column)"
         )
-
-
-__all__ = ["ObservedClocks", "PublishedClocks", "element_frame", "require_observable"]

@@ -8,8 +8,7 @@ from typing import assert_never
 from attrs import frozen
 
 from flowalg.combiners.subtraction import is_signed
-from flowalg.data.errors import format_value
-from flowalg.elementwise.functions import describe_function
+from flowalg.data.errors import describe_function, format_value
 from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
     AfterDelay,
@@ -188,6 +187,3 @@ def _custom_progress(trigger: CustomTrigger, summary: TriggerSummary, clocks: Cl
         if due > clocks.processing_time
         else value
     )
-
-
-__all__ = ["AwaitedCondition", "Condition", "awaited_conditions", "evaluate_condition", "format_conditions"]

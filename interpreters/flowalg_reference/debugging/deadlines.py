@@ -46,6 +46,3 @@ def find_last_deadline(
     recording = record_selected(root, grouping, mode, history, selection, until)
     deadline = None if recording.last is None else recording.last.processing_time
     return deadline if deadline is not None and deadline > last else None
-
-
-__all__ = ["find_last_deadline"]

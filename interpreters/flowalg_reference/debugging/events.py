@@ -72,6 +72,3 @@ def set_timer(recording: Recording, pending: PendingTimer) -> SetTimer:
     cause = setter.event
     by = cause.timer if isinstance(cause, PendingTimer) else arrived_element(recording, cause, setter)
     return SetTimer(pending.timer, by, setter.clocks[0])
-
-
-__all__ = ["ArrivedElement", "SetTimer", "arrived_element", "event_of", "set_timer"]

@@ -82,6 +82,3 @@ def explain_output(
         call.state,
         None if after is None else after.state,
     )
-
-
-__all__ = ["OutputExplanation", "explain_output"]

@@ -148,6 +148,3 @@ def _status(
         return KeyStatus.DROPPED if drops else KeyStatus.NO_ELEMENTS
     failed = all(isinstance(each.effect, FailedTransition) for each in calls)
     return KeyStatus.FAILED if failed else KeyStatus.FREED
-
-
-__all__ = ["KeyExplanation", "KeyStatus", "explain_waiting"]

@@ -132,6 +132,3 @@ def _conditions(evaluation: Evaluation, *, after: bool = False) -> tuple[Awaited
     if after and is_ready(trigger, state, evaluation.window, evaluation.clocks):
         state = fire(trigger, state, evaluation.window, evaluation.clocks)
     return tuple(awaited_conditions(trigger, state, evaluation.window, evaluation.clocks))
-
-
-__all__ = ["Cause", "Explanation", "explain_pane", "explain_when"]

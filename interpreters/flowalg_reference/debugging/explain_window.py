@@ -61,6 +61,3 @@ def _explain(recording: Recording, window: Window) -> Iterator[Explanation[objec
     for pane in recording.panes[: recording.panes_of_run]:
         if pane.window == window:
             yield explain_pane(recording, pane, pane)
-
-
-__all__ = ["explain_all_keys", "explain_key"]

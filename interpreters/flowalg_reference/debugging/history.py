@@ -200,6 +200,3 @@ class _Selected:
 
     def at(self, number: int) -> PipelineInstant:
         return self.instants[number]
-
-
-__all__ = ["History", "SelectedInstants", "TimelineHistory"]

@@ -72,6 +72,3 @@ def _first_with_pane(
     if next(windows, None) is not None:
         raise NotSeparableError
     return None
-
-
-__all__ = ["find_pane_bounds"]

@@ -24,6 +24,3 @@ def recording_of(spec: RunSpec) -> Recording:
     if spec not in _RECORDINGS:
         _RECORDINGS[spec] = record(spec.pipeline.node, spec.mode, history_of(spec))
     return _RECORDINGS[spec]
-
-
-__all__ = ["history_of", "recording_of"]

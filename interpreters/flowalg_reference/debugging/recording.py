@@ -294,6 +294,3 @@ class _Replay:
             outputs = (OutputElement(each.value, each.event_time, time) for each in emitted)
             self.elements.extend(zip(outputs, (each.effect for each in emitted), strict=True))
         self.last = instant
-
-
-__all__ = ["Recording", "longest_delay", "record", "record_selected"]

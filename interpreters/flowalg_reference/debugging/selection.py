@@ -118,13 +118,3 @@ def select_state(grouping: GroupingNode, window: Window, key: object, watermark:
         return Selection(frozenset([key]))
     earliest = clamp(watermark - lateness - windows.size // timedelta(microseconds=1))
     return Selection(frozenset([key]), (window, Window(earliest, MAX_TIME)))
-
-
-__all__ = [
-    "NotSeparableError",
-    "Selection",
-    "require_separable",
-    "select_panes",
-    "select_state",
-    "separable_grouping",
-]

@@ -17,6 +17,3 @@ def last_computations(root: Node) -> tuple[Process, ...]:
     """Returns the computations that no other computation follows."""
     nodes = nodes_of(root, inputs=lambda node: () if isinstance(node, Process) else element_inputs(node))
     return tuple(node for node in nodes if isinstance(node, Process))
-
-
-__all__ = ["last_computations", "last_groupings"]

@@ -128,6 +128,3 @@ def _source(name: str, history: History, until: ProcessingTime) -> WatermarkHold
     else:
         description += f"; its greatest event time is {point}"
     return WatermarkHold(last.watermark, description, source=name, partition=partition)
-
-
-__all__ = ["WatermarkHold", "watermark_hold"]

@@ -240,6 +240,3 @@ def _awaits_watermark(condition: Condition) -> bool:
     if isinstance(condition.trigger, AtWatermark):
         return condition.trigger.percentile is None and not condition.satisfied
     return any(map(_awaits_watermark, condition.parts))
-
-
-__all__ = ["Reason", "WhyNot", "explain_missing", "record_key", "require_hashable", "why_not"]

@@ -36,6 +36,3 @@ def _is_ahead(clock: SourceClock) -> bool:
 def _log_once(message: str) -> None:
     """Logs a message that all shards and stages of a process have."""
     _LOG.warning(message)
-
-
-__all__ = ["warn_if_ahead"]

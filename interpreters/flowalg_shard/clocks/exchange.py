@@ -337,21 +337,3 @@ def _horizon(report: Report) -> EventTime:
 
 def _signals(report: Report) -> frozenset[AnySignal]:
     return report.signals if isinstance(report, SourceReport) else report.clocks.signals
-
-
-__all__ = [
-    "FromSource",
-    "FromStage",
-    "InputClocks",
-    "Report",
-    "Reports",
-    "SourceReport",
-    "StageReport",
-    "UntimedReport",
-    "Upstream",
-    "advance_clocks",
-    "at_time",
-    "merge_reports",
-    "read_together",
-    "sources_followed",
-]

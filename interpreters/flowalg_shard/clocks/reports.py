@@ -235,13 +235,3 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
         partitions, latest, lags=lags, event_times=event_times, reached=reached, published=published
     )
     return SourceReport(summary, frozenset(), elements, horizon)
-
-
-__all__ = [
-    "observation",
-    "observed_report",
-    "reports_of",
-    "source_report",
-    "stage_report",
-    "untimed_report",
-]

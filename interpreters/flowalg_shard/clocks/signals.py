@@ -13,6 +13,3 @@ def signal_of(name: str, key: str | None, start: int | None, end: int | None) ->
         return name
     window = None if start is None or end is None else Window(EventTime(start), EventTime(end))
     return Signal(name, KeyText(key), window)
-
-
-__all__ = ["signal_of"]

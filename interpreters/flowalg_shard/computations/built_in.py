@@ -91,6 +91,3 @@ def run_tuples(
         if emitted.height
         else pl.DataFrame(),
     )
-
-
-__all__ = ["run_deduplication", "run_tuples"]

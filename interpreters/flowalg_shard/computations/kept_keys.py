@@ -277,28 +277,3 @@ def with_waiting(stage: ComputationStage, keys: pl.DataFrame, waiting: pl.DataFr
 
 
 _PASSED: Final = "__passed"
-
-__all__ = [
-    "CAUSE",
-    "DUE_TIME",
-    "DUE_WATERMARK",
-    "FORM",
-    "IN_COLUMNS",
-    "KEPT_HOLD",
-    "NEVER",
-    "OF_CLOCK",
-    "POINT",
-    "SINGLE_TIMER",
-    "TAG",
-    "TIMER",
-    "TIMERS",
-    "WITHOUT_STATE",
-    "Kept",
-    "KeptKey",
-    "WaitingElement",
-    "read_kept",
-    "read_states",
-    "with_waiting",
-    "write_single_timers",
-    "write_states",
-]

@@ -126,6 +126,3 @@ def _next_due(known: KeyState, watermark: EventTime, time: ProcessingTime | None
         if limit is not None and point <= limit:
             found.append((of_clock, point, tag))
     return known.timers[min(found)[2]] if found else None
-
-
-__all__ = ["Element", "KeyRun"]

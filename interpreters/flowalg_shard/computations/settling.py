@@ -59,6 +59,3 @@ def _without_cancelled(stage: ComputationStage, elements: pl.DataFrame) -> pl.Da
             kept = [each for each in equal if weights[each] * net > 0][: abs(net)]
             cancelled += [rows[each] for each in equal if each not in kept]
     return indexed.filter(~pl.col(_INDEX).is_in(cancelled)).drop(_INDEX)
-
-
-__all__ = ["settle"]

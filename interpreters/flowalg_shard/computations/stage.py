@@ -116,6 +116,3 @@ class ComputationStage:
     def calls(self) -> Calls:
         """The functions of the computation."""
         return Calls(self.computation, self.label)
-
-
-__all__ = ["ONLY_KEY", "Codec", "CodecOf", "ComputationStage", "output_shape"]

@@ -220,6 +220,3 @@ def _outputs(stage: ComputationStage, groups: pl.DataFrame, runs: Sequence[KeyRu
         *stage.output.write(list(values), f"the result of {stage.label}"),
         pl.Series(EVENT_TIME, times, pl.Int64()),
     )
-
-
-__all__ = ["ComputationOutput", "compute"]

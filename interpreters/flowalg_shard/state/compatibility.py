@@ -298,19 +298,3 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
         if isinstance(each, Trigger) or not callable(each)
     )
     return f"{kind.__name__}({', '.join(described)})"
-
-
-__all__ = [
-    "COMPATIBLE_CHANGES",
-    "COMPUTATION",
-    "Inputs",
-    "Outcome",
-    "StageDescription",
-    "StageFinding",
-    "compare_stages",
-    "describe_computation",
-    "describe_output",
-    "describe_side",
-    "describe_stage",
-    "require_continuable",
-]

@@ -84,14 +84,3 @@ def activates_all(stage: Stage, clocks: Clocks) -> bool:
     """Whether a signal of the instant is one that the trigger waits for."""
     given = set(map(name_of, clocks.signals))
     return any(name in given for _, name in stage.automaton.summary.signals)
-
-
-__all__ = [
-    "ALWAYS",
-    "NEVER",
-    "NEXT_TIME",
-    "NEXT_WATERMARK",
-    "activates_all",
-    "greatest_watermark",
-    "with_wakeups",
-]

@@ -193,6 +193,3 @@ def _contents(kept: KeptKey) -> KeyContents[object, object, object]:
 
 def _order_of_waiting(element: KeptElement) -> tuple[object, ...]:
     return element.event_time, element.weight, sort_key(element.value)
-
-
-__all__ = ["OWN_COLUMNS", "live_keys", "read_keys"]

@@ -48,6 +48,3 @@ def live_windows(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
             )
         )
     return stack(tables)
-
-
-__all__ = ["OWN_COLUMNS", "live_windows"]

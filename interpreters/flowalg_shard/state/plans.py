@@ -146,6 +146,3 @@ def _added(
         why = (f"it is new and reads {names}, whose earlier output is gone",)
         return StageFinding(stage.label, Outcome.INCOMPATIBLE, why, now=new)
     return StageFinding(stage.label, Outcome.NEW, now=new)
-
-
-__all__ = ["Plan", "plan_stages"]

@@ -432,6 +432,3 @@ def _least(table: pl.DataFrame, name: str, otherwise: int) -> int:
 
 def _all_true(table: pl.DataFrame) -> pl.Series:
     return pl.repeat(True, table.height, eager=True)
-
-
-__all__ = ["ActiveWindows", "Segment", "WindowStore"]

@@ -228,6 +228,3 @@ def _inside(stage: Stage, bundle: pl.DataFrame, closed: pl.DataFrame) -> pl.Seri
 def _is_expired(stage: Stage, end: str, watermark: EventTime) -> pl.Expr:
     limit = stage.expired_up_to(watermark)
     return pl.lit(False) if limit is None else pl.col(end) <= limit
-
-
-__all__ = ["ArrivedElements", "arrive"]

@@ -110,6 +110,3 @@ def aggregate_summary(stage: Stage) -> list[pl.Expr]:
     summary = stage.automaton.summary.of_elements
     arrivals = {NEW + name for name in summary.arrivals}
     return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() not in arrivals]
-
-
-__all__ = ["aggregate_summary", "keeps_event_times", "precombine"]

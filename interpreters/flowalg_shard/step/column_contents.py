@@ -299,6 +299,3 @@ def _total(column: AggregateColumn) -> pl.Expr:
     """Returns a sum, from its accumulators."""
     total = pl.col(column.accumulators[0])
     return total if column.scaled is None else finite_total(total, pl.col(column.scaled)).alias(column.result)
-
-
-__all__ = ["LARGE", "ColumnContents", "check_ordered", "combine_columns", "extract_column", "lift_column"]

@@ -15,6 +15,3 @@ Contents: TypeAlias = ColumnContents | ObjectContents
 def contents_of(stage: Stage) -> Contents:
     """Returns the contents of the windows of a stage."""
     return ColumnContents(stage) if stage.combiner is None else ObjectContents(stage, stage.combiner)
-
-
-__all__ = ["Contents", "contents_of"]

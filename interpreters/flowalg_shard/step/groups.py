@@ -52,6 +52,3 @@ def _group_of(stage: Stage, row: pl.DataFrame) -> tuple[object, Window | None]:
         return key, None
     start, end = bounded.select(START, END).row(0)
     return key, Window(EventTime(start), EventTime(end))
-
-
-__all__ = ["errors_in_stage", "implied_bounds"]

@@ -80,6 +80,3 @@ def _reached(windows: pl.DataFrame, keys: Sequence[str]) -> pl.Expr:
     changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys)
     offset = changed.cum_sum().cast(pl.Int128()) * _BEYOND
     return (offset + pl.col(END)).cum_max().shift(1) - offset
-
-
-__all__ = ["merge_islands", "merges_islands", "number_islands"]

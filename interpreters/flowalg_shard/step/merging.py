@@ -82,6 +82,3 @@ def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: 
         pl.Series(TO_START, [window.start for _, window in numbers], pl.Int64()),
         pl.Series(TO_END, [window.end for _, window in numbers], pl.Int64()),
     )
-
-
-__all__ = ["MEMBERS", "TO_END", "TO_START", "group_windows", "merge_windows"]

@@ -279,6 +279,3 @@ class ObjectContents:
     def _unpickle(self, packed: bytes) -> WindowContents:
         known = self.unpickled.get(packed)
         return cast("WindowContents", unpickle(packed)) if known is None else known
-
-
-__all__ = ["KeptValue", "ObjectContents", "ValueList", "WindowContents"]

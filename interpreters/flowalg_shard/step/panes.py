@@ -6,9 +6,10 @@ from typing import Final
 
 import polars as pl
 
+from flowalg.data.metadata import Timing
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import Change, Timing
+from flowalg.runs.panes import Change
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
 from flowalg_shard.step.contents import Contents
 from flowalg_shard.step.proto_windows import discard, is_vacant, overlapped, vacate
@@ -278,6 +279,3 @@ def timing(before: EventTime, after: EventTime) -> pl.Expr:
         .then(pl.lit(Timing.ON_TIME.value))
         .otherwise(pl.lit(Timing.LATE.value))
     )
-
-
-__all__ = ["HOLD", "ORDER_END", "ORDER_START", "emit", "pane_event_time", "timing", "with_holds"]

@@ -314,6 +314,3 @@ def discard(stage: Stage, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
     joined = chosen.drop(PROTO_WINDOWS).join(kept, on=window_key, how="left", nulls_equal=True)
     discarded = joined.with_columns(pl.col(PROTO_WINDOWS).fill_null([])).select(table.columns)
     return pl.concat([table.filter(~pl.col(emitted)), discarded])
-
-
-__all__ = ["Regrouped", "combine_rows", "discard", "is_vacant", "overlapped", "regroup", "vacate"]

@@ -118,16 +118,3 @@ def state_columns(stage: Stage) -> list[str]:
     """Returns all columns of a window, in order."""
     protos = [PROTO_WINDOWS] if stage.unmerges else []
     return [*stage.window_key, *contents_of(stage).columns, *bookkeeping_columns(stage), *protos]
-
-
-__all__ = [
-    "PANE_END",
-    "PANE_START",
-    "RANK",
-    "Emission",
-    "Late",
-    "ShardState",
-    "bookkeeping_columns",
-    "retracts",
-    "state_columns",
-]

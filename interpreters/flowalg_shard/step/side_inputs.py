@@ -291,17 +291,3 @@ def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame
         known = points.with_columns(pl.Series(name, times, pl.Int64()) for name, times in bounds.items())
     named = known.rename({START: READ_START, END: READ_END})
     return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")
-
-
-__all__ = [
-    "READ_END",
-    "READ_START",
-    "LateElement",
-    "PackedSide",
-    "SideDrops",
-    "SideOutput",
-    "SideStage",
-    "SideState",
-    "Watermarks",
-    "read_side",
-]

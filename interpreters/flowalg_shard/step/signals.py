@@ -37,6 +37,3 @@ def _reached(stage: Stage, table: pl.DataFrame, signal: AnySignal) -> pl.Expr:
     if signal.window is not None:
         conditions += [pl.col(START) == signal.window.start, pl.col(END) == signal.window.end]
     return reduce(and_, conditions, pl.lit(True))
-
-
-__all__ = ["windows_reached"]

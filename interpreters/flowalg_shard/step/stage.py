@@ -160,14 +160,3 @@ def aggregate_columns(
         argument = None if isinstance(inner, Count) else f"a{index}"
         columns.append(AggregateColumn(inner, argument, shape, f"r{index}"))
     return tuple(columns)
-
-
-__all__ = [
-    "RESULT",
-    "TOP_RANK",
-    "TOP_VALUE",
-    "AggregateColumn",
-    "AnyCombiner",
-    "Stage",
-    "aggregate_columns",
-]

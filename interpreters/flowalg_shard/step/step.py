@@ -192,10 +192,3 @@ def _accumulate(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
 
 def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     return {name: pl.when(condition).then(expr).otherwise(pl.col(name)) for name, expr in columns.items()}
-
-
-__all__ = [
-    "Emission",
-    "ShardState",
-    "step",
-]

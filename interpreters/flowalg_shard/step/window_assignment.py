@@ -116,13 +116,3 @@ def _bounds(start: pl.Expr, size: Micros) -> list[pl.Expr]:
 
 def _micros(duration: timedelta) -> Micros:
     return duration_of("a duration", duration, allow_zero=False)
-
-
-__all__ = [
-    "assign_windows",
-    "assigned_in_columns",
-    "end_of_fixed",
-    "has_bounds",
-    "window_bounds",
-    "without_repeated_starts",
-]

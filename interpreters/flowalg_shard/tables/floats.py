@@ -28,6 +28,3 @@ def finite_total(total: pl.Expr, scaled: pl.Expr) -> pl.Expr:
 def without_negative_zeros(floats: pl.Expr) -> pl.Expr:
     """Returns floats with 0.0 for -0.0. Polars adds 0.0 without effect."""
     return pl.when(floats == 0.0).then(pl.lit(0.0, dtype=pl.Float64())).otherwise(floats)
-
-
-__all__ = ["finite_total", "scale", "without_negative_zeros"]

@@ -19,6 +19,3 @@ def anti_join(table: pl.DataFrame, other: pl.DataFrame, on: Sequence[str]) -> pl
     if not on:
         return table if other.is_empty() else table.clear()
     return table.join(other, on=on, how="anti", nulls_equal=True)
-
-
-__all__ = ["anti_join", "semi_join"]

@@ -33,6 +33,3 @@ def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
         return pl.DataFrame()
     alike = all(table.columns == filled[0].columns for table in filled)
     return pl.concat(filled, how="vertical_relaxed" if alike else "diagonal_relaxed")
-
-
-__all__ = ["pack", "stack", "unpack"]

@@ -16,6 +16,3 @@ def unpickle(packed: bytes) -> object:
             f"the checkpoint has a value of a class that cannot be imported: {error}; start the query with the program "
             "that wrote it, or with a new checkpoint"
         ) from error
-
-
-__all__ = ["unpickle"]

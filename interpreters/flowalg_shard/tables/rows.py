@@ -29,6 +29,3 @@ def for_rows(table: pl.DataFrame, results: Iterable[T]) -> list[T]:
         failed.row = table[len(found)]
         raise failed from error.__cause__
     return found
-
-
-__all__ = ["RowError", "for_rows"]

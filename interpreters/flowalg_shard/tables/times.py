@@ -15,6 +15,3 @@ def read_datetimes(micros: pl.Series) -> Iterable[datetime]:
     """Returns microseconds since the epoch as datetimes in UTC."""
     durations = cast("list[timedelta]", micros.to_numpy().astype("timedelta64[us]").tolist())
     return map(EPOCH.__add__, durations)
-
-
-__all__ = ["read_datetimes"]

@@ -131,14 +131,3 @@ def _pack(observed: Accumulated) -> bytes:
 def _unpack(packed: bytes) -> Accumulated:
     accumulator, size = cast("tuple[object, int]", unpickle(packed))
     return Accumulated(accumulator, size)
-
-
-__all__ = [
-    "Observed",
-    "accumulate_value",
-    "due_where",
-    "evaluate_where",
-    "merge_columns",
-    "merge_lists",
-    "ready_where",
-]

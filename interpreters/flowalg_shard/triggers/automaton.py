@@ -493,6 +493,3 @@ def _deadline(leaf: AtPeriod | AfterDelay | AfterInactivity, once: CompiledOnce)
             waits = (pl.lit(offset, pl.Int128()) - wide).mod(pl.lit(period, pl.Int128()))
             return (wide + pl.min_horizontal(waits, pl.lit(_FAR, pl.Int128()))).cast(pl.Int64())
     assert_never(leaf)
-
-
-__all__ = ["CLOSED", "FIRES", "Automaton", "CompiledOnce"]

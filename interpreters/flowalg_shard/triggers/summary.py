@@ -223,6 +223,3 @@ def _wide(name: str) -> pl.Expr:
 def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
     """Returns a sum capped at the amount of the trigger, which does not change results and fits in 64 bits."""
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
-
-
-__all__ = ["COUNT", "FIRST", "LAST", "SummaryColumns", "evaluate_leaf", "type_of"]

@@ -187,6 +187,3 @@ def _to_list(value: Column, shape: Shape, time: Column) -> NativeAggregate:
     pairs = F.collect_list(F.struct(time.alias("t"), value.alias("v")))
     listed = F.transform(F.array_sort(pairs), lambda pair: pair["v"])
     return NativeAggregate((listed.cast(f"array<{spark_type(shape).simpleString()}>"),), None, _first)
-
-
-__all__ = ["AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, TypeVar, assert_never, cast
 
 from attrs import field, frozen
-from flowalg_columns.names import PROCESSING_TIME
+from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -310,6 +310,3 @@ class _Lowering:
     def after(self, flow: Flow, steps: tuple[Step, ...]) -> Flow:
         """Returns a flow after steps; with dead letters, elements on which one of them fails are bad records in it."""
         return apply_steps(flow if self.letters is None else self.letters.guard(flow), steps)
-
-
-__all__ = ["CAPABILITIES", "compile", "compile_all", "run", "run_all"]

@@ -14,22 +14,13 @@ import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of, leaf_columns
-from flowalg_columns.names import (
-    DROP_COUNT,
-    DROP_REASON,
-    DROPPED_VALUE,
-    ERROR,
-    EVENT_TIME,
-    KEEP,
-    PROCESSING_TIME,
-    STAGE,
-)
+from flowalg_columns.names import DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.notes import note_of_computation
 from flowalg_columns.values import AnyArray
 from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.computations.step import compute
-from flowalg_shard.tables.columns import END, START, WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, PROCESSING_TIME, START, WEIGHT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -166,6 +157,3 @@ def _letters(records: Sequence[BadRecord]) -> dict[str, AnyArray]:
         EVENT_TIME: pa.array([MIN_TIME] * len(records), pa.int64()),
         KEEP: pa.array([False] * len(records), pa.bool_()),
     }
-
-
-__all__ = ["HORIZON", "ComputePartition", "lower_computation"]

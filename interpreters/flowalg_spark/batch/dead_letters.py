@@ -12,16 +12,8 @@ from typing import Final
 
 from attrs import define, evolve, field
 from flowalg_columns.layout import leaf_columns
-from flowalg_columns.names import (
-    BAD_RECORD,
-    DROP_COUNT,
-    DROP_REASON,
-    DROPPED_VALUE,
-    ERROR,
-    EVENT_TIME,
-    KEEP,
-    STAGE,
-)
+from flowalg_columns.names import BAD_RECORD, DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, STAGE
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -90,6 +82,3 @@ def _with_meta_only(flow: Flow, names: tuple[str, ...]) -> Flow:
     element = leaf_columns(flow.element)
     frame = flow.frame.select(*element, *map(col, names))
     return evolve(flow, frame=frame, meta={name: flow.meta[name] for name in names})
-
-
-__all__ = ["DeadLetters"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flowalg_columns.combiners import unknown_result
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
-from flowalg_columns.names import END, EVENT_TIME, SPAN
+from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
+from flowalg_shard.tables.columns import END, EVENT_TIME
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -79,6 +80,3 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
         LiftingNote(f"{node.label}({node.combiner.title})", "its combiner", None)
     )
     return pane_flow(noted, rows, pair, names, windowed, effective.strategy, time)
-
-
-__all__ = ["lower_grouping"]

@@ -77,6 +77,3 @@ class SparkBatch:
             inputs, pipelines, self.spark.createDataFrame, dead_letters=self.dead_letters
         )
         return frames, time or self.time, rejected
-
-
-__all__ = ["SparkBatch"]

@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import evolve
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
-from flowalg_columns.names import END, EVENT_TIME, SPAN, START
+from flowalg_columns.names import SPAN
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -330,6 +331,3 @@ def _side_window_start(windows: WindowFn) -> Column | None:
             return fixed_start(windows)
         case _:
             return None
-
-
-__all__ = ["lower_co_group", "lower_join", "lower_side_input"]

@@ -65,6 +65,3 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     joined = frame.select(*flatten_columns(columns, lookups.shape), *map(col, main.meta))
     flow = evolve(main, frame=joined, shape=lookups.shape).with_notes(*side.notes)
     return apply_analyses(flow, lookups.steps)
-
-
-__all__ = ["lower_lookups"]

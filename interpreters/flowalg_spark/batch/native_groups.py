@@ -8,8 +8,9 @@ fixed window remains a column of the output, so a later grouping by the same win
 from __future__ import annotations
 
 from flowalg_columns.layout import leaf_columns
-from flowalg_columns.names import EVENT_TIME, SPAN, START
+from flowalg_columns.names import SPAN
 from flowalg_columns.python.groups import EARLIEST, LATEST
+from flowalg_shard.tables.columns import EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -112,6 +113,3 @@ def _aggregate_slices(
         if aggregate.merge is not None
     ]
     return rows, windowed, merged, (F.min(col(EARLIEST)), F.max(col(LATEST)))
-
-
-__all__ = ["group_natively"]

@@ -6,25 +6,15 @@ from collections.abc import Mapping
 
 from attrs import evolve
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_TIME,
-    SPAN,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, SPAN, TIMING, WATERMARK
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import MAX_TIME
-from flowalg.runs.panes import Change, Timing
+from flowalg.runs.panes import Change
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_spark.batch.windows import WindowedFlow
 from flowalg_spark.encoding.columns import col
@@ -92,6 +82,3 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
         PANE_TIME: time,
         WATERMARK: long_literal(MAX_TIME),
     }
-
-
-__all__ = ["bound_aggregates", "pane_columns", "pane_flow"]

@@ -13,11 +13,11 @@ from typing import Final, cast
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of
-from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import Rows, repeat_metadata
 from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import Shape, TupleOf
@@ -135,6 +135,3 @@ class ReadSide:
         for name in metadata:
             arrays.append(pa.array(rows.times, pa.int64()) if name == EVENT_TIME else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-__all__ = ["ReadSide", "lower_side_input_in_python"]

@@ -9,8 +9,9 @@ from typing import Final, assert_never
 
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, SPAN, START
+from flowalg_columns.names import SPAN
 from flowalg_columns.python.windows import AssignWindows, MergeWindows
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
@@ -248,14 +249,3 @@ def _assign_in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> Windowe
 def key_layout(flow: Flow) -> Layout:
     """Returns the layout of the keys of a flow of pairs."""
     return key_and_value(layout_of(flow.shape))[0]
-
-
-__all__ = [
-    "Slices",
-    "WindowedFlow",
-    "assign_windows",
-    "assign_windows_lazily",
-    "fixed_start",
-    "has_window_expression",
-    "key_layout",
-]

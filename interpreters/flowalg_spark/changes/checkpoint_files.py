@@ -83,6 +83,3 @@ class CheckpointFiles:
 
     def _path(self, part: str) -> Java:
         return self.hadoop.Path(f"{self.folder}/{part}" if part else self.folder)
-
-
-__all__ = ["STARTS", "CheckpointFiles"]

@@ -130,6 +130,3 @@ def _stream(session: SparkSession, node: SourceNode, *, dead_letters: bool) -> S
     frame = session.readStream.format("rate").load().select(*columns)
     times = StreamColumns(F.unix_micros(F.current_timestamp()), None, dead_letters=dead_letters)
     return SourceStream(frame, times, FromSource(MonotonicTimestamps(), node.name, at_batch_time=True))
-
-
-__all__ = ["plan"]

@@ -167,6 +167,3 @@ def _with_settings(offsets: str, other: str) -> str:
     known = json.loads(metadata)
     known["conf"] |= json.loads(other.split("\n")[1])["conf"]
     return "\n".join([version, json.dumps(known), *sources])
-
-
-__all__ = ["reshard"]

@@ -101,6 +101,3 @@ def _unpack(payload: bytes) -> OperatorState:
     packed: dict[str, bytes] = dict(segments)
     windows = WindowStore.restore(list(packed), lambda name: Segment.restore(name, packed[name]))
     return OperatorState(clocks, windows, side)
-
-
-__all__ = ["StageStates", "StateWriter", "write_states"]

@@ -83,16 +83,3 @@ def alias_column(name: str, column: Column) -> Column:
     """Returns the column under a name. A cached column that already has the name needs no call of the JVM."""
     cache = _CACHE.get() or {}
     return column if cache.get(name) is column else column.alias(name)
-
-
-__all__ = [
-    "Columns",
-    "alias_column",
-    "cache_columns",
-    "col",
-    "columns_of",
-    "flatten_columns",
-    "frame_columns",
-    "nest",
-    "unnest",
-]

@@ -108,6 +108,3 @@ def _array(parts: Sequence[Column]) -> Column:
 
 def _list(texts: Column) -> Column:
     return F.concat(F.lit("["), F.array_join(texts, ","), F.lit("]"))
-
-
-__all__ = ["record_json", "text_json", "value_json"]

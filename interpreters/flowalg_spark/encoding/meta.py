@@ -10,18 +10,24 @@ from flowalg_columns.names import (
     DROP_REASON,
     DROPPED_KEY,
     DROPPED_VALUE,
-    END,
-    ENDED,
     ERROR,
-    EVENT_TIME,
     INDEX,
     IS_FIRST,
     IS_LAST,
-    KEEP,
     METRICS,
-    OBSERVED_TIME,
     PANE_META,
     PANE_TIME,
+    SPAN,
+    STAGE,
+    TIMING,
+    WATERMARK,
+)
+from flowalg_shard.tables.columns import (
+    END,
+    ENDED,
+    EVENT_TIME,
+    KEEP,
+    OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
     PUBLISHED,
@@ -30,12 +36,8 @@ from flowalg_columns.names import (
     SIGNAL_END,
     SIGNAL_KEY,
     SIGNAL_START,
-    SPAN,
-    STAGE,
     START,
-    TIMING,
     UPSTREAM,
-    WATERMARK,
 )
 from pyspark.sql import types as T
 
@@ -77,6 +79,3 @@ META_TYPES: Final[dict[str, T.DataType]] = {
 def pane_meta_types() -> dict[str, T.DataType]:
     """Returns the metadata columns of a pane, with their types."""
     return {name: META_TYPES[name] for name in PANE_META}
-
-
-__all__ = ["META_TYPES", "pane_meta_types"]

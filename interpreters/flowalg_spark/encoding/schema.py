@@ -105,6 +105,3 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
             return pa.struct([pa.field(field.name, _arrow_of_spark(field.dataType)) for field in kind.fields])
         case _:
             return _ARROW_TYPES[kind]
-
-
-__all__ = ["arrow_schema", "cast_to", "spark_type"]

@@ -234,6 +234,3 @@ def _constant(constant: Constant) -> Column:
             assert constant.shape is not None
             return F.lit(str(value)).cast(spark_type(constant.shape))
     assert_never(constant.value)
-
-
-__all__ = ["compile_expression", "compile_scalar"]

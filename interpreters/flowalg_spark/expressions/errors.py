@@ -21,6 +21,3 @@ def fail_with_overflow(location: str) -> Column:
 def fail_where(condition: Column, node: Apply, message: str, value: Column) -> Column:
     """Returns a value that fails the query where the condition is true. It is not evaluated there."""
     return F.when(condition, fail(node.location, message)).otherwise(value)
-
-
-__all__ = ["fail", "fail_where", "fail_with_overflow"]

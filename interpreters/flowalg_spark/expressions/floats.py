@@ -164,17 +164,3 @@ def _long_division(a: Column, b: Column) -> Column:
 def _power_of_two(exponent: Column) -> Column:
     """Returns two to the power of an exponent up to 62, as a decimal."""
     return F.call_function("shiftleft", F.lit(1).cast("bigint"), exponent).cast(EXACT)
-
-
-__all__ = [
-    "divide",
-    "divide_integers",
-    "equal",
-    "floor_divide",
-    "is_infinite",
-    "less",
-    "less_equal",
-    "modulo",
-    "square_root",
-    "to_integer",
-]

@@ -95,13 +95,3 @@ def _modulo(node: Apply, a: Column, b: Column) -> Column:
     remainder = a % b
     signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
     return F.when(signs_differ, remainder + b).otherwise(remainder)
-
-
-__all__ = [
-    "ARITHMETIC",
-    "EXACT",
-    "compute_in_38_digits",
-    "compute_in_64_bits",
-    "long_literal",
-    "truncating_quotient",
-]

@@ -108,5 +108,3 @@ STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
 """The operations whose integer arguments must be 64-bit columns."""
 
 assert TABLE.keys() | set(ARITHMETIC) == set(Op) - {Op.LOOKUP}, "every operation but a join has a column"
-
-__all__ = ["STORING", "TABLE", "Builder"]

@@ -98,6 +98,3 @@ def item_at(node: Apply, items: Column, _: Column) -> Column:
 def size(node: Apply, of: Column) -> Column:
     """Compiles ``len`` of text or of a list."""
     return (F.length(of) if node.args[0].shape == TEXT else F.size(of)).cast("bigint")
-
-
-__all__ = ["character_at", "find", "item_at", "size", "slice_text", "split", "strip", "words"]

@@ -49,6 +49,3 @@ def micros_of_interval(_: Apply, of: Column) -> Column:
     """Compiles the microseconds of an interval."""
     seconds = of.cast(_SECONDS).cast("decimal(38,6)")
     return (seconds * F.lit(10**6)).cast("bigint")
-
-
-__all__ = ["date_from_days", "interval_from_micros", "micros_of_interval", "timestamp_from_micros"]

@@ -9,14 +9,13 @@ from flowalg_columns.names import (
     DROP_REASON,
     DROPPED_KEY,
     DROPPED_VALUE,
-    END,
     ERROR,
     PANE_TIME,
     STAGE,
-    START,
     WATERMARK,
 )
 from flowalg_columns.output_elements import DROP_WINDOW
+from flowalg_shard.tables.columns import END, START
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -52,6 +51,3 @@ def drop_columns(columns: Iterable[str]) -> tuple[Column, Column]:
         drop_struct(errors=ERROR in known).alias("drop"),
         F.when(col(DROP_REASON).isNotNull(), window).alias(DROP_WINDOW),
     )
-
-
-__all__ = ["drop_columns", "drop_struct"]

@@ -100,6 +100,3 @@ def _key_shape(node: GroupingNode | Process | WithSide) -> Shape:
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     assert key is not None, "stages on Spark have elements of a known shape"
     return key
-
-
-__all__ = ["collect_bad_records", "collect_drops", "collect_drops_of", "read_bad_records"]

@@ -54,6 +54,3 @@ def cause_of(failure: str) -> FlowalgError | None:
     if message.startswith("source "):
         return ElementError(message)
     return ValueRangeError(message) if "overflows 64 bits" in message else UserFunctionError(message)
-
-
-__all__ = ["cause_of", "raise_causes"]

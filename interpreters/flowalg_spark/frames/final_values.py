@@ -75,6 +75,3 @@ def _key_columns(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(by, str) or any(name not in elements for name in by):
         raise ArgumentError("by", by, f"names of columns of the element, from {', '.join(elements)}")
     return tuple(by)
-
-
-__all__ = ["filter_panes", "final_values"]

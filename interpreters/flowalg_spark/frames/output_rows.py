@@ -62,6 +62,3 @@ def output_names(frame: DataFrame) -> list[str]:
     if not isinstance(frame, DataFrame) or OUTPUT not in frame.columns:
         raise ArgumentError("frame", frame, "a DataFrame with the rows of streaming.compile_all")
     return [column for column in frame.columns if column not in _RESERVED]
-
-
-__all__ = ["OUTPUT", "collect_outputs", "output_names", "output_of", "require_column_names"]

@@ -15,20 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 import pyarrow as pa
 from attrs import evolve
 from flowalg_columns.layout import Branch
-from flowalg_columns.names import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    KEEP,
-    PANE_TIME,
-    PROCESSING_TIME,
-    START,
-    TIMING,
-    WATERMARK,
-)
+from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, TIMING, WATERMARK
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.output_elements import (
     read_output_elements,
@@ -38,6 +25,7 @@ from flowalg_columns.output_elements import (
 )
 from flowalg_columns.panes import METRICS_COLUMN, element_shape, read_panes
 from flowalg_columns.values import read_integers
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, PROCESSING_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -359,23 +347,3 @@ def noted_frame(
     found._with_drops = with_drops
     found._dead_letters = dead_letters
     return found
-
-
-__all__ = [
-    "BAD_RECORD_TYPE",
-    "DROP_TYPE",
-    "PaneFrame",
-    "WithDrops",
-    "collect",
-    "collect_all",
-    "collect_elements",
-    "collect_output",
-    "drop_type",
-    "flat_columns",
-    "flatten_frame",
-    "noted_frame",
-    "pane_frame",
-    "read_output",
-    "user_columns",
-    "user_frame",
-]

@@ -134,6 +134,3 @@ def _read_text(
     return read_text(
         reader, node, path, "csv" if format == "csv" else "json", more, dead_letters=dead_letters
     )
-
-
-__all__ = ["read_files", "read_table", "schema_of", "stream_files"]

@@ -14,7 +14,8 @@ from attrs import frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.listing import TEMPORARY
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
-from flowalg_columns.text.files import BadFileError, not_blank, read_file
+from flowalg_columns.text.csv_files import BadFileError
+from flowalg_columns.text.files import not_blank, read_file
 from flowalg_columns.text.json_objects import Fields, read_objects
 from pyspark.sql import DataFrame, DataFrameReader
 from pyspark.sql import functions as F
@@ -147,6 +148,3 @@ def _partitions_in(path: str) -> int:
 def _corrupt_rows(bad: list[BadRecord], schema: pa.Schema) -> pa.RecordBatch:
     rows = [{CORRUPT_RECORD: record.record, CORRUPT_ERROR: record.error} for record in bad]
     return pa.RecordBatch.from_pylist(rows, schema=schema)
-
-
-__all__ = ["DecodeTexts", "TextFormat", "read_text"]

@@ -161,12 +161,3 @@ def _corrupt_rows(messages: pa.Table, bad: Mapping[int, BadRecord], schema: pa.S
     }
     found = [columns.get(field.name, pa.nulls(len(bad), field.type)) for field in schema]
     return pa.Table.from_arrays(found, schema=schema)
-
-
-__all__ = [
-    "DecodeMessages",
-    "connector",
-    "connector_help",
-    "place_column",
-    "read_topic",
-]

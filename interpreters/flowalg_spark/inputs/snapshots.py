@@ -22,6 +22,3 @@ def snapshot_input(spark: SparkSession, snapshots: Snapshots[R]) -> StreamInput:
     """
     files = spark.readStream.schema(from_arrow_schema(snapshots.schema)).parquet(snapshots.folder)
     return StreamInput(files, Perfect(), tick=F.col(TICK), source_watermark=F.col(WATERMARK))
-
-
-__all__ = ["snapshot_input"]

@@ -109,6 +109,3 @@ def _compute_in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: st
     return evolve(flow, frame=flow.frame.select("*", computed.alias(name))), unnest(
         col(name), expression.shape
     )
-
-
-__all__ = ["Arguments", "combiner_arguments"]

@@ -19,12 +19,17 @@ from flowalg_columns.names import (
     DROP_REASON,
     DROPPED_KEY,
     DROPPED_VALUE,
+    ERROR,
+    PANE_TIME,
+    STAGE,
+    WATERMARK,
+)
+from flowalg_columns.notes import LiftingNote
+from flowalg_shard.tables.columns import (
     END,
     ENDED,
-    ERROR,
     EVENT_TIME,
     KEEP,
-    PANE_TIME,
     PARTITION,
     PROCESSING_TIME,
     PUBLISHED,
@@ -33,11 +38,8 @@ from flowalg_columns.names import (
     SIGNAL_END,
     SIGNAL_KEY,
     SIGNAL_START,
-    STAGE,
     START,
-    WATERMARK,
 )
-from flowalg_columns.notes import LiftingNote
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -417,17 +419,3 @@ def _validate(source: SourceNode, schema: T.StructType, keep: Column | None) -> 
         return Leaf(tree.shape, column if keep is None else F.when(keep, column))
 
     return validate(source_columns(source.shape, schema))
-
-
-__all__ = [
-    "BadRecords",
-    "StreamColumns",
-    "bind_source",
-    "can_read",
-    "corrupt_columns",
-    "require_bounded",
-    "require_frame",
-    "require_parsed",
-    "require_schema",
-    "require_stream",
-]

@@ -38,6 +38,3 @@ def bad_record_columns(records: Sequence[BadRecord]) -> dict[str, AnyArray]:
     }
     columns = {name: pa.array(values, pa.string()) for name, values in texts.items()}
     return {**columns, DROP_COUNT: pa.array([1] * len(records), pa.int64())}
-
-
-__all__ = ["bad_record_columns", "computation_stage"]

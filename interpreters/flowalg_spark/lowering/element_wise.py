@@ -7,9 +7,9 @@ from typing import Final, assert_never
 
 from attrs import evolve
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
-from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -161,14 +161,3 @@ def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> Lifti
     if opaque is None:
         return LiftingNote(analysis.step.label, "a neighbouring step does", None)
     return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None)
-
-
-__all__ = [
-    "apply_analyses",
-    "apply_steps",
-    "lifting_note",
-    "note_lifted",
-    "result_shape",
-    "run_in_python",
-    "runs_in_python",
-]

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -111,6 +111,3 @@ def _explode(flow: Flow, branches: Sequence[_Branch], shape: Shape) -> Flow:
     element = [col(_ROW).getField(name).alias(name) for name in leaf_columns(layout_of(shape))]
     meta = [alias_column(name, own.get(name, col(name))) for name in flow.meta]
     return evolve(flow, frame=exploded.select(*element, *meta), shape=shape)
-
-
-__all__ = ["fan_out"]

@@ -110,6 +110,3 @@ def _fields(expr: Expr) -> tuple[Expr, ...]:
     if _is_field(expr):
         return (expr,)
     return tuple(field for child in children(expr) for field in _fields(child))
-
-
-__all__ = ["push_down_filters"]

@@ -8,9 +8,10 @@ from itertools import starmap
 
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
-from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import ArrowFunction
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -186,14 +187,3 @@ def require_equal_shapes(shapes: Sequence[Shape]) -> None:
             raise UnsupportedError(
                 f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
             )
-
-
-__all__ = [
-    "Flow",
-    "Selection",
-    "guard_columns",
-    "keep_observed_times",
-    "require_equal_shapes",
-    "row_schema",
-    "union",
-]

@@ -23,6 +23,3 @@ def pair_with_metadata(flow: Flow, metadata: Metadata) -> Flow:
     )
     paired = guard_columns(columns) if flow.guarded else columns
     return flow.select(Branch(after, (flow.element, paired)), after)
-
-
-__all__ = ["pair_with_metadata"]

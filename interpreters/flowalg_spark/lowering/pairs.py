@@ -21,6 +21,3 @@ def require_exact_keys(pair: RecordOf, label: str) -> None:
         raise UnsupportedError(
             f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
         )
-
-
-__all__ = ["require_exact_keys", "require_pairs"]

@@ -87,6 +87,3 @@ def cache_functions() -> Iterator[None]:
     finally:
         for name in added:
             members.pop(name, None)
-
-
-__all__ = ["cache_functions", "reduce_calls", "skip_source_locations"]

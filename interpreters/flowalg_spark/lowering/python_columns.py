@@ -12,7 +12,6 @@ from typing import assert_never
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
-from flowalg_columns.names import EVENT_TIME, KEEP
 from flowalg_columns.python.functions import (
     PYTHON_RESULT,
     ArrayFunction,
@@ -25,6 +24,7 @@ from flowalg_columns.python.functions import (
     plan_call,
 )
 from flowalg_columns.values import AnyArray, take_indices
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -154,6 +154,3 @@ def python_column(
 def _tuple_of(shape: Shape, columns: tuple[Columns, ...]) -> Columns:
     assert isinstance(shape, TupleOf)
     return Branch(shape, columns)
-
-
-__all__ = ["apply_as_column", "arrow_column", "compute_where_kept", "in_rows", "python_column"]

@@ -100,6 +100,3 @@ def _variables(f: object) -> Mapping[str, object]:
 
 def _attributes(value: object, prefix: str) -> dict[str, object]:
     return {f"{prefix}{name}": each for name, each in getattr(value, "__dict__", {}).items()}
-
-
-__all__ = ["require_sendable"]

@@ -19,6 +19,3 @@ def shape_with_side(main: Flow, side: Flow, view: View) -> TupleOf:
             f"as_singleton: default must be None or of type {side.shape}, the type of the side input; got {default}"
         )
     return TupleOf((main.shape, read))
-
-
-__all__ = ["shape_with_side"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 from attrs import evolve, frozen
-from flowalg_columns.names import PROCESSING_TIME
+from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import DataFrame
 
 from flowalg.pipeline.graph import Fold, nodes_of
@@ -81,6 +81,3 @@ class StatelessLowering:
         flow = bind_source(node, frame, columns)
         assert PROCESSING_TIME in flow.meta, "a stream has processing times"
         return flow
-
-
-__all__ = ["STAGES", "StatelessLowering", "has_stages"]

@@ -156,12 +156,3 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
                 for name, part in parts_of(shape)
             )
             return F.when(column.isNotNull(), F.struct(*parts))
-
-
-__all__ = [
-    "FieldPath",
-    "check_values",
-    "require_valid",
-    "source_columns",
-    "violation",
-]

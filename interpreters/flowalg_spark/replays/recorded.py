@@ -223,6 +223,3 @@ def _row(source: int) -> str:
 
 def _mark(name: str) -> str:
     return f"__replay_{name}"
-
-
-__all__ = ["RecordedRows", "Recording", "in_order"]

@@ -268,6 +268,3 @@ def _stream_of(
         stream = StreamInput(require_bounded(source, given), watermark)
     require_bounded(source, stream.frame)
     return stream if processing_time is None else evolve(stream, processing_time=processing_time)
-
-
-__all__ = ["ReplayInput", "ReplayedBatch", "ReplayedBatches", "replay", "replay_all"]

@@ -68,6 +68,3 @@ def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
     rows = table.select([_DROP, _WINDOW]).to_pylist()
     no_window = {"start": None, "end": None}
     return tuple({"drop": row[_DROP], **(row[_WINDOW] or no_window)} for row in rows)
-
-
-__all__ = ["read_batch", "require_output"]

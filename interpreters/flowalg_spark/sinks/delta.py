@@ -139,6 +139,3 @@ def _last_written(files: CheckpointFiles, version: int) -> WrittenBatch | None:
             if metadata is not None and f'"{_APPLICATION}"' in metadata:
                 return WrittenBatch(**json.loads(metadata)[_APPLICATION])
     return None
-
-
-__all__ = ["CATALOG", "EXTENSION", "JARS", "Delta"]

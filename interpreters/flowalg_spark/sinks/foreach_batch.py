@@ -136,6 +136,3 @@ def changelog(
         return lakehouse_changelog(pipeline, target, table, query, since)
     sink = flowalg_sinks.changelog(pipeline, target, table=table, since=since)
     return Changelog(sink.pipeline, sink.target, sink.name, sink.since, query)
-
-
-__all__ = ["Changelog", "Upsert", "changelog", "upsert"]

@@ -135,6 +135,3 @@ def _batches(session: SparkSession, table: Java) -> Iterator[WrittenBatch]:
         written = snapshot.summary().get(WRITTEN_PROPERTY)
         if written is not None:
             yield WrittenBatch(**json.loads(str(written)))
-
-
-__all__ = ["EXTENSION", "JARS", "Iceberg"]

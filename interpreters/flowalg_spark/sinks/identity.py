@@ -97,6 +97,3 @@ def fingerprint_of_offsets(text: str) -> str:
     _, metadata, *offsets = text.rstrip("\n").split("\n")
     times = {key: value for key, value in json.loads(metadata).items() if key != "conf"}
     return sha256(json.dumps([times, offsets], sort_keys=True).encode()).hexdigest()[:32]
-
-
-__all__ = ["fingerprint_of_offsets", "identify"]

@@ -170,20 +170,3 @@ def qualified(schema: str, *parts: str) -> str:
 def quote(name: str) -> str:
     """Quotes one part of a name in Spark's SQL."""
     return f"`{name.replace('`', '``')}`"
-
-
-__all__ = [
-    "BATCH_PROPERTY",
-    "QUERY_PROPERTY",
-    "WRITTEN_PROPERTY",
-    "Lakehouse",
-    "TableState",
-    "create_statement",
-    "missing_jar",
-    "missing_setting",
-    "naming_conflicts",
-    "qualified",
-    "quote",
-    "require_own",
-    "require_schema",
-]

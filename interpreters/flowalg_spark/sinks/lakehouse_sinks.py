@@ -276,12 +276,3 @@ def _require_options(pipeline: PCollection[object], target: Lakehouse, table: st
     session = SparkSession.getActiveSession()
     if session is not None:
         target.require(session)
-
-
-__all__ = [
-    "LakehouseChangelog",
-    "LakehouseSink",
-    "LakehouseUpsert",
-    "lakehouse_changelog",
-    "lakehouse_upsert",
-]

@@ -41,6 +41,3 @@ def spark_query_id(frame: DataFrame) -> str | None:
         return None
     found: str | None = frame.sparkSession.sparkContext.getLocalProperty(_PROPERTY)
     return found
-
-
-__all__ = ["query_id", "require_name", "spark_query_id"]

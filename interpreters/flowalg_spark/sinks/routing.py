@@ -66,6 +66,3 @@ def route(sinks: Mapping[str, BatchSink]) -> Route:
         }
     )
     return Route(dict(sinks))
-
-
-__all__ = ["BatchSink", "Route", "route"]

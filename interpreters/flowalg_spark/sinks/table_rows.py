@@ -181,6 +181,3 @@ def _stored(column: Column, kind: T.DataType) -> Column:
         case _:
             seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
             return (seconds * F.lit(10**6)).cast("bigint")
-
-
-__all__ = ["DUPLICATE", "drop_rows", "latest_rows", "ordered_rows", "output_rows", "table_schema"]

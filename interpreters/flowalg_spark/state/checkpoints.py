@@ -118,13 +118,3 @@ def _require_none(file: str, problem: str | None) -> None:
         raise CheckpointError(
             f"the checkpoint is damaged: {file}: {problem}; restore the checkpoint, or start the query with a new one"
         )
-
-
-__all__ = [
-    "batch_of",
-    "check_checkpoint",
-    "problem_of_id",
-    "problem_of_log",
-    "problem_of_source",
-    "read_logs",
-]

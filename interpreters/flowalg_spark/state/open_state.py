@@ -171,6 +171,3 @@ def _stored(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> OperatorStat
         return chunks.get((name, number))
 
     return head.stored(lambda entry: head.segment(entry, read_chunk))
-
-
-__all__ = ["count_stages", "open_keys", "open_state", "read_heads", "read_stage"]

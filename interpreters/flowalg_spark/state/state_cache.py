@@ -57,5 +57,3 @@ class StateCache:
 
 WORKER_CACHE: Final = StateCache()
 """The cache of this process."""
-
-__all__ = ["WORKER_CACHE", "StateCache"]

@@ -254,6 +254,3 @@ def _damaged(shard: int, how: str) -> CheckpointError:
         f"the state of shard {shard} in the checkpoint is damaged: {how}; restore the checkpoint, or start the query "
         "with a new one"
     )
-
-
-__all__ = ["FORMAT", "Head", "Store", "StoredState", "seal", "unseal"]

@@ -22,6 +22,3 @@ def freeze_imports() -> None:
 def _freeze() -> None:
     gc.collect()
     gc.freeze()
-
-
-__all__ = ["freeze_imports"]

@@ -12,19 +12,12 @@ from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
-from flowalg_columns.names import (
-    CORRUPT_ERROR,
-    CORRUPT_RECORD,
-    DROP,
-    DROP_REASON,
-    ERROR,
-    KEEP,
-    METRICS,
-)
+from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, DROP_REASON, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 from flowalg_shard import FromSource
+from flowalg_shard.tables.columns import KEEP
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -571,15 +564,3 @@ def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:
         is_output |= col(METRICS).isNotNull()
         others.append(metrics_struct().alias(METRICS_COLUMN))
     return user_frame(evolve(shown, frame=shown.frame.filter(is_output)), *others, panes=panes)
-
-
-__all__ = [
-    "CAPABILITIES",
-    "STREAM_COLUMNS",
-    "StreamInput",
-    "compile",
-    "compile_all",
-    "compile_sources",
-    "compile_sources_all",
-    "drain",
-]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, KEEP, START
 from flowalg_columns.notes import note_of_computation
 from flowalg_shard.computations.stage import ComputationStage
-from flowalg_shard.tables.columns import SHARD, WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, SHARD, START, WEIGHT
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -62,6 +61,3 @@ def _bound(flow: Flow, name: str, otherwise: int) -> Column:
     """Returns a bound of the window of each element: that of the global window where it is in no pane."""
     known = [col(name)] if name in flow.meta else []
     return F.coalesce(*known, F.lit(int(otherwise)).cast("long"))
-
-
-__all__ = ["PreparedComputation", "prepare_computation"]

@@ -34,8 +34,10 @@ from flowalg_shard.tables.columns import (
     INDEX,
     IS_FIRST,
     IS_LAST,
+    KEEP,
     POSITION,
     REASON,
+    REPORT,
     START,
     TIMING,
 )
@@ -49,9 +51,9 @@ from flowalg_spark.lowering.computations import bad_record_columns
 Columns = Mapping[str, AnyArray]
 
 _PANE_COLUMNS: Final = {
-    meta.EVENT_TIME: EVENT_TIME,
-    meta.START: START,
-    meta.END: END,
+    EVENT_TIME: EVENT_TIME,
+    START: START,
+    END: END,
     meta.CHANGE: CHANGE,
     meta.TIMING: TIMING,
     meta.INDEX: INDEX,
@@ -60,7 +62,7 @@ _PANE_COLUMNS: Final = {
 }
 """The metadata columns of a pane: their names in a frame, and in an emission."""
 
-_DROP_COLUMNS: Final = {meta.START: START, meta.END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
+_DROP_COLUMNS: Final = {START: START, END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
 """The columns of a drop: their names in a frame, and in an emission."""
 
 
@@ -92,7 +94,7 @@ class GroupingRows:
         columns = {
             **_select(table, _DROP_COLUMNS),
             **emission.clocks(table.height),
-            meta.EVENT_TIME: (table[END] - 1).to_arrow(),
+            EVENT_TIME: (table[END] - 1).to_arrow(),
         }
         elements = self.elements(table)
         if not self.json_drops:
@@ -162,7 +164,7 @@ class SideInputRows:
             **element_columns,
             **emission.clocks(origins.height),
             **_select(origins, {name: name for name in metadata}),
-            meta.EVENT_TIME: pa.array(rows.times, pa.int64()),
+            EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
@@ -199,7 +201,7 @@ class ComputationRows:
         yield {
             **_columns(_arrays(table.select(names), pair), pair),
             **emission.clocks(table.height),
-            meta.EVENT_TIME: table[EVENT_TIME].to_arrow(),
+            EVENT_TIME: table[EVENT_TIME].to_arrow(),
         }
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
@@ -211,7 +213,7 @@ class ComputationRows:
             yield {
                 **emission.clocks(len(bad)),
                 **bad_record_columns(bad),
-                meta.EVENT_TIME: pa.array([emission.output.report.clocks.watermark] * len(bad), pa.int64()),
+                EVENT_TIME: pa.array([emission.output.report.clocks.watermark] * len(bad), pa.int64()),
             }
 
 
@@ -220,9 +222,9 @@ def _dropped(emission: Emission, label: str, late: Sequence[LateElement], shape:
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     return {
         **emission.clocks(len(late)),
-        meta.START: pa.array([drop.window.start for drop in late], pa.int64()),
-        meta.END: pa.array([drop.window.end for drop in late], pa.int64()),
-        meta.EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
+        START: pa.array([drop.window.start for drop in late], pa.int64()),
+        END: pa.array([drop.window.end for drop in late], pa.int64()),
+        EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
         meta.STAGE: _texts([label] * len(late)),
         meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
         meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
@@ -279,12 +281,12 @@ class EmittedRows:
             yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
         if self.reports:
             report = pickle.dumps(emission.output.report)
-            yield self.rows({meta.REPORT: pa.array([report], pa.binary())}, kept=False)
+            yield self.rows({REPORT: pa.array([report], pa.binary())}, kept=False)
 
     def rows(self, columns: Columns, *, kept: bool) -> pa.RecordBatch:
         """Returns a batch of the output schema."""
         count = len(next(iter(columns.values())))
-        known = {**columns, meta.KEEP: pa.array([kept] * count, pa.bool_())}
+        known = {**columns, KEEP: pa.array([kept] * count, pa.bool_())}
         arrays = [
             known[field.name].cast(field.type) if field.name in known else pa.nulls(count, field.type)
             for field in self.schema
@@ -336,14 +338,3 @@ def _arrays(table: pl.DataFrame, layout: Layout) -> list[AnyArray]:
 def _select(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray]:
     """Returns columns of a table under new names."""
     return {name: table[column].to_arrow() for name, column in names.items()}
-
-
-__all__ = [
-    "ComputationRows",
-    "Emission",
-    "EmittedRows",
-    "GroupingRows",
-    "RowsOfStage",
-    "SideInputRows",
-    "array_rows",
-]

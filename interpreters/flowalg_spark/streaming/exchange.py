@@ -144,16 +144,3 @@ class ToBundles:
                 wanted = pl.any_horizontal([pl.col(name).is_not_null() for name in names])
                 passed[shard] = pack(rows.filter(wanted).select(columns))
         return passed
-
-
-__all__ = [
-    "BUNDLE_SCHEMA",
-    "INPUT",
-    "NOW",
-    "Broadcast",
-    "ClocksOnly",
-    "CombineByShard",
-    "DivideByShard",
-    "Routing",
-    "ToBundles",
-]

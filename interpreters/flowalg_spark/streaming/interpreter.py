@@ -221,6 +221,3 @@ def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
         query.awaitTermination()
     finally:
         query.stop()
-
-
-__all__ = ["SparkStreaming", "run_to_end", "start_to_files"]

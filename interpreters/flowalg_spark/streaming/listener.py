@@ -69,6 +69,3 @@ class _Listener(StreamingQueryListener):
     def _report(self, event: QueryEvent) -> None:
         for observer in self.observers:
             observer(event)
-
-
-__all__ = ["listener"]

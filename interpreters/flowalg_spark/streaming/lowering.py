@@ -18,12 +18,9 @@ from flowalg_columns.names import (
     DROP_REASON,
     ERROR,
     FORWARDED_META,
-    KEEP,
     METRICS,
     PANE_META,
     PANE_TIME,
-    PROCESSING_TIME,
-    REPORT,
     WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
@@ -32,7 +29,17 @@ from flowalg_shard.clocks.exchange import Upstream, read_together, sources_follo
 from flowalg_shard.operators import Computing
 from flowalg_shard.state.compatibility import describe_computation, describe_side
 from flowalg_shard.step.side_inputs import SideStage
-from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import (
+    END,
+    EVENT_TIME,
+    KEEP,
+    PROCESSING_TIME,
+    REPORT,
+    SHARD,
+    START,
+    VALUE,
+    WEIGHT,
+)
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -486,6 +493,3 @@ def _without_drops(stream: Stream) -> Stream:
     conditions = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
     frame = reduce(DataFrame.filter, conditions, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))
-
-
-__all__ = ["Lowering"]

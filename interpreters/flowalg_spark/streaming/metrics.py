@@ -194,14 +194,3 @@ def _by_name(sources: Iterable[SourceMetrics]) -> tuple[SourceMetrics, ...]:
     """Returns each source once, in the order of their names: a source may flow into several stages."""
     found = {source.source: source for source in sources}
     return tuple(source for _, source in sorted(found.items()))
-
-
-__all__ = [
-    "OBSERVATION",
-    "StageMetrics",
-    "bad_records",
-    "metrics",
-    "query_progress",
-    "stage_metrics",
-    "with_metrics_observed",
-]

@@ -116,6 +116,3 @@ def require_metrics(stored: object) -> DataFrame:
         valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() returns"
         raise ArgumentError("stored", found, valid)
     return stored.filter(F.col(METRICS_COLUMN).isNotNull())
-
-
-__all__ = ["COUNTS", "METRICS_TYPE", "PACKED_TYPE", "metrics_struct", "require_metrics", "to_json"]

@@ -77,6 +77,3 @@ def _with_drops(rows: DataFrame, own: Sequence[str], *, metrics: bool) -> DataFr
         wanted.append(col(METRICS).isNotNull())
         others.append(metrics_struct().alias(METRICS_COLUMN))
     return rows.filter(reduce(Column.__or__, wanted)).select(*map(col, own), *others)
-
-
-__all__ = ["output_frame"]

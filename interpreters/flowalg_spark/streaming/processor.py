@@ -131,6 +131,3 @@ def _batch_number() -> int | None:
     task = TaskContext.get()
     number = None if task is None else task.getLocalProperty("streaming.sql.batchId")
     return None if number is None else int(number)
-
-
-__all__ = ["ShardProcessor"]

@@ -10,10 +10,10 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import Layout, leaf_columns
-from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
 from flowalg_columns.python.windows import read_keys_and_values
 from flowalg_columns.values import AnyArray, read_arrays, read_integers
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.time import EventTime
@@ -119,6 +119,3 @@ class AssignWindows:
             columns[OBSERVED_TIME] = mask_column(table.column(OBSERVED_TIME), mark_firsts(rows))
         arrays = [columns[name] if name in columns else table.column(name) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-__all__ = ["AssignWindows", "EvaluateLeaf", "PickleValues"]

@@ -101,6 +101,3 @@ def _source_batch(row: _SourceRow) -> SourceBatch:
 def _signal(row: _SignalRow) -> AnySignal:
     start, end = (None if point is None else event_time(point) for point in (row["start"], row["end"]))
     return signal_of(row["name"], row["key"], start, end)
-
-
-__all__ = ["replay_log"]

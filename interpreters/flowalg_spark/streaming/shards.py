@@ -31,6 +31,3 @@ def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
         (rank, number) for numbers in by_partition.values() for rank, number in enumerate(numbers)
     )
     return tuple(sorted(number for _, number in rounds[:wanted]))
-
-
-__all__ = ["shard_ids"]

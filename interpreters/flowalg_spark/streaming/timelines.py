@@ -155,12 +155,3 @@ def observed_stream(source: str, frame: DataFrame, timeline: Timeline[object]) -
         tick=F.col(TICK),
         source_watermark=F.col(PUBLISHED) if generated_by.publishes else None,
     )
-
-
-__all__ = [
-    "InstantFiles",
-    "generating_input",
-    "observed_stream",
-    "published_batches",
-    "publishing_streams",
-]

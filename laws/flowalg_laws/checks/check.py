@@ -297,13 +297,3 @@ def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[Hist
                 raise AssertionError(_failure_message(law, sides, of=f" for {policy!r}"))
 
     _run_test(holds, str(policy))
-
-
-__all__ = [
-    "check_combiner",
-    "check_computation",
-    "check_law",
-    "check_trigger",
-    "check_watermark_policy",
-    "check_window_fn",
-]

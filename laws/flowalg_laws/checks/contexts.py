@@ -60,6 +60,3 @@ def once_contexts() -> SearchStrategy[OnceContext]:
         once_triggers().map(either),
         triggers().map(as_limit),
     )
-
-
-__all__ = ["Context", "OnceContext", "alone", "contexts", "once_contexts"]

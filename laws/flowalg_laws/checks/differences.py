@@ -129,6 +129,3 @@ def _format_pane(pane: Pane[KV[str, int]]) -> str:
 
 def _format_drop(drop: DroppedElement) -> str:
     return f"drops {drop.reason.value} {drop.element}"
-
-
-__all__ = ["Difference", "NoDifference", "find_difference"]

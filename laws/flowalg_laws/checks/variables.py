@@ -156,6 +156,3 @@ def variables_of(
             )
         found[name] = known
     return found
-
-
-__all__ = ["strategies_by_type", "variables_of"]

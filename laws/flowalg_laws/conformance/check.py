@@ -162,6 +162,3 @@ def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, s
 
 def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")
-
-
-__all__ = ["Report", "check_interpreter", "examine_interpreter"]

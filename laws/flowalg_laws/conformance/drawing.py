@@ -96,16 +96,3 @@ def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
         if wanted != line:
             return f"out of order: {line}\nexpected:     {wanted}"
     return ""
-
-
-__all__ = [
-    "bad_record_line",
-    "difference_of",
-    "drop_lines",
-    "element_line",
-    "format_element",
-    "full_line",
-    "pane_line",
-    "place_text",
-    "window_text",
-]

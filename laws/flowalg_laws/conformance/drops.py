@@ -25,6 +25,3 @@ def count_drops(drops: Iterable[Drop]) -> Mapping[DropGroup, int]:
     for drop in drops:
         counts[DropGroup(drop.key, drop.window, drop.reason)] += drop.count
     return counts
-
-
-__all__ = ["DropGroup", "count_drops"]

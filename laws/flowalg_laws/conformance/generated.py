@@ -124,6 +124,3 @@ def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
                 f"watermark {format_time(instant.watermark)}"
             )
     return "\n".join(dict.fromkeys(lines))
-
-
-__all__ = ["check_generated", "describe_run", "replays", "run_failure", "smallest_failure"]

@@ -223,6 +223,3 @@ def _place(place: Span | datetime) -> Place:
     if isinstance(place, datetime):
         return event_time(place)
     return GLOBAL_WINDOW if place is None else Window(event_time(place[0]), event_time(place[1]))
-
-
-__all__ = ["Engine", "Expected", "expected_outcome", "failures_of", "failures_of_job"]

@@ -88,6 +88,3 @@ def _contains(batch: Bag, place: tuple[str, Window]) -> bool:
     """Returns whether a batch result contains a key and window; it does not contain sessions that have grown since."""
     key, window = place
     return any(other == window and text.startswith(f"{key}=") for text, other in batch)
-
-
-__all__ = ["Bag", "Place", "bag", "final_elements", "reaches_batch_result"]

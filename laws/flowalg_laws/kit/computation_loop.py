@@ -116,6 +116,3 @@ def plain_loop(
 
 def _micros(at: datetime) -> int:
     return (at - datetime(1970, 1, 1, tzinfo=at.tzinfo)) // timedelta(microseconds=1)
-
-
-__all__ = ["Emitted", "plain_loop"]

@@ -62,6 +62,3 @@ def format_value(value: object) -> str:
         f"    {line}"
         for line in ["", *format_table(("processing time", "elements", "watermark", "signals"), rows)]
     )
-
-
-__all__ = ["format_reading", "format_table", "format_time", "format_value"]

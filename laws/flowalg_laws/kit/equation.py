@@ -38,6 +38,3 @@ class Equation(Generic[A_co]):
     right: A_co
     equality: Equality = field(default=Equality.DEFAULT, kw_only=True)
     of_corrections: bool = field(default=True, kw_only=True)
-
-
-__all__ = ["Equality", "Equation"]

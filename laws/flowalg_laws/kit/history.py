@@ -8,5 +8,3 @@ from flowalg.watermarks import SourceInstant
 
 History: TypeAlias = tuple[SourceInstant, ...]
 """The instants of a source, in order of processing time."""
-
-__all__ = ["History"]

@@ -61,6 +61,3 @@ def with_dead_letters(interpreter: Interpreter) -> Interpreter:
         raise UnsupportedError(f"{kind.__name__} must be an attrs class with a field dead_letters")
     changed: Interpreter = attrs.evolve(interpreter, dead_letters=True)  # type: ignore[misc]  # an attrs class
     return changed
-
-
-__all__ = ["CONTINUOUS", "MICRO_BATCH", "add_timer_instants", "apply_windowing", "with_dead_letters"]

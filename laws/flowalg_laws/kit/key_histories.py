@@ -57,6 +57,3 @@ def run_history(
         emitted = computing.advance(NodeOutput(elements, {0: clocks})).elements
         outputs.append(tuple((each.event_time, each.value) for each in emitted))
     return HistoryRun(tuple(outputs), computing.keys.get(KEY), len(computing.drops))
-
-
-__all__ = ["HistoryRun", "KeyHistory", "KeyInstant", "Outputs", "run_history"]

@@ -65,6 +65,3 @@ def law(sides: Callable[P, Equation[A_co] | None]) -> Law[P, A_co]:
             f"the docstring of {name}", sides.__doc__, "a statement, and a paragraph 'Source: ...'"
         )
     return Law(sides, name, ". ".join(statement), found["Where"], found["Source"], found["Relied on by"])
-
-
-__all__ = ["Law", "law"]

@@ -46,5 +46,3 @@ VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
 
 DenseTimeline = NewType("DenseTimeline", Timeline[Reading])
 """A timeline of one key whose elements lie within minutes of each other and arrive one or two at a time."""
-
-__all__ = ["READINGS", "START", "VALUES", "DenseTimeline", "Reading", "event_time_of", "key_of", "value_of"]

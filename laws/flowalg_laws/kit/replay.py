@@ -100,6 +100,3 @@ class Replay:
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
         return frozenset[Feature]().union(*(feed.features for feed in self.feeds))
-
-
-__all__ = ["Feed", "Replay"]

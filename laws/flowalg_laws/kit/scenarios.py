@@ -42,6 +42,3 @@ def observe(trigger: Trigger, scenario: Scenario) -> Observed:
     """Returns everything that is observable of a trigger in a scenario: the panes in order, and the drops."""
     run = scenario.run_with(trigger)
     return run.panes, run.dropped
-
-
-__all__ = ["Observed", "Scenario", "observe"]

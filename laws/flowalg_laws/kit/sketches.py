@@ -11,6 +11,3 @@ def distinct_counts() -> list[ApproximateDistinct]:
         return [ApproximateDistinct()]
     except MissingExtraError:
         return []
-
-
-__all__ = ["distinct_counts"]

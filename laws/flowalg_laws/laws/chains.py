@@ -150,11 +150,3 @@ CHAIN_LAWS: tuple[Law[..., object], ...] = (
     final_values_of_unset_modes_are_those_of_the_batch,
     a_retracted_element_leaves_no_trace,
 )
-
-__all__ = [
-    "CHAIN_LAWS",
-    "a_retracted_element_leaves_no_trace",
-    "final_values_of_unset_modes_are_those_of_the_batch",
-    "groupings_of_groupings_converge",
-    "lists_of_sums",
-]

@@ -214,5 +214,3 @@ CLOCK_LAWS: tuple[Law[..., object], ...] = (
     ingress_times_are_arrival_times,
 )
 """All laws of watermarks in a pipeline."""
-
-__all__ = ["CLOCK_LAWS", "OTHERS"]

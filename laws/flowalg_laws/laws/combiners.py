@@ -147,5 +147,3 @@ COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object]
     discarding_shows_nothing_again,
 )
 """All laws of combiners: over three accumulators of some values each, and one more value."""
-
-__all__ = ["COMBINER_LAWS", "SomeCombiner"]

@@ -65,5 +65,3 @@ TRANSFORM_LAWS: tuple[Law[..., object], ...] = (
     names_change_no_meaning,
 )
 """All laws of transforms and their composition."""
-
-__all__ = ["TRANSFORM_LAWS", "Transform"]

@@ -541,5 +541,3 @@ COMPUTATION_LAWS: tuple[Law[..., object], ...] = (
     *USER_COMPUTATION_LAWS,
 )
 """The laws of computations."""
-
-__all__ = ["COMPUTATION_LAWS", "USER_COMPUTATION_LAWS", "AComputation", "EventTimeComputation"]

@@ -132,5 +132,3 @@ DEAD_LETTER_LAWS: tuple[Law[[Interpreter, WindowingStrategy, Timeline[Reading]],
     dead_letters_change_nothing_where_nothing_raises,
 )
 """The laws of dead letters."""
-
-__all__ = ["DEAD_LETTER_LAWS"]

@@ -178,5 +178,3 @@ JOIN_LAWS: tuple[Law[..., object], ...] = (
     new_pairs_are_windowed_where_they_happened,
 )
 """The laws of joins."""
-
-__all__ = ["JOIN_LAWS"]

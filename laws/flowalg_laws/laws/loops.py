@@ -468,5 +468,3 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     the_hold_is_the_least_pending_pane_time,
 )
 """All laws that compare a run with the plain loop."""
-
-__all__ = ["LOOP_LAWS"]

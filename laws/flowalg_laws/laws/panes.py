@@ -588,5 +588,3 @@ PANE_LAWS: tuple[Law[..., object], ...] = (
     continuous_is_micro_batch_with_timer_instants,
 )
 """All laws of panes."""
-
-__all__ = ["PANE_LAWS", "bag", "to_lists"]

@@ -329,6 +329,3 @@ class Loop:
             if ends:
                 del self.windows[window, key]
         self.before = watermark
-
-
-__all__ = ["Loop", "LoopDrop", "LoopPane", "LoopResult", "Place"]

@@ -107,5 +107,3 @@ SERIALIZATION_LAWS: tuple[Law[..., object], ...] = (
     policies_survive_pickle,
 )
 """All laws of serialization."""
-
-__all__ = ["SERIALIZATION_LAWS"]

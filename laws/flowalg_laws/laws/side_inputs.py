@@ -184,5 +184,3 @@ SIDE_INPUT_LAWS: tuple[Law[..., object], ...] = (
     a_side_input_drops_what_the_next_grouping_drops,
 )
 """The laws of side inputs."""
-
-__all__ = ["SIDE_INPUT_LAWS"]

@@ -240,5 +240,3 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     outputs_of_one_run_are_those_of_single_runs,
 )
 """All laws of collections."""
-
-__all__ = ["COLLECTION_LAWS", "Endo", "Pair", "Panes", "Spread", "Test"]

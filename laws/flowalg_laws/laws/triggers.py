@@ -759,5 +759,3 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
 
 TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
 """All laws of triggers."""
-
-__all__ = ["COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

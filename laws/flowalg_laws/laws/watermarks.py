@@ -228,17 +228,3 @@ def _advance(policy: WatermarkPolicy, history: History, summaries: Sequence[Cloc
     for instant, summary in zip(history, summaries, strict=True):
         clock = policy.advance(clock, summary, instant.processing_time)
     return clock
-
-
-__all__ = [
-    "WATERMARK_LAWS",
-    "a_perfect_watermark_is_the_least_published",
-    "a_policy_is_deterministic",
-    "a_timeout_of_zero_waits_for_partitions_only",
-    "a_watermark_never_moves_back",
-    "an_ended_source_stays_at_the_end",
-    "no_watermark_before_declared_partitions",
-    "percentile_watermarks_are_ordered",
-    "percentile_watermarks_stand_still_with_the_source",
-    "summaries_of_parts_merge",
-]

@@ -179,5 +179,3 @@ def sliding_with_gaps_is_fixed_cut_short(
 
 SIZE_LAWS: tuple[Law[..., object], ...] = (fixed_is_sliding_by_its_size, sliding_with_gaps_is_fixed_cut_short)
 """Laws that relate the built-in window functions."""
-
-__all__ = ["SIZE_LAWS", "WINDOW_LAWS", "Points"]

@@ -13,6 +13,3 @@ B = TypeVar("B")
 def cached(make: Callable[P, B]) -> Callable[P, B]:
     """``functools.cache`` with the types of the arguments preserved."""
     return cast("Callable[P, B]", functools.cache(make))
-
-
-__all__ = ["cached"]

@@ -48,6 +48,3 @@ def combiners() -> SearchStrategy[Aggregate[int, object]]:
     ]
     single_combiner = st.sampled_from(single)
     return single_combiner | st.tuples(single_combiner, single_combiner).map(lambda pair: together(*pair))
-
-
-__all__ = ["combiners"]

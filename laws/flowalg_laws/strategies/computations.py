@@ -225,19 +225,3 @@ def key_histories(values: SearchStrategy[object]) -> SearchStrategy[KeyHistory]:
         return (*instants, KeyInstant(clock, (), MAX_TIME))
 
     return st.lists(step, max_size=6).map(build)
-
-
-__all__ = [
-    "CHAINED_TIMERS",
-    "ECHO",
-    "FILLING",
-    "HEARTBEAT",
-    "HOLDING",
-    "RUNNING_TOTAL",
-    "SILENCE",
-    "SUMS_OF_FIVE",
-    "TOTAL",
-    "computations",
-    "event_time_computations",
-    "key_histories",
-]

@@ -46,6 +46,3 @@ def bundles(*, latest: int = MAX_MINUTE) -> SearchStrategy[tuple[Reading, ...]]:
 def batches(*, most: int = 8) -> SearchStrategy[list[list[Reading]]]:
     """Micro-batches of readings, some of them empty."""
     return st.lists(st.lists(readings(), max_size=6), max_size=most)
-
-
-__all__ = ["batches", "bundles", "keys", "readings"]

@@ -377,6 +377,3 @@ def replay_policies(capabilities: Capabilities = ALL) -> SearchStrategy[Watermar
     """Watermark policies: all, or only bounded out-of-orderness if others are not supported."""
     few = any(feature.area is Area.WATERMARKS for feature in capabilities.missing)
     return policies() if few else policies() | watermark_policies()
-
-
-__all__ = ["GROUPINGS", "STEPS", "batches_of_readings", "pipelines", "replay_policies"]

@@ -88,6 +88,3 @@ def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
 
 def _inside(points: Iterable[int]) -> tuple[EventTime, ...]:
     return tuple(EventTime(min(max(point, MIN_TIME), MAX_TIME - 1)) for point in points)
-
-
-__all__ = ["row_limit", "scaled_points"]

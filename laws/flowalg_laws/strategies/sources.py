@@ -130,6 +130,3 @@ def _history(steps: list[tuple[int, list[Observation], list[Advance]]]) -> Histo
         ]
         instants.append(SourceInstant(clock, tuple(records), tuple(publications)))
     return tuple(instants)
-
-
-__all__ = ["halfway", "histories", "observations", "policies", "watermark_policies"]

@@ -386,6 +386,3 @@ def _record(values: Mapping[str, object]) -> TextRecord | Bad:
     # The strategies of the cells have the types of the fields.
     make = cast("Callable[..., TextRecord]", TextRecord)
     return make(**{name: values[name] for name in FIELDS})
-
-
-__all__ = ["BAD", "TEXT_SOURCE", "Bad", "Hue", "TextFile", "TextRecord", "text_files"]

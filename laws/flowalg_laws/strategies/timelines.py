@@ -122,6 +122,3 @@ def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Re
         )
 
     return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(build)
-
-
-__all__ = ["dense_timelines", "free_timelines", "partitioned_timelines", "timelines"]

@@ -44,6 +44,3 @@ def event_times(high: int = MAX_MINUTE) -> SearchStrategy[EventTime]:
 def quantiles() -> SearchStrategy[float]:
     """Numbers strictly between 0 and 1, common quantiles first."""
     return st.sampled_from((0.5, 0.07, 0.9, 0.99)) | st.floats(0, 1, exclude_min=True, exclude_max=True)
-
-
-__all__ = ["CROWDED", "MAX_MINUTE", "durations", "event_times", "minutes", "point", "quantiles"]

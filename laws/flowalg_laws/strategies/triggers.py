@@ -154,6 +154,3 @@ def triggers() -> SearchStrategy[Trigger]:
 
     start: SearchStrategy[Trigger] = once_triggers()
     return st.recursive(start, compound, max_leaves=4)
-
-
-__all__ = ["magnitude", "once_leaves", "once_triggers", "positive", "triggers"]

@@ -68,6 +68,3 @@ def scenarios(*, corrections: bool = True) -> SearchStrategy[Scenario]:
         st.sampled_from(Mode),
         st.none() | corrected_by if corrections else st.none(),
     )
-
-
-__all__ = ["latenesses", "scenarios", "windowing_strategies"]

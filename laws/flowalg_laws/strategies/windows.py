@@ -71,14 +71,3 @@ def window_fns() -> SearchStrategy[WindowFn]:
         fixed_windows_by_key(),
         st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays) | st.just(ENDLESS),
     )
-
-
-__all__ = [
-    "ENDLESS",
-    "fixed_windows",
-    "fixed_windows_by_key",
-    "sessions",
-    "sliding_windows",
-    "unmerging_windows",
-    "window_fns",
-]

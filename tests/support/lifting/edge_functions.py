@@ -50,6 +50,3 @@ def table_of(rows: Sequence[Edge]) -> pa.Table:
     """Returns the rows as an Arrow table that a source would read."""
     schema = pa.schema([(name, arrow_type(shape)) for name, shape in parts_of(EDGE)])
     return pa.Table.from_pylist([encode(row, EDGE) for row in rows], schema=schema)  # type: ignore[misc]
-
-
-__all__ = ["EDGE", "Raised", "lift_edge_function", "python_result", "table_of"]

@@ -63,6 +63,3 @@ def polars_results(
             [decode(next(succeeds), shape) if message is None else Failed(message) for message in messages]
         )
     return results
-
-
-__all__ = ["ENGINES", "Engine", "Failed", "frame_of", "polars_results"]

@@ -68,6 +68,3 @@ def read_case(path: Path) -> Case:
 def cases() -> SearchStrategy[Case]:
     """Returns generated cases with all features; each interpreter rejects those that it lacks."""
     return st.builds(Case, pipelines(), replays())
-
-
-__all__ = ["CORPUS", "Case", "cases", "read_case"]

@@ -85,6 +85,3 @@ def compare_generated(engines: Sequence[Compared], deadline: float, seed: int) -
 
     smallest = smallest_failure(cases(), difference, CHUNK, seed=seed)
     return Comparison(compared, () if smallest is None else (smallest,))
-
-
-__all__ = ["Compared", "Comparison", "Difference", "compare_generated", "compare_kept", "difference_of"]

@@ -71,6 +71,3 @@ def compare(name: str, minutes: float, seed: int, corpus: Path) -> Comparison:
             seed += 1
             print(f"{name}: {result.cases} compared, {len(result.differences)} different", flush=True)
     return result
-
-
-__all__ = ["ENGINES", "LOCAL", "compare", "engines_on", "local"]

@@ -38,6 +38,3 @@ def pack_modules(folder: Path) -> Path:
         for file in sorted((tools / "flowalg_development").rglob("*.py")):
             packed.write(file, file.relative_to(tools))
     return archive
-
-
-__all__ = ["FOLDER", "pack_libraries", "pack_modules"]

@@ -195,6 +195,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-__all__ = ["COORDINATES", "VERSION", "Broker", "broker", "missing", "scratch_folder"]

@@ -148,6 +148,3 @@ def _free_port() -> int:
         probe.bind((MASTER, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-__all__ = ["StandaloneCluster", "Worker"]

@@ -57,6 +57,3 @@ def _copy(folder: Path, coordinates: Sequence[str]) -> None:
     if result.returncode != 0:
         message = f"Maven could not resolve {', '.join(coordinates)}:\n{result.stdout}{result.stderr}"
         raise RuntimeError(message.rstrip())
-
-
-__all__ = ["BUILD", "MISSING", "missing_jars", "resolve_jars"]

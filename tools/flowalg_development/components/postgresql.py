@@ -96,6 +96,3 @@ def _wait(programs: Path, folder: Path, server: subprocess.Popen[bytes]) -> None
             break
         time.sleep(0.05)
     raise RuntimeError((folder / "log").read_text())
-
-
-__all__ = ["cluster", "missing"]

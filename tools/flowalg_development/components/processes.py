@@ -36,6 +36,3 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
             child.kill()
     process.wait()
     psutil.wait_procs(children, timeout=30)
-
-
-__all__ = ["children_of", "command_of", "kill_tree"]

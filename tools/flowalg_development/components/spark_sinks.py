@@ -22,6 +22,3 @@ def write_all(sinks: Sequence[Write]) -> Write:
             rows.unpersist()
 
     return write
-
-
-__all__ = ["Write", "write_all"]

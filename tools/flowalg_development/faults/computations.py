@@ -130,6 +130,3 @@ def changes_of_sums(
         Computation(initial=(0, 0), on_element=EmitChange(unit), on_timer=emit_count, name="change of a sum"),
         in_order=True,
     )
-
-
-__all__ = ["changes_of_sums", "sums_of_totals"]

@@ -292,6 +292,3 @@ def main(stride: int) -> int:
 
 if __name__ == "__main__":
     sys.exit(min(1, main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)))
-
-
-__all__ = ["main"]

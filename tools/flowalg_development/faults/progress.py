@@ -76,14 +76,3 @@ def join_files(source: Path, batches: Batches, target: Path) -> None:
         path = target / f"{number:04}.parquet"
         pl.concat(pl.read_parquet(source / name) for name in names).write_parquet(path)
         os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
-
-
-__all__ = [
-    "Batches",
-    "count_commits",
-    "entries",
-    "files_of_batches",
-    "join_files",
-    "number_of",
-    "wait_for_commits",
-]

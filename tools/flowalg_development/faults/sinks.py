@@ -232,6 +232,3 @@ def run(sink_run: SinkRun) -> None:
 if __name__ == "__main__":
     _, given, *conninfo = sys.argv
     run(SinkRun(Path(given), conninfo[0] if conninfo else None))
-
-
-__all__ = ["KillResult", "SinkRun", "Trials", "kill_queries"]

@@ -79,6 +79,3 @@ def corrected_sessions(values: PCollection[KV[K, int]]) -> PCollection[KV[int, i
         allowed_lateness=timedelta(minutes=10),
     )
     return counts.combine_per_key(Count())
-
-
-__all__ = ["DISORDER", "UNIT", "VISITS", "Visit", "corrected_sessions", "visits"]

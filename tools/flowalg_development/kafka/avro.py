@@ -54,6 +54,3 @@ AVRO: Final = Format(
     ),
 )
 """Without a value, cut, longer, of an unknown format or schema, and with a text that is not UTF-8."""
-
-
-__all__ = ["AVRO", "SCHEMAS"]

@@ -80,6 +80,3 @@ def main(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6_
 
 if __name__ == "__main__":
     sys.exit(main(*map(int, sys.argv[1:])))
-
-
-__all__ = ["main"]

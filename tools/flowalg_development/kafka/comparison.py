@@ -232,6 +232,3 @@ def unequal(what: str, found: Counter[object], expected: Counter[object]) -> Ite
         if difference:
             shown = [str(each) for each in difference][:SHOWN]
             yield f"{difference.total()} {name} {what}: {'; '.join(shown)}"
-
-
-__all__ = ["Counts", "compare", "sinks_of", "unequal"]

@@ -183,6 +183,3 @@ def waits_for_broker(case: Case) -> str | None:
     return (
         None if found == 2 * expected else f"a broker that is away: {found} micro-batches of {2 * expected}"
     )
-
-
-__all__ = ["FAILURES", "Case", "unexpected", "waits_for_broker"]

@@ -116,6 +116,3 @@ def killed(broker: Broker, folder: Path, *, kills: int, seed: int) -> tuple[int,
 if __name__ == "__main__":
     servers, topic_name, where, prefix = sys.argv[1:]
     Trial(servers, topic_name, Path(where), prefix).run()
-
-
-__all__ = ["Trial", "killed"]

@@ -317,6 +317,3 @@ if __name__ == "__main__":
         session, drain=sys.argv[6:] == ["drain"]
     )
     session.stop()
-
-
-__all__ = ["SparkCounts", "SparkTrial", "compare_on_spark", "named_row", "spark_session"]

@@ -133,6 +133,3 @@ def main(servers: str, folder: Path) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1], Path(sys.argv[2])))
-
-
-__all__ = ["SPARK_FAILURES", "SparkCase", "main", "unexpected_on_spark"]

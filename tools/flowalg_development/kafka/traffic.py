@@ -161,18 +161,3 @@ class Topics:
                     producer.poll(0.1)
         if left := producer.flush(120):
             raise RuntimeError(f"{left} messages were not sent to {name}")
-
-
-__all__ = [
-    "JSON",
-    "MALFORMED",
-    "SCORES",
-    "SECOND",
-    "START",
-    "Format",
-    "Score",
-    "Sent",
-    "Topics",
-    "totals",
-    "traffic",
-]

@@ -115,6 +115,3 @@ def kill(folder: Path, environment: Mapping[str, str], kills: int) -> tuple[int,
 
 if __name__ == "__main__":
     sys.exit(main(*map(int, sys.argv[1:])))
-
-
-__all__ = ["main"]

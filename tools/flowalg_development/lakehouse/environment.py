@@ -76,6 +76,3 @@ def variables(version: str, warehouse: Path) -> Mapping[str, str]:
             map(str, (ROOT, ROOT / "tools", ROOT / "laws", ROOT / "interpreters", ROOT / "docs" / "examples"))
         ),
     }
-
-
-__all__ = ["ROOT", "VERSIONS", "python_of", "variables"]

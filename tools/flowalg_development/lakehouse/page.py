@@ -34,6 +34,3 @@ def main(*, update: bool) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(update=sys.argv[1:] == ["update"]))
-
-
-__all__ = ["main"]

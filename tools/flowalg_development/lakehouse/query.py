@@ -174,6 +174,3 @@ def main(folder: Path, compares: bool) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(Path(sys.argv[1]), sys.argv[2:] == ["compare"]))
-
-
-__all__ = ["main", "make_input"]

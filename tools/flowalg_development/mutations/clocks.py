@@ -489,5 +489,3 @@ EXCHANGE_MUTANTS: Final = (
     ),
 )
 """Faults of what partitions and shards exchange."""
-
-__all__ = ["EXCHANGE_MUTANTS", "HOLD_MUTANTS", "WATERMARK_MUTANTS"]

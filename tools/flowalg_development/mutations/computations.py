@@ -266,5 +266,3 @@ COMPUTATION_MUTANTS: Final = (
         "pl.first(EVENT_TIME)",
     ),
 )
-
-__all__ = ["COMPUTATION_MUTANTS"]

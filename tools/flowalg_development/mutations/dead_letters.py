@@ -73,5 +73,3 @@ MESSAGE_MUTANTS: Final = (
         "False",
     ),
 )
-
-__all__ = ["DEAD_LETTER_MUTANTS", "MESSAGE_MUTANTS"]

@@ -38,6 +38,3 @@ def pytest_runtest_makereport(
     if report.failed and VARIABLE in os.environ:
         Path(os.environ[VARIABLE]).write_text(f"{kind_of(item)}\t{item.nodeid}")
     return report
-
-
-__all__ = ["KINDS", "VARIABLE", "kind_of"]

@@ -143,5 +143,3 @@ MONITORING_MUTANTS: Final = (
         "raise failure",
     ),
 )
-
-__all__ = ["LOCAL_MUTANTS", "MONITORING_MUTANTS"]

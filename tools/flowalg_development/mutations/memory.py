@@ -92,5 +92,3 @@ MEMORY_MUTANTS: Final = (
         "a checksum is not verified", "unseal", "crc32(found[4:]) != int.from_bytes(found[:4])", "not found"
     ),
 )
-
-__all__ = ["MEMORY_MUTANTS"]

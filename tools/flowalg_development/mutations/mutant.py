@@ -260,15 +260,3 @@ def _find_qualified(tree: ast.AST, names: list[str]) -> Iterator[Scope]:
             yield from _find_qualified(node, rest) if rest else (node,)
         elif isinstance(node, ast.If):
             yield from _find_qualified(node, names)
-
-
-__all__ = [
-    "Mutant",
-    "Mutation",
-    "Names",
-    "Replacement",
-    "Sources",
-    "StaleMutantError",
-    "sources_under",
-    "with_node",
-]

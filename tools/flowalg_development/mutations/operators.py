@@ -153,6 +153,3 @@ def sample(sources: Sources, size: int) -> list[OperatorChange]:
     some = sorted(every, key=lambda change: crc32(change.key.encode()))[:size]
     reasons = {known.apply(sources): known.why_it_survives for known in EQUIVALENT}
     return [evolve(change, why_it_survives=reasons.get(change.apply(sources), "")) for change in some]
-
-
-__all__ = ["EQUIVALENT", "SAMPLED", "OperatorChange", "operator_changes", "sample"]

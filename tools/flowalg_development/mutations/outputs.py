@@ -38,5 +38,3 @@ OUTPUT_MUTANTS: Final = (
         "pass",
     ),
 )
-
-__all__ = ["OUTPUT_MUTANTS"]

@@ -282,6 +282,3 @@ EXPIRY_MUTANTS: Final = (
     ),
 )
 """Faults of drops, of the last panes, and of the release of state."""
-
-
-__all__ = ["ACCUMULATION_MUTANTS", "EXPIRY_MUTANTS"]

@@ -44,5 +44,3 @@ REPLAY_MUTANTS: Final = (
         "given.watermark",
     ),
 )
-
-__all__ = ["REPLAY_MUTANTS"]

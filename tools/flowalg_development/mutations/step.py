@@ -246,5 +246,3 @@ STEP_MUTANTS: Final = (
         "pl.col(SIZE) if name == SIZE else pl.lit(0 if name in self._sums else None, kinds[name])",
     ),
 )
-
-__all__ = ["STEP_MUTANTS"]

@@ -325,6 +325,3 @@ TRIGGER_MUTANTS: Final = (
     ),
 )
 """Faults of trigger states, of clocks, and of timers."""
-
-
-__all__ = ["TRIGGER_MUTANTS"]

@@ -111,5 +111,3 @@ UNMERGING_MUTANTS: Final = (
         "stage.automaton.evaluate(vacant, END, clocks)",
     ),
 )
-
-__all__ = ["UNMERGING_MUTANTS"]

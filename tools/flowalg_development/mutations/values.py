@@ -410,6 +410,3 @@ FORM_MUTANTS: Final = (
     ),
 )
 """Faults of normal forms."""
-
-
-__all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "JOIN_MUTANTS", "METADATA_MUTANTS", "SIDE_MUTANTS"]

@@ -196,6 +196,3 @@ MERGE_MUTANTS: Final = (
     ),
 )
 """Faults of the windows of an element, and of merging."""
-
-
-__all__ = ["MERGE_MUTANTS"]

@@ -98,6 +98,3 @@ ROOMS: Final = (".", "laws", "interpreters", "tools")
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
-
-
-__all__ = ["main", "results"]

@@ -75,6 +75,3 @@ def _reason(errors: str) -> str:
 
 def _text(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
-
-
-__all__ = ["CHECKER", "FOLDER", "ROOT", "MissingPeer", "python_of"]

@@ -45,6 +45,3 @@ def _results(peer: Peer) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-__all__ = ["claims", "table", "text", "versions"]

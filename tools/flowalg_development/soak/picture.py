@@ -55,6 +55,3 @@ def draw(queries: Sequence[Supervised], start: datetime, path: Path) -> None:
             axes.set_xlabel("minutes")
     rows[0][0].legend()
     save(figure, path)
-
-
-__all__ = ["draw", "points"]

@@ -24,7 +24,8 @@ from flowalg_tools.monitoring import log_to
 
 from flowalg_development.components.spark_sinks import write_all
 from flowalg_development.kafka.on_spark import spark_session
-from flowalg_development.soak.traffic import SCORES, policy, totals
+from flowalg_development.kafka.traffic import SCORES
+from flowalg_development.soak.traffic import policy, totals
 
 PER_BATCH: Final = 20_000
 MEMORY: Final = {
@@ -112,6 +113,3 @@ ENGINES: Final[dict[str, Callable[..., None]]] = {"local": run_local, "spark": r
 if __name__ == "__main__":
     engine, where, broker, name, database, how = sys.argv[1:]
     ENGINES[engine](Query(engine, Path(where), broker, name, database), drain=how == "drain")
-
-
-__all__ = ["ENGINES", "Query"]

@@ -107,6 +107,3 @@ def memory_of(process: subprocess.Popen[bytes]) -> float:
         except psutil.Error:
             continue  # it has ended since
     return found / 2**20
-
-
-__all__ = ["Sample", "Supervised", "memory_of"]

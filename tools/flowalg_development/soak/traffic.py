@@ -100,6 +100,3 @@ class Traffic:
         self.expected[player, start] += points
         document = {"number": self.sent, "player": player, "points": points, "at": at.isoformat()}
         return json.dumps(document).encode()
-
-
-__all__ = ["DISORDER", "PARTITIONS", "SCORES", "Totals", "Traffic", "policy", "totals"]

@@ -19,6 +19,3 @@ def compare_triggers(left: str, right: str, timelines: int) -> bool:
         show(f"left:  {describe(first)}\nright: {describe(second)}\n")
     show(str(result))
     return isinstance(result, Difference)
-
-
-__all__ = ["compare_triggers"]

@@ -39,6 +39,3 @@ def draw_pipeline(
         else:
             draw_run(run, output, key=parse_key(key, key_shape(loaded), "--key"), title=title)
     show(f"{len(run.panes):,} panes, drawn in {output}")
-
-
-__all__ = ["draw_pipeline"]

@@ -34,6 +34,3 @@ def _are_lifted(pipeline: PCollection[object]) -> Iterator[bool]:
     for node in nodes_of(pipeline.node):
         if isinstance(node, ElementWise):
             yield from (analysis.opaque is None for analysis in node.analyses)
-
-
-__all__ = ["explain_pipeline"]

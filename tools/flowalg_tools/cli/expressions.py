@@ -213,6 +213,3 @@ class _Evaluator:
     def error(self, why: str) -> ArgumentError:
         """An error of the expression."""
         return ArgumentError(self.argument, self.text, _EXPRESSION, why=why)
-
-
-__all__ = ["evaluate", "parse_duration", "parse_lateness", "parse_policy", "parse_trigger"]

@@ -26,6 +26,3 @@ def describe_failure(error: Exception) -> str | None:
         return str(cause)
     conditions = dict.fromkeys(_CONDITION.findall(text))
     return " ".join(conditions) if conditions else text.strip().partition("\n")[0]
-
-
-__all__ = ["describe_failure"]

@@ -75,7 +75,8 @@ def _read(
     """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
     import pyarrow as pa
     from flowalg_columns.layout import fields_in
-    from flowalg_columns.text.files import BadFileError, read_file
+    from flowalg_columns.text.csv_files import BadFileError
+    from flowalg_columns.text.files import read_file
     from pyarrow import parquet
 
     node = source_node(source)
@@ -186,18 +187,3 @@ def require_extra(name: str) -> Iterator[None]:
         raise MissingExtraError(
             f"{missing.name} is not installed: pip install 'flowalg[{name}]'"
         ) from missing
-
-
-__all__ = [
-    "FORMATS",
-    "UnreadableFileError",
-    "format_of",
-    "letters_path",
-    "read_table",
-    "report_dead_letters",
-    "require_extra",
-    "write_batches",
-    "write_dead_letters",
-    "write_output",
-    "write_table",
-]

@@ -278,16 +278,3 @@ def read_optional_times(table: pa.Table, column: str, source: str) -> Iterator[d
 
 def _bad_time(source: str, column: str, value: object, row: int) -> str:
     return f"source {source!r}: {column} is {value!r} in row {row}; it must be a timestamp with a time zone"
-
-
-__all__ = [
-    "TimelineOptions",
-    "bind_paths",
-    "errors_in",
-    "read_columns",
-    "read_optional_times",
-    "read_records",
-    "read_timelines",
-    "read_times",
-    "run_timelines",
-]

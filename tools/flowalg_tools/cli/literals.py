@@ -47,6 +47,3 @@ def _literal(text: str) -> object:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return text
-
-
-__all__ = ["parse_key", "parse_time", "parse_window"]

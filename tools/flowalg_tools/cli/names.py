@@ -85,6 +85,3 @@ def _working_directory_first() -> Iterator[None]:
     finally:
         if here in sys.path:
             sys.path.remove(here)
-
-
-__all__ = ["NotFoundError", "is_qualified_name", "load_pipeline", "load_timelines", "load_value"]

@@ -89,6 +89,3 @@ def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[ob
 def is_local(checkpoint: Path) -> bool:
     """Whether a folder has a checkpoint of the local engine."""
     return (checkpoint / "manifest").is_file()
-
-
-__all__ = ["divide_local_state", "divide_spark_state", "is_local", "load_outputs", "plan_changes"]

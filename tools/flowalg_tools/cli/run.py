@@ -407,15 +407,3 @@ def _leaves(schema: T.StructType, path: tuple[str, ...]) -> Iterator[Column]:
             yield from _leaves(field.dataType, names)
         else:
             yield F.col(".".join(f"`{name}`" for name in names)).alias(".".join(names))
-
-
-__all__ = [
-    "Engine",
-    "StreamOptions",
-    "locate_bad_records",
-    "run_batch",
-    "run_local",
-    "run_reference",
-    "run_streaming",
-    "spark_session",
-]

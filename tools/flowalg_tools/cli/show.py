@@ -22,6 +22,3 @@ def run_figures(folder: Path) -> bool:
     wrong = make_gallery(folder, show)
     show(f"Pictures, and a page of them, are in {folder}.")
     return not wrong
-
-
-__all__ = ["run_demo", "run_figures"]

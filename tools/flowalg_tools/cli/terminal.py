@@ -50,6 +50,3 @@ def spinner(activity: str) -> Iterator[None]:
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         progress.add_task(activity, total=None)
         yield
-
-
-__all__ = ["print_error", "show", "spinner", "without_control_codes"]

@@ -121,6 +121,3 @@ def _apply_steps(steps: Sequence[Step], element: object) -> object | None:
             return None
         (element,) = values
     return element
-
-
-__all__ = ["Grid", "recommend"]

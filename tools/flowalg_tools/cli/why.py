@@ -214,6 +214,3 @@ def key_shape(pipeline: PCollection[object]) -> Shape | None:
 def _key_of(keyed: Node) -> Shape | None:
     """The shape of the keys of a keyed collection, if it is known."""
     return keyed.shape.fields[0].shape if isinstance(keyed.shape, RecordOf) else None
-
-
-__all__ = ["explain_computation", "explain_window", "key_shape"]

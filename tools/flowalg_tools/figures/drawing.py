@@ -70,6 +70,3 @@ def _note(figure: PublishedFigure) -> str:
             return "In each one-minute batch the watermark goes from \N{MINUS SIGN}∞ to +∞."
         case "streaming":
             return "" if figure.watermark else "There is no watermark."
-
-
-__all__ = ["draw", "layout_of_figure"]

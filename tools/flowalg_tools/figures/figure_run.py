@@ -146,6 +146,3 @@ def _closings(listing: Listing, timeline: Timeline[Datum], windows: Iterable[Win
             ):
                 yield Closing(window, instant.processing_time)
                 break
-
-
-__all__ = ["Difference", "FigureRun", "differences", "figure_pane", "run_figure"]

@@ -33,6 +33,3 @@ def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
     print_line(f"figures: {right} of {len(figures)}")
     return len(figures) - right
-
-
-__all__ = ["FOLDER", "make_gallery"]

@@ -87,6 +87,3 @@ class Listing:
 def _with_number(duration: timedelta) -> str:
     words = duration_in_words(duration)
     return words if words[0].isdigit() else f"1 {words}"
-
-
-__all__ = ["ARRIVALS", "SCORES", "Build", "Listing", "Scores"]

@@ -347,6 +347,3 @@ def streaming102_table1_accumulating_retracting(scores: Scores) -> Scores:
         .with_late_firings(AtCount(1)),
         accumulation=Accumulation.RETRACTING,
     ).combine_per_key(Sum())
-
-
-__all__ = ["LISTINGS"]

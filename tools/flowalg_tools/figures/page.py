@@ -57,6 +57,3 @@ def _section(listing: Listing) -> str:
 def _slug(heading: str) -> str:
     """The anchor of a heading, as GitHub and Sphinx make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-__all__ = ["page"]

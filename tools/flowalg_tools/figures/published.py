@@ -170,18 +170,3 @@ def _window(data: str | list[str]) -> Window:
         return GLOBAL_WINDOW
     start, end = (EventTime(event_time(clock(time))) for time in data)
     return Window(start, end)
-
-
-__all__ = [
-    "END_OF_INPUT",
-    "NOON",
-    "Arrival",
-    "Closing",
-    "Datum",
-    "Engine",
-    "FigurePane",
-    "PublishedFigure",
-    "WatermarkStep",
-    "clock",
-    "read_figures",
-]

@@ -43,6 +43,3 @@ def _micro_batches(figure: PublishedFigure) -> Timeline[Datum]:
         if data:
             observed = observed.at(end, *data, watermark=MAX_TIME.datetime)
     return observed
-
-
-__all__ = ["timeline_of"]

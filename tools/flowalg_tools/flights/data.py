@@ -118,17 +118,3 @@ def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
 
 def _with_last(table: pa.Table, *, last: bool) -> pa.Table:
     return table.append_column("last", pa.array([last] * table.num_rows, pa.bool_()))
-
-
-__all__ = [
-    "COLUMNS",
-    "NEW_YORK",
-    "POINT",
-    "SCHEMA",
-    "CleanFlights",
-    "clean",
-    "departures",
-    "read_flights",
-    "to_utc",
-    "write_replay",
-]

@@ -174,17 +174,3 @@ def run_demo(folder: Path = FOLDER) -> bool:
     if (reason := on_spark.why_not()) is not None:
         print_line(f"Spark is left out: {reason}.")
     return report(flights, outcomes, print_line)
-
-
-__all__ = [
-    "DEMO_FILES",
-    "FOLDER",
-    "MICRO_BATCHES",
-    "WEEK",
-    "comparisons",
-    "prepare_folder",
-    "report",
-    "run_all",
-    "run_demo",
-    "run_reference",
-]

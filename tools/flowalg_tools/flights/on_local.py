@@ -52,6 +52,3 @@ def run_stream(replay: Path, files: int, folder: Path, done: Callable[[int], Non
         done(found.number + 1)
     pl.concat(frames).write_parquet(folder / "local-streaming.parquet")
     return Outcome(STREAMING, "year", files, tuple(panes), dropped)
-
-
-__all__ = ["BATCH", "STREAMING", "run_on_local"]

@@ -100,6 +100,3 @@ def read_stream(stored: DataFrame, micro_batches: int) -> Outcome:
         dropped[key, Window(EventTime(start), EventTime(end))] += count
     panes = collect(hourly, stored.filter(F.col("drop").isNull()))
     return Outcome(STREAMING, "year", micro_batches, panes, dropped)
-
-
-__all__ = ["BATCH", "STREAMING", "run_on_spark", "why_not"]

@@ -107,6 +107,3 @@ def compare(left: Outcome, right: Outcome) -> Comparison:
         if left_finals.get((origin, window)) != right_finals.get((origin, window))
     )
     return Comparison((left.engine, right.engine), len(hours), len(dropping), differences)
-
-
-__all__ = ["SHOWN", "AirportHour", "Comparison", "Outcome", "Stats", "compare"]

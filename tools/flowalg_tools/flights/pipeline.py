@@ -85,20 +85,3 @@ def replay_timeline(records: list[Departure], every: timedelta) -> Timeline[Depa
     return Timeline.from_records(
         departures, records, processing_time=lambda d: d.actual, watermark=WATERMARK, every=every
     )
-
-
-__all__ = [
-    "HOUR",
-    "LATENESS",
-    "STORM",
-    "WATERMARK",
-    "Departure",
-    "HourStats",
-    "departures",
-    "flights_of_2013",
-    "hourly",
-    "records_of",
-    "replay_timeline",
-    "select_departures",
-    "storm",
-]

@@ -88,6 +88,3 @@ def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in numbers:
         table.add_column(name, justify="right")
     return table
-
-
-__all__ = ["FEWEST", "Steps", "engine_table", "steps", "worst_hours"]

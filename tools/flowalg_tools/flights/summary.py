@@ -56,6 +56,3 @@ def _clock(point: EventTime | ProcessingTime) -> str:
     if point in (MIN_TIME, MAX_TIME):
         return "..."
     return f"{point.datetime:%H:%M}"
-
-
-__all__ = ["format_panes"]

@@ -95,6 +95,3 @@ def _watermark(point: EventTime) -> str | None:
 
 def _iso(time: datetime) -> str:
     return str(event_time(time))
-
-
-__all__ = ["LOGGER", "Json", "event_json", "log_to", "progress_json", "source_json", "stage_json"]

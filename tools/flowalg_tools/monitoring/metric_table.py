@@ -260,5 +260,3 @@ METRICS: Final = (
     ),
 )
 """All metrics of a query."""
-
-__all__ = ["METRICS", "Kind", "Metric", "Samples", "lag_of", "seconds_of", "stage_label"]

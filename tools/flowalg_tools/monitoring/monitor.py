@@ -34,6 +34,3 @@ class Monitor:
         """The status of each query, by name."""
         with self._lock:
             return tuple(status for _, status in sorted(self._by_name.items()))
-
-
-__all__ = ["Monitor"]

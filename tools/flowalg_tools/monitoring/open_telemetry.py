@@ -43,6 +43,3 @@ def _callback(metric: Metric, monitor: Monitor) -> Callable[[CallbackOptions], I
                 yield Observation(value, dict(zip(metric.labels, labels, strict=True)))
 
     return observe
-
-
-__all__ = ["instrument"]

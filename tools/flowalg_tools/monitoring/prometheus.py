@@ -84,6 +84,3 @@ def _family(metric: Metric) -> CounterMetricFamily | GaugeMetricFamily:
     if metric.kind is Kind.COUNTER:
         return CounterMetricFamily(metric.prometheus_name, metric.meaning, labels=metric.labels)
     return GaugeMetricFamily(metric.prometheus_name, metric.meaning, labels=metric.labels)
-
-
-__all__ = ["CONTENT_TYPE", "families", "prometheus_text", "register"]

@@ -253,6 +253,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing: a page asks every two seconds."""
-
-
-__all__ = ["PORT", "StatusServer", "serve"]

@@ -72,6 +72,3 @@ def status_after(before: QueryStatus | None, event: QueryEvent) -> QueryStatus:
             state = QueryState.ENDED if error is None else QueryState.FAILED
             return evolve(before, state=state, updated=event.time, error=error)
     assert_never(event)
-
-
-__all__ = ["QueryState", "QueryStatus", "status_after"]

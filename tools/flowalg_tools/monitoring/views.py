@@ -85,6 +85,3 @@ def _time(time: datetime) -> str:
 def _second(point: EventTime) -> str:
     """A point in time, to the second."""
     return describe_time(point).partition(".")[0]
-
-
-__all__ = ["query_view", "statuses_view", "windows_view"]

@@ -164,16 +164,3 @@ def _waits_of(source: SourceMetrics) -> list[str]:
         name, point = min(source.reached.items(), key=lambda item: (item[1], item[0]))
         found.append(f"Its least advanced partition is '{name}', which has reached {describe_time(point)}.")
     return found
-
-
-__all__ = [
-    "MOST",
-    "OpenState",
-    "WindowReader",
-    "describe_row",
-    "describe_time",
-    "explain_wait",
-    "explain_watermark",
-    "local_windows",
-    "spark_windows",
-]

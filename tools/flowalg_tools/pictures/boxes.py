@@ -116,6 +116,3 @@ def text_width(text: str, size: float) -> float:
     """The width of a text, in points."""
     # A dollar sign would begin a formula here; it is as wide as the letter S.
     return float(TextPath((0, 0), text.replace("$", "S"), size=size).get_extents().width) if text else 0.0
-
-
-__all__ = ["Box", "LabelPlacer", "text_width"]

@@ -259,6 +259,3 @@ def _legend(layout: Layout) -> Iterator[Artist]:
         yield Line2D([], [], color=BLUE, lw=1.7, label="watermark")
     if any(panel.ideal for panel in layout.panels):
         yield Line2D([], [], color=GREY, ls=(0, (6, 4)), lw=1.0, label="zero delay")
-
-
-__all__ = ["figure_of"]

@@ -285,15 +285,3 @@ def _apply_step(step: Step, rows: list[_Row]) -> list[_Row]:
         values = apply_all(step.function, [value for _, value, _ in rows], step.label)
         return [(i, after, point) for (i, _, point), after in zip(rows, values, strict=True)]
     return [(i, after, point) for i, value, point in rows for after in apply_step(step, value)]
-
-
-__all__ = [
-    "ANY",
-    "AnyKey",
-    "ElementStatus",
-    "GroupedAs",
-    "RunElement",
-    "elements_of",
-    "hashable",
-    "key_of",
-]

@@ -41,6 +41,3 @@ def render(figure: Figure, suffix: str) -> bytes:
         else:
             figure.savefig(into, format="png", dpi=_DPI)
     return into.getvalue()
-
-
-__all__ = ["SUFFIXES", "check_path", "render", "save"]

@@ -11,8 +11,9 @@ from typing import Final
 from attrs import evolve, fields, frozen, has
 
 from flowalg.data.kv import KV
+from flowalg.data.metadata import Timing
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.runs.panes import Change, Pane, Timing
+from flowalg.runs.panes import Change, Pane
 from flowalg.triggers.describe import count_of
 from flowalg.windows.window import Window, covers
 from flowalg_tools.pictures.boxes import Box, LabelPlacer, text_width
@@ -364,23 +365,3 @@ def _element_notes(facts: RunFacts, panels: Sequence[Panel], missing: int) -> It
     known = [reading for reading in facts.readings if MIN_TIME < reading.input < MAX_TIME]
     if panels and not ended and known and known[-1].input < panels[0].plane.events.first:
         yield "the watermark is behind the time shown"
-
-
-__all__ = [
-    "BAR",
-    "LABEL_SIZE",
-    "MAX_DOTS",
-    "MAX_KEYS",
-    "MAX_LATE_DOTS",
-    "MAX_PANES",
-    "MAX_VALUES",
-    "RADIUS",
-    "Dot",
-    "Label",
-    "Layout",
-    "Omitted",
-    "PaneBox",
-    "Panel",
-    "layout_of",
-    "short",
-]

@@ -106,6 +106,3 @@ def _clock(facts: RunFacts) -> list[int]:
     if first == last:
         return [first, *ended]
     return [first, last, *(min(end, last + (last - first) // 3) for end in ended)]
-
-
-__all__ = ["Path", "Plane"]

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from flowalg.data.durations import duration_in_words
-from flowalg.runs.panes import Timing
+from flowalg.data.metadata import Timing
 from flowalg.runs.run import Run
 from flowalg_tools.pictures.files import check_path, save
 from flowalg_tools.pictures.run_facts import run_facts
@@ -180,6 +180,3 @@ def _heading(axes: Axes, text: str) -> None:
 
 def _centred_text(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY, fontsize=9.5, transform=axes.transAxes)
-
-
-__all__ = ["draw_progress"]

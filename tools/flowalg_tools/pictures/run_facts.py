@@ -126,6 +126,3 @@ def _keeps_key(node: Node) -> bool:
 def _is_first(root: Node) -> bool:
     """Whether only sources and element-wise steps come before a node."""
     return not any(isinstance(node, GroupingNode | Process | WithSide) for node in nodes_of(root))
-
-
-__all__ = ["KeyedPane", "RunFacts", "run_facts"]

@@ -67,6 +67,3 @@ def _chosen_keys(facts: RunFacts, key: object) -> Sequence[object]:
         )
         raise ArgumentError("key", key, valid)
     return (key,)
-
-
-__all__ = ["MOST_ELEMENTS", "Keys", "draw_run", "run_svg"]

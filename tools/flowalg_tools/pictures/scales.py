@@ -170,17 +170,3 @@ def _day(point: int) -> str:
 
 def _date(point: int) -> datetime:
     return EventTime(point).datetime
-
-
-__all__ = [
-    "DAY",
-    "HOUR",
-    "MINUTE",
-    "SECOND",
-    "Range",
-    "Tick",
-    "Ticks",
-    "choose_ticks",
-    "core_range",
-    "round_step",
-]

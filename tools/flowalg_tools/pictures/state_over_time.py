@@ -104,6 +104,3 @@ class _Counting(Operators):
             return output
 
         return counting
-
-
-__all__ = ["WindowCounts", "count_by_replay", "count_live_windows"]

@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg.runs.panes import Timing
+from flowalg.data.metadata import Timing
 from flowalg_tools.pictures.elements import ElementStatus
 
 INK: Final = "#222222"
@@ -42,17 +42,3 @@ STATUS_MARKERS: Final = {
     ElementStatus.LATE: ("^", VERMILION),
     ElementStatus.DROPPED: ("x", "#a0487f"),
 }
-
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "PALE",
-    "PALETTE",
-    "PLAIN_STYLE",
-    "RETRACTION_STYLE",
-    "STATUS_MARKERS",
-    "TIMING_STYLES",
-    "VERMILION",
-    "Style",
-]

@@ -45,6 +45,3 @@ def thin(items: Sequence[A], most: int) -> tuple[A, ...]:
     if most < 2:
         return tuple(items[:most])
     return tuple(items[number * (len(items) - 1) // (most - 1)] for number in range(most))
-
-
-__all__ = ["Density", "thin"]

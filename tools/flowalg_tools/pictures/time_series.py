@@ -9,8 +9,9 @@ from typing import Final
 from attrs import frozen
 from flowalg_reference import WatermarkReading
 
+from flowalg.data.metadata import Timing
 from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
-from flowalg.runs.panes import Change, Pane, Timing
+from flowalg.runs.panes import Change, Pane
 from flowalg.runs.run import Run
 from flowalg_tools.pictures.run_facts import RunFacts
 from flowalg_tools.pictures.scales import Range, round_step
@@ -129,6 +130,3 @@ def _buckets(panes: Iterable[Pane[object]], step: int) -> tuple[Bucket, ...]:
         Bucket(start, tuple((timing, values[start, timing]) for timing in Timing), retractions[start])
         for start in starts
     )
-
-
-__all__ = ["MAX_POINTS", "Bucket", "Point", "TimeSeries", "time_series_of"]

@@ -100,6 +100,3 @@ def processing_times(table: pa.Table, column: str) -> pl.Series:
         raise UnsuitedDataError from error
     require_in_range(micros)
     return pl.Series(micros.cast(pa.int64()))
-
-
-__all__ = ["processing_times", "record_columns", "require_in_range", "require_shape"]

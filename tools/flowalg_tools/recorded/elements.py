@@ -225,6 +225,3 @@ def _valid_keys(keys: Sequence[object]) -> Keys:
     if unfit:
         raise UnsuitedDataError
     return KeyList(keys)
-
-
-__all__ = ["ElementColumns", "element_columns"]

@@ -224,6 +224,3 @@ def _bounds(times: Rows, every: timedelta | None) -> Rows:
     period = 1 if every is None else min(duration_of("every", every, allow_zero=False), LONGEST)
     slots = times // period
     return np.concatenate([[0], np.flatnonzero(slots[1:] != slots[:-1]) + 1, [len(times)]])
-
-
-__all__ = ["ColumnHistory", "column_history"]

@@ -58,6 +58,3 @@ class KeyList:
     def of(self, rows: Rows) -> Sequence[object]:
         """Returns the keys of some rows."""
         return [self.keys[row] for row in rows.tolist()]
-
-
-__all__ = ["KeyColumn", "KeyList", "Keys", "Rows"]

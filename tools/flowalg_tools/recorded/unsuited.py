@@ -5,6 +5,3 @@ from __future__ import annotations
 
 class UnsuitedDataError(Exception):
     """The data, or the pipeline, must be read as records: they have an error, or columns cannot hold them."""
-
-
-__all__ = ["UnsuitedDataError"]

@@ -5,7 +5,8 @@ choice it computes the shares of late and dropped elements, the latency of resul
 the number of live windows. These are the results of the reference interpreter, computed without running it.
 """
 
-from flowalg_tools.what_if.choices import Choice, WhatIf, what_if
+from flowalg_tools.what_if.choice import Choice
+from flowalg_tools.what_if.choices import WhatIf, what_if
 from flowalg_tools.what_if.counting import Latency, StateSize
 from flowalg_tools.what_if.recommendation import Recommendation
 from flowalg_tools.what_if.records import Records

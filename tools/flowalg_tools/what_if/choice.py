@@ -79,6 +79,3 @@ class Choice:
 
     def __str__(self) -> str:
         return f"{format_policy(self.policy)} with an allowed lateness of {format_lateness(self.allowed_lateness)}"
-
-
-__all__ = ["Choice"]

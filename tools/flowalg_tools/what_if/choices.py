@@ -144,6 +144,3 @@ def _strategy(windows: WindowFn, lateness: AllowedLateness) -> WindowingStrategy
     if not isinstance(lateness, timedelta | Forever):
         raise ArgumentError("an element of lateness", lateness, "a timedelta of zero or more, or FOREVER")
     return WindowingStrategy(windows, allowed_lateness=lateness)
-
-
-__all__ = ["Choice", "WhatIf", "what_if"]

@@ -196,6 +196,3 @@ def _state_size(live: Integers, times: Integers) -> StateSize:
 def _sum_by(indices: Integers, numbers: Integers, count: int) -> Integers:
     """The sums of the numbers with equal indices; exact below 2**53."""
     return np.bincount(indices, weights=numbers, minlength=count).astype(np.int64)
-
-
-__all__ = ["AcceptedCounts", "Arrivals", "Latency", "OnTimeCounts", "StateSize"]

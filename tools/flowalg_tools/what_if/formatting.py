@@ -68,6 +68,3 @@ def format_policy(policy: WatermarkPolicy) -> str:
         arguments.append(f"{field.name}={text}" if field.kw_only else text)
     name = policy.name if isinstance(policy, CustomPolicy) else type(policy).__name__
     return f"{name}({', '.join(arguments)})" if arguments else name
-
-
-__all__ = ["format_duration", "format_lateness", "format_policy", "format_rounded", "format_share"]

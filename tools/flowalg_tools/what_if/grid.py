@@ -61,6 +61,3 @@ def _delays(observed: ObservedRecords, delay: pl.Expr) -> tuple[timedelta, ...]:
     delays = observed.rows.select(delay.clip(lower_bound=0).alias("delay"))["delay"].sort()
     ranks = [min(int(share * len(delays)), len(delays) - 1) for share in _SHARES]
     return tuple(sorted({round_up(int(delays[rank])) for rank in ranks}))
-
-
-__all__ = ["default_lateness", "default_policies", "round_up"]

@@ -62,6 +62,3 @@ class Lags:
         lags = self.distinct[self.ranks.smallest(starts, ends, ranks)] if len(ends) else ends
         unknown: list[int | None] = [None] * (len(self.times) - len(ends))
         return pl.concat([pl.Series(unknown, dtype=pl.Int64()), pl.Series(lags, dtype=pl.Int64())])
-
-
-__all__ = ["Lags"]

@@ -71,6 +71,3 @@ def _ticks(times: pl.Series, step: Micros) -> pl.Series:
         pl.int_ranges((time.shift().floordiv(step) + 1) * step, time, step, dtype=pl.Int64()).alias("tick")
     )
     return gaps["tick"].explode().drop_nulls()
-
-
-__all__ = ["INSTANT", "LONGEST", "Integers", "ObservedRecords"]

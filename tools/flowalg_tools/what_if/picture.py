@@ -160,6 +160,3 @@ def _add_legend(axes: Axes, styles: _Styles, recommended: Choice | None) -> None
     axes.plot([], [], color=GREY, linewidth=1, linestyle=_DASHES, label="frontier of the two costs shown")
     if recommended is not None:
         axes.scatter([], [], s=150, edgecolors=INK, facecolors="none", linewidths=1.6, label="recommended")
-
-
-__all__ = ["draw"]

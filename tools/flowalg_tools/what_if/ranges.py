@@ -47,6 +47,3 @@ class WaveletMatrix:
             ends = np.where(is_one, zeros[-1] + ends - last, last)
             result |= is_one.astype(np.int64) << (len(self.zeros) - 1 - level)
         return result
-
-
-__all__ = ["WaveletMatrix"]

@@ -139,6 +139,3 @@ def _explain_none(choices: Sequence[Choice], limits: _Limits) -> Iterator[str]:
     )
     yield f"{dropped} has the fewest dropped elements, {format_share(dropped.dropped_share)}."
     yield "Raise a limit, or try policies that wait longer, and a longer allowed lateness."
-
-
-__all__ = ["Recommendation", "recommend"]

@@ -200,6 +200,3 @@ def _kept(column: Iterable[bool]) -> pl.Series:
     if series.dtype != pl.Boolean() or series.has_nulls():
         raise ArgumentError("kept", series.dtype, "booleans, without nulls")
     return series
-
-
-__all__ = ["KEPT", "KEY", "Records"]

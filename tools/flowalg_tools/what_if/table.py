@@ -49,6 +49,3 @@ def _align(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     cells = list(zip(row, widths, strict=True))
     left = [cell.ljust(width) for cell, width in cells[:_LEFT_ALIGNED]]
     return left + [cell.rjust(width) for cell, width in cells[_LEFT_ALIGNED:]]
-
-
-__all__ = ["format_table"]

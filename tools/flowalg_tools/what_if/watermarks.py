@@ -172,6 +172,3 @@ class PolicyWatermarks:
 
 def _micros(delay: timedelta) -> Micros:
     return min(delay // timedelta(microseconds=1), LONGEST)
-
-
-__all__ = ["PolicyWatermarks"]

@@ -4,7 +4,5 @@ import sys
 
 from flowalg_tools.zeitgeist.running import run_zeitgeist
 
-__all__: list[str] = []
-
 if __name__ == "__main__":
     sys.exit(0 if run_zeitgeist() else 1)

@@ -120,5 +120,3 @@ counts: Final[PCollection[KV[str, int]]] = (
 """The number of searches for each query in each second with any."""
 
 alerts: Final[PCollection[KV[str, Alert]]] = counts.process(detector, in_order=True)
-
-__all__ = ["Alert", "Model", "alerts", "counts", "detector"]

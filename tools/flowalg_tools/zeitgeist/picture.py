@@ -62,6 +62,3 @@ def _draw_query(axes: Axes, query: str, traffic: Traffic, alerts: Sequence[Alert
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color=PALE, linewidth=0.5)
     axes.set_axisbelow(True)
-
-
-__all__ = ["draw"]

@@ -169,6 +169,3 @@ def run_zeitgeist(folder: Path = FOLDER, generator: Generator | None = None) -> 
     verdict = "all engines agree" if agreeing else "the engines differ"
     print(f"zeitgeist: {verdict}, precision {scores.precision:.3f}, recall {scores.recall:.3f}")
     return agreeing
-
-
-__all__ = ["FOLDER", "EngineRun", "agree", "run_engines", "run_zeitgeist"]

@@ -79,6 +79,3 @@ def score(alerts: Sequence[AlertElement], injected: Sequence[Injected], end: dat
         ),
         tuple(alert for alert in in_order if not any(finds(alert, anomaly) for anomaly in injected)),
     )
-
-
-__all__ = ["AlertElement", "Detection", "Scores", "score"]

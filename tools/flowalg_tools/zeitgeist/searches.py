@@ -150,6 +150,3 @@ def _number(query: str) -> int:
 
 def _name_column(number: pl.Expr) -> pl.Expr:
     return pl.format("query-{}", number.cast(pl.String).str.zfill(2))
-
-
-__all__ = ["BEGIN", "SECOND", "Generator", "Injected", "Kind", "Search", "Traffic", "searches"]

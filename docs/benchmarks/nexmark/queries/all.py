@@ -59,5 +59,3 @@ QUERIES: Final = (
     q21_channel_id.QUERY,
     q22_folders.QUERY,
 )
-
-__all__ = ["QUERIES"]

@@ -34,6 +34,3 @@ def drop_fields(record: BadRecord, now: datetime) -> dict[str, object]:
         "processing_time": now,
         "watermark": None,
     }
-
-
-__all__ = ["BadRecords", "drop_fields"]

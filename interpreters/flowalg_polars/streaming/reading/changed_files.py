@@ -56,6 +56,3 @@ class ChangedFiles:
 def _stamp_of(path: Path) -> Stamp:
     found = path.stat()
     return found.st_mtime_ns, found.st_size
-
-
-__all__ = ["ChangedFiles"]

@@ -199,21 +199,3 @@ def named_columns(stream: StreamInput) -> tuple[tuple[str, Shape], ...]:
         if column is not None:
             found.update(columns_in(column, _SHAPES.get(argument, ANY)))
     return tuple(found.items())
-
-
-__all__ = [
-    "FORMATS",
-    "STREAM_COLUMNS",
-    "Files",
-    "Format",
-    "Frames",
-    "Records",
-    "SourceData",
-    "StreamColumn",
-    "StreamData",
-    "StreamInput",
-    "column_of",
-    "columns_in",
-    "micros_of",
-    "named_columns",
-]

@@ -24,6 +24,3 @@ class Available:
 
     position: Position
     ended: bool = False
-
-
-__all__ = ["FILES", "FRAMES", "MESSAGES", "RECORDS", "START", "Available", "Position"]

@@ -18,7 +18,8 @@ import polars as pl
 from attrs import Factory, define, field
 from flowalg_columns.layout import fields_in
 from flowalg_columns.listing import data_files
-from flowalg_columns.text.files import BadFileError, TextKind, read_file
+from flowalg_columns.text.csv_files import BadFileError
+from flowalg_columns.text.files import TextKind, read_file
 from flowalg_columns.text.json_objects import Fields
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
@@ -410,6 +411,3 @@ def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
     array = write_nested(source.shape, records, f"source {source.name!r}: element")
     column = series_of(array, polars_type(source.shape)).alias("value")
     return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()
-
-
-__all__ = ["FileReader", "Reader", "count_of", "reader_of", "record_frame"]

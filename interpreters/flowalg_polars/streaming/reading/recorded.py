@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.names import EVENT_TIME, PROCESSING_TIME
 from flowalg_columns.text.json_objects import Fields
 from flowalg_kafka import KafkaInput
+from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 
 from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import Micros, ProcessingTime
@@ -199,6 +199,3 @@ def _type_of(source: SourceNode, argument: str, column: StreamColumn, frame: pl.
 
 def _mismatch(source: SourceNode, argument: str, valid: str) -> SchemaMismatchError:
     return SchemaMismatchError(f"source {source.name!r}: {argument} must be {valid}")
-
-
-__all__ = ["RecordedReader", "RecordedRows", "Recording", "in_order", "read_all"]

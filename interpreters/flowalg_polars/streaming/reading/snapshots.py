@@ -15,6 +15,3 @@ R = TypeVar("R")
 def snapshot_input(snapshots: Snapshots[R]) -> StreamInput:
     """Returns the input of a source from the files of its snapshots, with the watermark that they have."""
     return StreamInput(Files(snapshots.folder), Perfect(), tick=TICK, source_watermark=WATERMARK)
-
-
-__all__ = ["snapshot_input"]

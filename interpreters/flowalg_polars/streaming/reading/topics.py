@@ -65,6 +65,3 @@ class MessageReader:
 
     def close(self) -> None:
         """Does nothing."""
-
-
-__all__ = ["MessageReader"]

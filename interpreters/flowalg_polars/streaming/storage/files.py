@@ -111,16 +111,3 @@ def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A
 
 def _checksum(name: str, payload: bytes) -> bytes:
     return crc32(payload, crc32(os.fsencode(name))).to_bytes(4, "big")
-
-
-__all__ = [
-    "decoded",
-    "make_folder",
-    "naming_errors",
-    "open_file",
-    "read_sealed",
-    "replace_file",
-    "seal",
-    "sync_folder",
-    "write_file",
-]

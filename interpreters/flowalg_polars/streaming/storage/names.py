@@ -72,6 +72,3 @@ class NameLog:
             write_file(self._path, data, self.stored.size)
             sync_folder(self._path.parent)
         self.stored = StoredNames(self.stored.size + len(data), crc32(data, self.stored.checksum))
-
-
-__all__ = ["NameLog", "StoredNames"]

@@ -27,6 +27,3 @@ def time_in_rows(frame: DataFrame) -> Column:
     now = F.unix_micros(F.current_timestamp())
     nullable = [field.name for field in frame.schema if field.nullable]
     return F.get(F.array(now, now), col(nullable[0]).isNull().cast("int")) if nullable else now
-
-
-__all__ = ["time_in_bundles", "time_in_rows"]

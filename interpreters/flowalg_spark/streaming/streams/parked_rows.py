@@ -21,13 +21,11 @@ from flowalg_columns.names import (
     DROPPED_KEY,
     DROPPED_VALUE,
     ERROR,
-    EVENT_TIME,
-    KEEP,
     METRICS,
     STAGE,
-    UPSTREAM,
 )
 from flowalg_shard import Upstream
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, UPSTREAM
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -157,6 +155,3 @@ def without_parked(flow: Flow) -> Flow:
     free = reduce(Column.__and__, (col(name).isNull() for name in parked_marks(parked)))
     meta = {name: kind for name, kind in flow.meta.items() if name not in parked}
     return evolve(flow, frame=flow.frame.filter(free).drop(*parked), meta=meta)
-
-
-__all__ = ["Slot", "parked_columns", "parked_marks", "without_parked"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from attrs import evolve, frozen
-from flowalg_columns.names import OBSERVED_TIME, UPSTREAM
 from flowalg_shard import StageDescription
 from flowalg_shard.clocks.exchange import Upstream
+from flowalg_shard.tables.columns import OBSERVED_TIME, UPSTREAM
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -80,6 +80,3 @@ def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
         number = col(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
         return (number + F.lit(before)).cast(kind).alias(UPSTREAM)
     return col(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
-
-
-__all__ = ["SourceStream", "Stream", "unite"]

@@ -133,5 +133,3 @@ JOBS = (
     greatest_records,
     quantiles,
 )
-
-__all__ = ["JOBS"]

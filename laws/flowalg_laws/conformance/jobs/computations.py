@@ -320,5 +320,3 @@ JOBS = (
     pairs_of_elements,
     transitions_that_raise,
 )
-
-__all__ = ["JOBS"]

@@ -192,5 +192,3 @@ JOBS = (
     parts_that_have_expired,
     parts_with_the_bounds_of_a_pane_that_is_current,
 )
-
-__all__ = ["JOBS"]

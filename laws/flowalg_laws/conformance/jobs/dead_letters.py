@@ -272,5 +272,3 @@ JOBS: tuple[Job, ...] = (
     *TRIGGERS,
     a_bad_record_of_one_of_two_outputs,
 )
-
-__all__ = ["JOBS"]

@@ -93,18 +93,3 @@ def sums_in_fives(readings: list[Reading]) -> Iterator[tuple[KV[str, int], Span]
     """The sum of each key and five-minute window."""
     for name, window, some in grouped(readings, key, five):
         yield KV(name, sum(reading.value for reading in some)), window
-
-
-__all__ = [
-    "FIVE",
-    "LINES",
-    "SOME",
-    "TWO_MINUTES",
-    "always",
-    "feed",
-    "five",
-    "key",
-    "readings",
-    "sum_in_windows",
-    "sums_in_fives",
-]

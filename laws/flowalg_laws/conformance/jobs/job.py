@@ -138,6 +138,3 @@ def grouped(
             else:
                 found.append((key(record), span, [record]))
     return found
-
-
-__all__ = ["Answer", "Job", "Span", "fixed", "grouped", "job", "minutes"]

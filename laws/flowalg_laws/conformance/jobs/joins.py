@@ -283,5 +283,3 @@ JOBS = (
     a_join_by_keys_that_may_be_missing,
     an_inner_join_by_keys_that_may_be_missing,
 )
-
-__all__ = ["JOBS"]

@@ -116,5 +116,3 @@ JOBS = (
     panes_of_sums,
     sums_by_timing,
 )
-
-__all__ = ["JOBS"]

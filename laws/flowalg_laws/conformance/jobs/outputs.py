@@ -167,5 +167,3 @@ JOBS = (
     outputs_of_several_stages,
     elements_and_panes_of_a_side_input,
 )
-
-__all__ = ["JOBS"]

@@ -364,5 +364,3 @@ JOBS = (
     a_maximum_of_corrected_values,
     distinct_names_are_counted_once,
 )
-
-__all__ = ["JOBS", "PANE_TIMES"]

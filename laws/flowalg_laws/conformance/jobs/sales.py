@@ -310,5 +310,3 @@ JOBS = (
     intermediate_records,
     two_stages,
 )
-
-__all__ = ["JOBS", "a_sum_per_key", "an_argument_from_Python", "several_results_as_a_record", "two_stages"]

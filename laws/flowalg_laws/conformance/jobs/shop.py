@@ -114,24 +114,3 @@ BATCHES: tuple[tuple[Sale, ...], ...] = (
 
 SOLD = Feed(SALES, Sale, BATCHES, POLICY)
 SOLD_AT_ODD_TIMES = Feed(ODD_TIMES, Sale, BATCHES, POLICY)
-
-__all__ = [
-    "BATCHES",
-    "ODD_TIMES",
-    "POLICY",
-    "RATE",
-    "SALES",
-    "SOLD",
-    "SOLD_AT_ODD_TIMES",
-    "Bill",
-    "Kind",
-    "Place",
-    "Sale",
-    "Totals",
-    "city_and_kind",
-    "initial",
-    "sale",
-    "time_of",
-    "weighted",
-    "words",
-]

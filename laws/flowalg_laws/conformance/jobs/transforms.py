@@ -451,5 +451,3 @@ JOBS = (
     the_newest_complete_value_of_each_key,
     elements_too_late_for_a_side_input,
 )
-
-__all__ = ["JOBS", "MORE", "by_key_and_five", "in_fives", "other_values"]

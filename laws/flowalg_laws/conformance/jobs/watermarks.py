@@ -468,5 +468,3 @@ JOBS: tuple[Job, ...] = (
     a_join_with_an_idle_source,
     an_idle_side_input,
 )
-
-__all__ = ["JOBS"]

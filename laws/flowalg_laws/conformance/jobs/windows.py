@@ -431,5 +431,3 @@ JOBS = (
     merging_windows_by_value,
     a_co_group_in_windows_by_value,
 )
-
-__all__ = ["JOBS"]

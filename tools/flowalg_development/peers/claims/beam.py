@@ -39,5 +39,3 @@ BEAM: Final = Peer(
         "status": yes(),
     },
 )
-
-__all__ = ["BEAM"]

@@ -36,5 +36,3 @@ BYTEWAX: Final = Peer(
     },
     recorded="2026-11-26",
 )
-
-__all__ = ["BYTEWAX"]

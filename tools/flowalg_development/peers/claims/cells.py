@@ -84,6 +84,3 @@ def partly(note: str, got: Json) -> Cell:
 def no(note: str, got: Json) -> Cell:
     """Returns the cell of a program that does not get what the feature wants."""
     return Cell(Verdict.NO, note, got)
-
-
-__all__ = ["Cell", "Feature", "Json", "Peer", "Verdict", "no", "partly", "yes"]

@@ -154,5 +154,3 @@ FEATURES: Final = (
     ),
 )
 """All features. Where a peer has what flowalg lacks, the row says so as well."""
-
-__all__ = ["FEATURES"]

@@ -41,5 +41,3 @@ FLINK: Final = Peer(
     },
     java=True,
 )
-
-__all__ = ["FLINK"]

@@ -47,5 +47,3 @@ PATHWAY: Final = Peer(
     },
     recorded="2026-11-26",
 )
-
-__all__ = ["PATHWAY"]

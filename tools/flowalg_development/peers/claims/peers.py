@@ -14,5 +14,3 @@ from flowalg_development.peers.claims.spark import SPARK
 
 PEERS: Final = (PROJECT, BEAM, FLINK, SPARK, BYTEWAX, PATHWAY, QUIX)
 """All peers; the first is flowalg itself."""
-
-__all__ = ["PEERS"]

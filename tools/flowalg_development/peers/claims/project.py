@@ -40,5 +40,3 @@ PROJECT: Final = Peer(
         "status": no("0.1.0", "0.1.0"),
     },
 )
-
-__all__ = ["PROJECT"]

@@ -47,5 +47,3 @@ QUIX: Final = Peer(
     },
     recorded="2026-11-26",
 )
-
-__all__ = ["QUIX"]

@@ -50,5 +50,3 @@ SPARK: Final = Peer(
     },
     java=True,
 )
-
-__all__ = ["SPARK"]

@@ -13,5 +13,3 @@ BIDS_IN_TIME: Final = (
     .map(lambda pair: pair.value)
     .filter(lambda pair: pair[0].date_time <= pair[1].date_time <= pair[0].expires)
 )
-
-__all__ = ["BIDS_IN_TIME"]

@@ -38,5 +38,3 @@ QUERY: Final = Query(
     BIDS.map_with(texts, with_text),
     "SELECT auction, bidder, price, bid.date_time, text FROM bid JOIN side_input ON auction % 10000 = number",
 )
-
-__all__ = ["QUERY"]

@@ -35,5 +35,3 @@ QUERY: Final = Query(
         FROM bid JOIN auction ON bid.auction = auction.id WHERE category = 10
     """,
 )
-
-__all__ = ["QUERY"]

@@ -35,5 +35,3 @@ QUERY: Final = Query(
     WHERE category = 10 AND state IN ('OR', 'ID', 'CA')
     """,
 )
-
-__all__ = ["QUERY"]

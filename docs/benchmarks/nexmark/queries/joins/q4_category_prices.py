@@ -44,5 +44,3 @@ QUERY: Final = Query(
         ) AS prices GROUP BY category
     """,
 )
-
-__all__ = ["QUERY"]

@@ -78,5 +78,3 @@ QUERY: Final = Query(
         ) AS prices
     """,
 )
-
-__all__ = ["QUERY"]

@@ -58,5 +58,3 @@ QUERY: Final = Query(
         ) AS sellers ON newcomers.id = sellers.id AND newcomers.window_start = sellers.window_start
     """,
 )
-
-__all__ = ["QUERY"]

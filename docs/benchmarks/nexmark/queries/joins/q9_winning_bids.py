@@ -69,5 +69,3 @@ QUERY: Final = Query(
         ) AS won WHERE place = 1
     """,
 )
-
-__all__ = ["QUERY"]

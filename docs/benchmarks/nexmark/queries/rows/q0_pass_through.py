@@ -29,5 +29,3 @@ QUERY: Final = Query(
     BIDS.map(lambda bid: Row(bid.auction, bid.bidder, bid.price, bid.date_time, bid.extra)),
     "SELECT auction, bidder, price, date_time, extra FROM bid",
 )
-
-__all__ = ["QUERY"]

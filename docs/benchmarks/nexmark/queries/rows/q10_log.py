@@ -61,5 +61,3 @@ QUERY: Final = Query(
             date_format(date_time, 'yyyy-MM-dd'), date_format(date_time, 'HH:mm') FROM bid
     """,
 )
-
-__all__ = ["QUERY", "minute_of"]

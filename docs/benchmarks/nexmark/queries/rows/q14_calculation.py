@@ -64,5 +64,3 @@ QUERY: Final = Query(
         WHERE CAST(0.908 AS DOUBLE) * price > 1000000 AND CAST(0.908 AS DOUBLE) * price < 50000000
     """,
 )
-
-__all__ = ["QUERY"]

@@ -32,5 +32,3 @@ QUERY: Final = Query(
     BIDS.map(lambda bid: Row(bid.auction, bid.bidder, EUROS * bid.price, bid.date_time, bid.extra)),
     "SELECT auction, bidder, CAST(0.908 AS DOUBLE) * price AS euros, date_time, extra FROM bid",
 )
-
-__all__ = ["EUROS", "QUERY"]

@@ -48,5 +48,3 @@ QUERY: Final = Query(
     ) AS named WHERE channel_id IS NOT NULL
     """,
 )
-
-__all__ = ["QUERY"]

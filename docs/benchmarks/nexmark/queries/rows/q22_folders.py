@@ -48,5 +48,3 @@ QUERY: Final = Query(
         FROM bid
     """,
 )
-
-__all__ = ["QUERY"]

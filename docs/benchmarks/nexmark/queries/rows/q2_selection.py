@@ -25,5 +25,3 @@ QUERY: Final = Query(
     BIDS.filter(lambda bid: bid.auction % 123 == 0).map(lambda bid: Row(bid.auction, bid.price)),
     "SELECT auction, price FROM bid WHERE auction % 123 = 0",
 )
-
-__all__ = ["QUERY"]

@@ -60,5 +60,3 @@ QUERY: Final = Query(
         FROM numbered GROUP BY bidder, session
     """,
 )
-
-__all__ = ["QUERY"]

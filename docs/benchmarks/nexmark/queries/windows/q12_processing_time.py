@@ -36,5 +36,3 @@ QUERY: Final = Query(
         GROUP BY bidder, window_start, window_end
     """,
 )
-
-__all__ = ["QUERY"]

@@ -60,5 +60,3 @@ QUERY: Final = Query(
         SELECT date_format(date_time, 'yyyy-MM-dd'), {COLUMNS} FROM bid GROUP BY date_format(date_time, 'yyyy-MM-dd')
     """,
 )
-
-__all__ = ["COLUMNS", "QUERY"]

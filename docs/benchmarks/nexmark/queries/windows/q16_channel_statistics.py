@@ -77,5 +77,3 @@ QUERY: Final = Query(
         FROM bid GROUP BY channel, date_format(date_time, 'yyyy-MM-dd')
     """,
 )
-
-__all__ = ["QUERY"]

@@ -57,5 +57,3 @@ QUERY: Final = Query(
         FROM bid GROUP BY auction, date_format(date_time, 'yyyy-MM-dd')
     """,
 )
-
-__all__ = ["QUERY"]

@@ -39,5 +39,3 @@ QUERY: Final = Query(
         ) WHERE place = 1
     """,
 )
-
-__all__ = ["QUERY"]

@@ -59,5 +59,3 @@ QUERY: Final = Query(
         ) WHERE place <= 10
     """,
 )
-
-__all__ = ["QUERY", "price_then_earlier"]

@@ -80,5 +80,3 @@ QUERY: Final = Query(
         ) AS best ON counts.window_start = best.window_start WHERE bids = most
     """,
 )
-
-__all__ = ["QUERY"]

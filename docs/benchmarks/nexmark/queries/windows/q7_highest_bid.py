@@ -55,5 +55,3 @@ QUERY: Final = Query(
         ) AS best ON placed.window_start = best.window_start AND price = highest
     """,
 )
-
-__all__ = ["QUERY"]

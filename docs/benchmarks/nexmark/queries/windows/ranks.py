@@ -98,5 +98,3 @@ RANK_COLUMNS: Final = ", ".join(
     f"{prefix}{suffix}" for prefix in ("bids", "bidders", "auctions") for suffix in ("", "_0", "_1", "_2")
 )
 """The names of the columns of ranks."""
-
-__all__ = ["DAILY", "RANKS", "RANK_COLUMNS", "Ranks", "distinct_on_streams", "distinct_ranks", "ranks_in_sql"]

@@ -24,5 +24,3 @@ class Score:
 
 scores = Source("scores", Score, event_time=lambda score: score.at)
 points = scores.key_by(lambda score: score.player).map_values(lambda score: score.points)
-
-__all__ = ["SECOND", "START", "Score", "points", "scores"]

@@ -220,37 +220,3 @@ def print_cells(*programs: Callable[[], object], query: Callable[[str], None] | 
             got = f"failed: {type(error).__name__}: {error}"[:2000]
         output.write(json.dumps({"feature": program.__name__, "got": got}) + "\n")
         output.flush()
-
-
-__all__ = [
-    "ARRIVALS",
-    "BASE",
-    "BUNDLES",
-    "CLOCK",
-    "COMPOSITE",
-    "CORRECTION",
-    "DEADLY",
-    "END",
-    "JOINED",
-    "LATE",
-    "LATENESS",
-    "MANY",
-    "SESSIONS",
-    "STREAM",
-    "TOO_LATE",
-    "UNORDERED",
-    "UNTYPED",
-    "WINDOW",
-    "Step",
-    "as_elements",
-    "at_least",
-    "die_once",
-    "element",
-    "print_cells",
-    "refusal",
-    "refused",
-    "release",
-    "reported_mistakes",
-    "restart",
-    "watermark",
-]
