@@ -90,6 +90,7 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
         assert found.panes == expected[name].panes, name
 
 
+@pytest.mark.thorough
 def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
     """A join of two outputs needs two streams of one plan; one of them is computed again, and its drops are not."""
     sums = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulation.RETRACTING)

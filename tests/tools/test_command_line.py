@@ -361,6 +361,12 @@ def run_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProce
     return finished
 
 
+def run_in_session(capsys: pytest.CaptureFixture[str], folder: Path, *more: str) -> str:
+    """Runs the streaming pipeline in the active session, whose folder is another, and returns what it prints."""
+    command = ("run", "games:STANDINGS", "--on", "streaming", "--input", str(folder / "in"))
+    return output_of(capsys, *command, *TIMES_AND_POLICY, *more)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("on", ["batch", pytest.param("streaming", marks=pytest.mark.thorough)])
 def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
@@ -381,17 +387,20 @@ def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
     }
 
 
-@pytest.mark.spark
-def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_streaming_run_can_be_replayed(
+    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """``--replay`` reads the metrics of a streaming run and its input, and prints the same explanations.
 
-    With ``--batch-rows`` the micro-batches of the run have this number of records, in order of processing time.
+    With ``--batch-rows`` the micro-batches of the run have this number of records, in order of processing time. The
+    command uses the active session, and does not stop it.
     """
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
-    more = ["--output", "panes.parquet", "--metrics", "--batch-rows", "2", *TIMES_AND_POLICY]
-    finished = run_on_spark(folder, "streaming", *more)
-    assert finished.stdout == "4 panes and drops are in the files of panes.parquet\n"
+    panes = folder / "panes.parquet"
+    shown = run_in_session(capsys, folder, "--output", str(panes), "--metrics", "--batch-rows", "2")
+    assert shown == f"4 panes and drops are in the files of {panes}\n"
+    assert spark.range(3).count() == 3
     printed = output_of(
         capsys, *("why", "games:STANDINGS", "in", "--replay", "panes.parquet", "--window", FIRST)
     )
@@ -430,8 +439,8 @@ OTHER = (
 """
 
 
-@pytest.mark.spark
-def test_a_plan_for_a_query_of_spark(folder: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_a_plan_for_a_query_of_spark(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """For a checkpoint of Spark, ``flowalg plan`` accepts another function, and rejects keys of another type.
 
     After ``flowalg reshard`` it accepts the new number of shards.
@@ -439,29 +448,20 @@ def test_a_plan_for_a_query_of_spark(folder: Path) -> None:
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
     (folder / "changed.py").write_text(CHANGED)
-    run_on_spark(folder, "streaming", "--output", "panes.jsonl", "--checkpoint", "state", *TIMES_AND_POLICY)
-    resharded = ("state", "--shards", "4", "--into", "wider", "--partitions", "2")
+    state, wider = str(folder / "state"), str(folder / "wider")
+    run_in_session(capsys, folder, "--output", str(folder / "panes.jsonl"), "--checkpoint", state)
     for arguments, code, line in (
-        (("plan", "changed:LATER", "state"), 0, "The pipeline can continue"),
-        (("plan", "changed:OTHER", "state"), 1, "The pipeline cannot continue"),
-        (("plan", "changed:LATER", "state", "--shards", "4"), 1, "written with 2 shards"),
+        (("plan", "changed:LATER", state), 0, "The pipeline can continue"),
+        (("plan", "changed:OTHER", state), 1, "The pipeline cannot continue"),
+        (("plan", "changed:LATER", state, "--shards", "4"), 1, "written with 2 shards"),
         (
-            ("reshard", *resharded),
+            ("reshard", state, "--shards", "4", "--into", wider, "--partitions", "2"),
             0,
             "continue from there with shards=4, in a session with 2 shuffle partitions",
         ),
-        (("plan", "changed:LATER", "wider", "--shards", "4"), 0, "The pipeline can continue"),
+        (("plan", "changed:LATER", wider, "--shards", "4"), 0, "The pipeline can continue"),
     ):
-        finished = subprocess.run(
-            [sys.executable, "-m", "flowalg_tools", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
-        )
-        assert (finished.returncode, finished.stderr) == (code, "")
-        assert line in finished.stdout
+        assert line in output_of(capsys, *arguments, code=code)
 
 
 @pytest.mark.spark

@@ -55,6 +55,7 @@ def test_the_last_view_has_the_totals_of_the_query(spark: SparkSession, tmp_path
     assert dropped == sum(int(cells[8]) for cells in (first, second))
 
 
+@pytest.mark.thorough
 def test_without_a_terminal_the_view_prints_nothing_and_raises_failures(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -62,7 +62,7 @@ def test_the_detector_is_a_computation() -> None:
     check_computation(detector, st.integers(0, 100))
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_anomalies_are_found(traffic: Traffic) -> None:
     """All spikes and dips of the traffic are found, no others are, and dips only by their silence."""
     scores = score(on_reference(traffic), traffic.injected, traffic.end)
@@ -71,7 +71,7 @@ def test_anomalies_are_found(traffic: Traffic) -> None:
     assert all(delay is not None and delay > SECOND for delay in dips)
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 def test_engines_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -419,7 +419,7 @@ def test_a_policy_with_hidden_state_is_detected() -> None:
     ticks = count(1)
     stateful = CustomPolicy("counting", lambda view: minute(next(ticks)))
     with pytest.raises(AssertionError, match=r"does not hold for CustomPolicy"):
-        check_watermark_policy(stateful)
+        check_watermark_policy(stateful, histories(most=2))
 
 
 POINTS = st.integers(0, 9)

@@ -319,9 +319,17 @@ def locate_bad_records(paths: Mapping[Source[object], Path], *times: str) -> Ite
 
 @contextmanager
 def spark_session(name: str = "flowalg run") -> Iterator[SparkSession]:
-    """A session that is stopped afterwards; the output of the JVM goes to a file."""
+    """Yields a session beside the active one, if there is one; else a local session that is stopped afterwards.
+
+    The output of the JVM of a local session goes to a file.
+    """
     with require_extra("spark"):
         from flowalg_spark import local_session
+        from pyspark.sql import SparkSession
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active.newSession()
+        return
     with tempfile.TemporaryDirectory() as folder:
         session = local_session(name, log=Path(folder) / "spark.log")
         try:
