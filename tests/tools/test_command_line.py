@@ -397,9 +397,9 @@ def test_a_streaming_run_can_be_replayed(
     """
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
-    panes = folder / "panes.parquet"
-    shown = run_in_session(capsys, folder, "--output", str(panes), "--metrics", "--batch-rows", "2")
-    assert shown == f"4 panes and drops are in the files of {panes}\n"
+    output = folder / "panes.parquet"
+    shown = run_in_session(capsys, folder, "--output", str(output), "--metrics", "--batch-rows", "2")
+    assert shown == f"4 panes and drops are in the files of {output}\n"
     assert spark.range(3).count() == 3
     printed = output_of(
         capsys, *("why", "games:STANDINGS", "in", "--replay", "panes.parquet", "--window", FIRST)
