@@ -17,9 +17,8 @@ from flowalg.computations.library import EmitEvery, EmitFirst, built_in
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
-from flowalg.elementwise.steps import Filter, FlatMap
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.accumulation import drops_panes, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -38,7 +37,6 @@ from flowalg.pipeline.structure import (
     last_groupings,
     lateness_of_readers,
     sources_of,
-    steps_after_groupings,
 )
 from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes, normalise
@@ -265,7 +263,7 @@ def _of_stale_panes(root: Node, last: GroupingNode) -> Iterator[Hazard]:
         yield Hazard(Danger.STALE_PANES, last.label, why, remedy)
     elif as_merging(strategy.windows) is not None:
         yield Hazard(Danger.STALE_PANES, last.label, "its windows merge, and it is ACCUMULATING", remedy)
-    elif any(isinstance(step, Filter | FlatMap) for step in steps_after_groupings(root)):
+    elif drops_panes(root):
         why = "it is ACCUMULATING, and a filter or flat_map after it can drop the pane that replaces another"
         yield Hazard(Danger.STALE_PANES, last.label, why, remedy)
 

@@ -200,8 +200,8 @@ class PCollection(HasView, Generic[A_co]):
         selects the event time of panes, and ``on_time_behavior`` whether an unchanged window emits an on-time pane. An
         unset lateness means ``FOREVER``, but streaming rejects it for finite windows. With an unset ``accumulation``,
         panes are RETRACTING if a window can emit several, and another grouping or a side input reads them, so that
-        corrections count once, or the grouping's elements can be retracted, so that an empty window retracts its pane.
-        Other panes are ACCUMULATING.
+        corrections count once, or only a retraction can tell that a pane of the output is outdated: the elements of the
+        grouping can be retracted, its windows merge, or a filter follows it. Other panes are ACCUMULATING.
 
         Example:
 

@@ -84,8 +84,8 @@ class WindowingStrategy:
     ``allowed_lateness`` is how far the watermark may pass the end of a window before the window is freed. ``None``
     means unset: unlimited in the reference interpreter and in batch. Streaming rejects it for finite windows, because
     their state would grow without bound (SEMANTICS section 5). ``accumulation`` may be unset too, with ``None``: panes
-    are then RETRACTING if a window can emit several, and either another grouping or a side input reads them or the
-    elements of the grouping can be retracted; other panes are ACCUMULATING (SEMANTICS section 7).
+    are then RETRACTING if a window can emit several, and something reads them again, or only a retraction can tell that
+    one is outdated; other panes are ACCUMULATING (SEMANTICS section 7).
     """
 
     windows: WindowFn = field(factory=GlobalWindows)

@@ -24,6 +24,7 @@ from flowalg import (
     FixedWindows,
     MonotonicTimestamps,
     PCollection,
+    Sessions,
     Sum,
     Timeline,
     event_time,
@@ -97,6 +98,41 @@ def test_panes_of_the_output_accumulate() -> None:
     """An unset mode is ACCUMULATING if the panes are the output of the pipeline, and no element is corrected."""
     assert modes(sums()) == [Accumulation.ACCUMULATING]
     assert modes(flatten(sums(), sums().map_values(abs))) == [Accumulation.ACCUMULATING] * 2
+
+
+def test_panes_that_only_a_retraction_can_take_back_retract() -> None:
+    """An unset mode is RETRACTING if the windows of an output merge, or a step drops the pane that replaces another."""
+    sessions = VALUES.window(Sessions(MINUTE), trigger=OFTEN, allowed_lateness=FOREVER).combine_per_key(Sum())
+    dropping: tuple[PCollection[object], ...] = (
+        sessions,
+        sums().filter(lambda pair: pair.value < 5),
+        sums().flat_map(lambda pair: [pair] if pair.value < 5 else []),
+    )
+    for pipeline in dropping:
+        assert modes(pipeline) == [Accumulation.RETRACTING]
+        assert Danger.STALE_PANES not in {hazard.danger for hazard in hazards(pipeline)}
+    kept = (sums(lateness=timedelta(0), trigger=AtWatermark()).filter(bool), sums().map_values(abs))
+    for pipeline in kept:
+        assert modes(pipeline) == [Accumulation.ACCUMULATING]
+
+
+def test_the_pairs_of_a_join_accumulate_and_are_not_outdated() -> None:
+    """A later pane of a join has pairs wherever an earlier one had: its own step drops nothing, and has no hazard."""
+    values = VALUES.window(FixedWindows(5 * MINUTE), trigger=OFTEN, allowed_lateness=FOREVER)
+    for join in (values.inner_join(values), values.full_join(values)):
+        assert modes(join) == [Accumulation.ACCUMULATING]
+        assert Danger.STALE_PANES not in {hazard.danger for hazard in hazards(join)}
+    unmatched = values.left_join(values.filter(lambda pair: pair.value > 2)).filter(
+        lambda pair: pair.value[1] is None
+    )
+    assert modes(unmatched) == [Accumulation.RETRACTING]
+
+
+def test_panes_that_are_shown_accumulate() -> None:
+    """A pane that ``with_pane`` shows cannot be retracted, so an unset mode stays ACCUMULATING, with its hazard."""
+    sessions = VALUES.window(Sessions(MINUTE), trigger=OFTEN, allowed_lateness=FOREVER).combine_per_key(Sum())
+    assert modes(sessions.with_pane()) == [Accumulation.ACCUMULATING]
+    assert Danger.STALE_PANES in {hazard.danger for hazard in hazards(sessions.with_pane())}
 
 
 @pytest.mark.parametrize("trigger", [AtWatermark(), AtWatermark().repeat()], ids=str)

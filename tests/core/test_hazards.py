@@ -180,7 +180,12 @@ def test_retractions_are_reported_where_they_are_emitted() -> None:
         "can be retracted, and it is ACCUMULATING; make it RETRACTING"
     )
     merging = sum_in_windows(Sessions(MINUTE), ALWAYS)
-    assert Danger.STALE_PANES in danger_kinds(merging)
+    assert Danger.STALE_PANES not in danger_kinds(merging)
+    assert Danger.RETRACTIONS in danger_kinds(merging)
+    accumulating = POINTS.window(
+        Sessions(MINUTE), trigger=ALWAYS, accumulation=Accumulation.ACCUMULATING, allowed_lateness=MINUTE
+    ).combine_per_key(Sum())
+    assert Danger.STALE_PANES in danger_kinds(accumulating)
     assert Danger.STALE_PANES not in danger_kinds(first)
     assert Danger.RETRACTIONS not in danger_kinds(sum_in_windows(FIXED, ALWAYS))
 
@@ -340,7 +345,7 @@ def test_panes_that_a_later_filter_can_drop_are_reported() -> None:
     timeline = (
         Timeline[Score]().at(NOON, Score("a", 3, NOON)).at(NOON, Score("a", 4, NOON)).end(NOON + MINUTE)
     )
-    for accumulation, left in ((None, 1), (Accumulation.RETRACTING, 0)):
+    for accumulation, left in ((Accumulation.ACCUMULATING, 1), (Accumulation.RETRACTING, 0), (None, 0)):
         assert len(hazards_of(small(accumulation), Danger.STALE_PANES)) == left
         assert len(reference.run(small(accumulation), {SCORES: timeline}).final_values()) == left
 

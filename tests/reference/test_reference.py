@@ -341,14 +341,19 @@ def test_equal_triggers_have_equal_deadlines() -> None:
 
 
 def reopened_session(trigger: Trigger) -> list[tuple[str, int, Timing, int, bool]]:
-    """Returns the panes of a session that ends at the watermark, minute 2, and that a late element extends to 3."""
+    """Returns the values of a session that ends at the watermark, minute 2, and that a late element extends to 3."""
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 1, minute(0)), watermark=minute(2))
         .at(minute(4), Score("a", 10, minute(1)), watermark=minute(2))
         .at(minute(5), watermark=minute(3))
     )
-    sessions = POINTS.window(Sessions(timedelta(minutes=2)), trigger=trigger, allowed_lateness=FOREVER)
+    sessions = POINTS.window(
+        Sessions(timedelta(minutes=2)),
+        trigger=trigger,
+        accumulation=Accumulation.ACCUMULATING,
+        allowed_lateness=FOREVER,
+    )
     return summaries(reference.run(sessions.combine_per_key(Sum()), {SCORES: timeline}))
 
 

@@ -119,6 +119,29 @@ def final_values_of_unset_modes_are_those_of_the_batch(
 
 
 @law
+def final_values_of_a_filtered_grouping_are_those_of_the_batch(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[object] | None:
+    """``final_values(run(p)) = final_values(batch(p))`` for a filter of the panes of a grouping with an unset mode.
+
+    Neither a pane that the filter drops nor a window that has merged leaves an earlier pane behind.
+
+    Where: the input has ended, nothing was dropped, and no merging window closed or expired.
+
+    Source: SEMANTICS 7.
+
+    Relied on by: outputs whose accumulation is unset.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    sums = apply_windowing(VALUES, _lasting(strategy, None)).combine_per_key(Sum())
+    even = sums.filter(lambda pair: pair.value % 2 == 0)
+    stream = engine.run(even, {READINGS: timeline})
+    batch = flowalg_reference.run_batch(even, {READINGS: timeline.elements})
+    return Equation(final_values(stream.panes), batch.final_values())
+
+
+@law
 def a_retracted_element_leaves_no_trace(
     engine: Interpreter,
     trigger: Trigger,
@@ -148,5 +171,6 @@ def a_retracted_element_leaves_no_trace(
 CHAIN_LAWS: tuple[Law[..., object], ...] = (
     groupings_of_groupings_converge,
     final_values_of_unset_modes_are_those_of_the_batch,
+    final_values_of_a_filtered_grouping_are_those_of_the_batch,
     a_retracted_element_leaves_no_trace,
 )
