@@ -56,7 +56,7 @@ from flowalg.lifting.tree.expressions import (
     first_opaque,
     negation,
 )
-from flowalg.lifting.tree.failures import can_raise_in_engine
+from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.primitives import Op
 
 
@@ -65,6 +65,8 @@ def lift_expression(node: ast.expr, scope: Scope) -> Expr:
     lifted = _lift_node(node, scope)
     if isinstance(lifted.shape, OptionalOf) and lifted in scope.present:
         return unwrap_optional(lifted, scope.location(node))
+    if isinstance(lifted, Constant) and is_wide(lifted) and not lifted.location:
+        return evolve(lifted, location=scope.location(node))
     return lifted
 
 

@@ -145,7 +145,10 @@ def test_a_dropped_element_changes_the_outputs_in_order() -> None:
 
 
 def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
-    """A timer of processing time fires when it is due in a stream, and at the end of the input in a batch."""
+    """A timer of processing time fires when it is due in a stream, and at the end of the input in a batch.
+
+    What such a timer sets fires in the same instant if it is due, whatever its time (SEMANTICS 17).
+    """
     assert "does not depend on processing time" in in_order_the_outputs_are_those_of_the_batch.condition
     instants = timeline((0, 0)).instants[:1]
     silent = (
@@ -153,9 +156,16 @@ def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
     )
     stream = MICRO_BATCH.run(VALUES.process(HEARTBEAT, in_order=True), {READINGS: silent})
     batch = ReferenceBatch().run(VALUES.process(HEARTBEAT), {READINGS: silent})
-    # Observed at minute 5, the timer of minute 7 fires at 9, two minutes late, and the one that it sets at 9 on time.
-    # Both are outputs of one instant, which are in their canonical order.
+    # In order, the element is observed at minute 5, when the watermark has passed it. The timer of minute 7 then fires
+    # at 9, two minutes late, and the one that it sets at 9 on time. Outputs of one instant are in canonical order.
     assert [each.value for each in stream.elements] == [0, 2]
+    assert {each.processing_time.datetime for each in stream.elements} == {point(9)}
+    # Otherwise it is observed at minute 0. The timer of minute 2 fires at 5, three minutes late, and the one that it
+    # sets at 4 is due then too, and one minute late.
+    stream = MICRO_BATCH.run(VALUES.process(HEARTBEAT), {READINGS: silent})
+    assert [each.value for each in stream.elements] == [-1, 3]
+    assert {each.processing_time.datetime for each in stream.elements} == {point(5)}
+    # A batch has one instant, at minute 0. Its timer fires two minutes early, and what that sets does not fire.
     assert [each.value for each in batch.elements] == [-2]
 
 

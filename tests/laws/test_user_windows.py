@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from flowalg import (
     MAX_TIME,
+    ArgumentError,
     CalendarMonths,
     CustomWindows,
     EventTime,
@@ -23,6 +24,7 @@ from flowalg import (
     UserFunctionError,
     Window,
     WindowFn,
+    WindowsByValue,
     combiner,
 )
 
@@ -145,6 +147,38 @@ def test_an_error_of_a_function_is_raised() -> None:
     """A function that raises fails the check with its own error."""
     with pytest.raises(UserFunctionError, match="w.assign: .* raised ZeroDivisionError"):
         check_window_fn(CustomWindows("w", lambda point, key: [Window(point, EventTime(point // 0))]))
+
+
+def by_value(point: EventTime, key: str, points: int) -> list[Window]:
+    """Minutes for few points, two minutes for many."""
+    return [Window(point, EventTime(point + (MINUTE if points < 5 else 2 * MINUTE)))]
+
+
+@pytest.mark.usefixtures("without_shrinking")
+def test_windows_by_value_are_checked_with_values() -> None:
+    """A function of the value receives generated values, and its merge has the windows of several of them."""
+    check_window_fn(WindowsByValue("lawful", by_value), values=st.integers(0, 9))
+    sessions = WindowsByValue("sessions", by_value, lambda windows: Sessions(timedelta(1)).merge(windows))
+    check_window_fn(sessions, values=st.integers(0, 9))
+    with pytest.raises(AssertionError, match="merging"):
+        check_window_fn(WindowsByValue("unlawful", by_value, neighbours), values=st.integers(0, 9))
+    with pytest.raises(UserFunctionError, match=r"broken.assign: .* raised ZeroDivisionError.*, 7\)"):
+        check_window_fn(
+            WindowsByValue("broken", lambda point, key, value: [Window(point, EventTime(value // 0))]),
+            values=st.just(7),
+        )
+
+
+def test_values_belong_to_windows_by_value() -> None:
+    """Without values such windows are not checked with ``None``; other windows take no values."""
+    for windows, values in (
+        (WindowsByValue("by value", by_value), None),
+        (FixedWindows(timedelta(1)), st.integers()),
+    ):
+        with pytest.raises(
+            ArgumentError, match="check_window_fn: values must be a strategy of the values of elements for"
+        ):
+            check_window_fn(windows, values=values)
 
 
 @pytest.mark.usefixtures("without_shrinking")

@@ -127,6 +127,20 @@ def test_a_batch_reads_folders_of_partitions_with_their_column(tmp_path: Path) -
     assert [each.element for each in run.elements] == [("a", 0), ("b", 1)]
 
 
+def test_a_batch_of_empty_files_has_no_records(tmp_path: Path) -> None:
+    """Parquet files without a byte are an empty batch: in a folder, as a pattern, and alone."""
+    (tmp_path / "0.parquet").write_bytes(b"")
+    for path in (tmp_path, tmp_path / "*.parquet", tmp_path / "0.parquet"):
+        assert batch.run(KEYS, {ITEMS: path}).elements == ()
+
+
+def test_a_batch_of_a_folder_without_files_is_an_error(tmp_path: Path) -> None:
+    """A folder that has none, or only hidden ones, is an error that names it; hidden files are never read."""
+    pl.DataFrame({"key": ["a"], "at": [NOON]}).write_parquet(tmp_path / "_0.parquet")
+    with pytest.raises(ElementError, match=rf"source 'items': the folder {tmp_path} must have files"):
+        batch.run(KEYS, {ITEMS: tmp_path})
+
+
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
 def test_columns_that_an_input_names_are_read_besides_the_fields(
     tmp_path: Path, format: Literal["csv", "jsonl"]

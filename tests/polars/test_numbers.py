@@ -212,6 +212,27 @@ def test_what_a_function_returns_is_checked_as_a_record_is(
 
 
 @EACH_ENGINE
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        KEYED.map_values(lambda amount: 2**63),
+        KEYED.map_values(lambda amount: (amount.share, -(2**64))),
+        KEYED.map_values(lambda amount: timedelta.max),
+        KEYED.map_values(lambda amount: 2**63 if amount.share == 0 else 0),
+    ],
+    ids=["integer", "part", "duration", "branch"],
+)
+def test_a_constant_beyond_64_bits_names_its_function(
+    engine: Interpreter, pipeline: PCollection[object]
+) -> None:
+    """A constant result that does not fit is an error that begins with its place in the user's code."""
+    with pytest.raises(
+        ValueRangeError, match=r"map_values\(<lambda> at .*test_numbers.py:\d+\).* overflows 64 bits"
+    ):
+        engine.run(pipeline.combine_globally(ToList()), {AMOUNTS: bounded(amount("1"))})
+
+
+@EACH_ENGINE
 @pytest.mark.parametrize("value", ["1E+20", "1E-19", "NaN", "-Infinity", "0.1234567890123456789"])
 def test_a_decimal_of_a_source_that_does_not_fit_is_an_error(engine: Interpreter, value: str) -> None:
     """A record whose Decimal is too large, too fine or not finite is an error that names the field."""

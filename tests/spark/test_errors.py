@@ -127,6 +127,17 @@ def test_an_overflow_in_a_lifted_function_names_the_function(spark: SparkSession
     assert "the result overflows 64 bits" in message
 
 
+def test_a_constant_beyond_64_bits_fails_the_query(spark: SparkSession) -> None:
+    """It is an error with the function, and no null; in a part of a result too."""
+    for pipeline in (
+        SCORES.map(lambda score: 2**63),
+        SCORES.map(lambda score: (score.team, timedelta.max)),
+    ):
+        message = failure(pipeline, scores(spark, ("a", 1, NOON)))
+        assert "map(<lambda> at tests/spark/test_errors.py:" in message
+        assert "the result overflows 64 bits" in message
+
+
 def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) -> None:
     """The message from a worker has the transform, the function's file and line, and the fields that it read."""
     broken = (

@@ -42,11 +42,13 @@ class Part:
 class Constant:
     """A literal, or a captured immutable scalar. ``None`` takes its shape from another branch if there is one.
 
-    Constants are equal if their ``repr`` is equal: 0.0 differs from -0.0, and NaN equals NaN.
+    Constants are equal if their ``repr`` is equal: 0.0 differs from -0.0, and NaN equals NaN. ``location`` is
+    the source location of one that does not fit 64 bits, for messages.
     """
 
     value: Scalar = field(eq=repr)
     shape: Shape | None
+    location: str = field(default="", eq=False)
 
 
 @frozen(cache_hash=True)
@@ -225,6 +227,8 @@ def qualify_locations(transform: str, expr: Expr) -> Expr:
     return rewrite(
         expr,
         lambda node: (
-            evolve(node, location=f"{transform}({node.location})") if isinstance(node, Apply) else node
+            evolve(node, location=f"{transform}({node.location})")
+            if isinstance(node, Apply | Constant) and node.location
+            else node
         ),
     )

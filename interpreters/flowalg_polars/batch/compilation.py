@@ -5,18 +5,21 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, assert_never, cast
 
 import polars as pl
 from attrs import frozen
+from flowalg_columns.layout import fields_in
 from flowalg_columns.listing import nested_files
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
-from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.data.errors import ArgumentError, ElementError, require_flag
 from flowalg.data.time import processing_time
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.admission import admit
@@ -48,6 +51,7 @@ from flowalg_polars.batch.groups import lower_grouping
 from flowalg_polars.batch.joins import lower_co_group, lower_join
 from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH
+from flowalg_polars.columns import polars_type
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import PaneFrame, flat_rows, output_in, pane_frame
 from flowalg_polars.lowering.binding import bind_source, scan_parquet
@@ -108,7 +112,8 @@ def compile_all(
     require_flag("dead_letters", dead_letters)
     known = require_outputs(outputs)
     data = inputs_by_name(inputs, "frame", *(each.node for each in known.values()))
-    frames = {name: lazy_frame(name, value) for name, value in data.items()}
+    sources = sources_of(*(each.node for each in known.values()))
+    frames = {source.name: lazy_frame(source, data[source.name]) for source in sources}
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
     letters = DeadLetters() if dead_letters else None
     pipelines = admit(known) if dead_letters else known
@@ -130,16 +135,32 @@ def _output_frame(
     return pane_frame(frame, flow.shape, flow.notes, dead_letters, panes=panes)
 
 
-def _scan_folder(source: str, folder: Path) -> pl.LazyFrame:
+def _scan_folder(source: SourceNode, folder: Path) -> pl.LazyFrame:
     """Returns the Parquet files of a folder; those in folders ``NAME=VALUE`` have this column."""
     files = nested_files(str(folder), ".parquet")
     if not files:
-        return scan_parquet(source, folder / "**/*.parquet")
+        valid = "have files that end in .parquet; got none that is not hidden or temporary"
+        raise ElementError(f"source {source.name!r}: the folder {folder} must {valid}")
+    files = [file for file in files if os.path.getsize(file)]
+    if not files:
+        return _no_rows(source)
     partitioned = any("=" in part for file in files for part in Path(file).relative_to(folder).parts[:-1])
-    return scan_parquet(source, files, partitioned=partitioned)
+    return scan_parquet(source.name, files, partitioned=partitioned)
 
 
-def lazy_frame(source: str, data: object) -> pl.LazyFrame:
+def _scan_files(source: SourceNode, pattern: Path) -> pl.LazyFrame:
+    """Returns the Parquet files of a pattern, or the file that it names; files without a byte have no records."""
+    files = [str(pattern)] if pattern.is_file() else glob(str(pattern), recursive=True)
+    if files and not any(map(os.path.getsize, files)):
+        return _no_rows(source)
+    return scan_parquet(source.name, pattern)
+
+
+def _no_rows(source: SourceNode) -> pl.LazyFrame:
+    return pl.LazyFrame(schema={name: polars_type(part) for name, part in fields_in(source.shape)})
+
+
+def lazy_frame(source: SourceNode, data: object) -> pl.LazyFrame:
     """Returns the data of a source as a lazy frame; raises ``ArgumentError`` for anything else."""
     match data:
         case pl.LazyFrame():
@@ -148,10 +169,10 @@ def lazy_frame(source: str, data: object) -> pl.LazyFrame:
             return data.lazy()
         case str() | PathLike():
             path = Path(fspath(cast("str | PathLike[str]", data)))
-            return _scan_folder(source, path) if path.is_dir() else scan_parquet(source, path)
+            return _scan_folder(source, path) if path.is_dir() else _scan_files(source, path)
         case _:
             raise ArgumentError(
-                f"the input of source {source!r}",
+                f"the input of source {source.name!r}",
                 data,
                 "a Polars LazyFrame or DataFrame, or a path of Parquet files",
             )

@@ -134,9 +134,9 @@ class _Compiler:
             case Apply(shape=shape) | Choice(shape=shape):
                 column, failures = self.scalar(expr)
                 return unnest(column, shape), failures
-            case Constant(shape=shape):
+            case Constant(shape=shape, location=location):
                 assert shape is not None, "a None without a type is not lifted"
-                failures = () if interval(expr).within(STORED) else fail_where(pl.lit(True), "", OVERFLOW)
+                failures = fail_where(pl.lit(True), location, OVERFLOW) if is_wide(expr) else ()
                 return unnest(_constant(expr), shape), failures
             case Item() | Each() | Opaque():
                 raise AssertionError(f"not lifted: {expr}")
@@ -230,7 +230,7 @@ class _Compiler:
             otherwise, otherwise_failures = self.bounded(expr.otherwise, bounds, message, location)
             chosen = _choose_failures(condition, then_failures, otherwise_failures)
             return pl.when(condition).then(then).otherwise(otherwise), _join(failures, chosen)
-        at = location if location is not None else expr.location if isinstance(expr, Apply) else ""
+        at = location if location is not None else expr.location if isinstance(expr, Apply | Constant) else ""
         wrapped = self.wrapped(expr, bounds) if is_wide(expr) else None
         if wrapped is not None:
             column, outside, failures = wrapped

@@ -85,8 +85,10 @@ class _Compiler:
                 return Leaf(shape, self.scalar(expr))
             case Apply(shape=shape):
                 return unnest(self.scalar(expr), shape)
-            case Constant(shape=shape):
+            case Constant(shape=shape, location=location):
                 assert shape is not None, "a None without a type is not lifted"
+                if is_wide(expr):
+                    return unnest(fail_with_overflow(location).cast(spark_type(shape)), shape)
                 return unnest(_constant(expr), shape)
             case Item() | Each() | Opaque():
                 raise AssertionError(f"not lifted: {expr}")
@@ -202,7 +204,7 @@ def _may_overflow_inside(expr: Expr) -> bool:
 def _location(expr: Expr) -> str:
     """Returns the source location of the first operation of an expression."""
     match expr:
-        case Apply(location=location):
+        case Apply(location=location) | Constant(location=location):
             return location
         case Choice(then=then, otherwise=otherwise):
             return _location(then) or _location(otherwise)

@@ -25,12 +25,13 @@ from flowalg import (
     Trigger,
     WatermarkPolicy,
     WindowFn,
+    WindowsByValue,
     describe,
 )
 from flowalg import combiner as make_combiner
 from flowalg.combiners.core import Aggregate, Combiner, require_combiner
 from flowalg.computations.computation import require_computation
-from flowalg.data.errors import ElementError
+from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.triggers.accumulation import Accumulated, due_of, is_custom_ready
 from flowalg.triggers.accumulation import holds as evaluate_value
@@ -50,7 +51,7 @@ from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import WINDOW_LAWS
 from flowalg_laws.strategies import event_times, histories, key_histories, scenarios
 from flowalg_laws.strategies import keys as any_keys
-from flowalg_laws.strategies.scaled_points import row_limit, scaled_points
+from flowalg_laws.strategies.scaled_points import row_limit, scaled_points, with_values
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -162,26 +163,35 @@ def check_window_fn(
     *,
     points: SearchStrategy[EventTime] | None = None,
     keys: SearchStrategy[str] | None = None,
+    values: SearchStrategy[object] | None = None,
 ) -> None:
     """Tests all laws of a window function over generated event times and keys.
 
     The event times are at the scale of its windows: their distances are of the order of the lengths of the windows that
     it assigns, and of the length up to which it merges them. ``points`` and ``keys`` replace the generated ones.
+    ``WindowsByValue`` need ``values``, those of the elements; other windows take none.
     """
-
-    limit_of = cache(partial(row_limit, windows))
+    if isinstance(windows, WindowsByValue) != (values is not None):
+        valid = "a strategy of the values of elements for WindowsByValue, and None for other windows"
+        raise ArgumentError("check_window_fn: values", values, valid)
+    limit = cache(partial(row_limit, windows))
 
     @given(any_keys() if keys is None else keys, st.data())
     def holds(key: str, data: st.DataObject) -> None:
+        tried: WindowFn = windows
+        limit_of: Callable[[str, int], int | None] = limit
+        if isinstance(windows, WindowsByValue) and values is not None:
+            tried = with_values(windows, data.draw(st.lists(values, min_size=1, max_size=3)))
+            limit_of = partial(row_limit, tried)
         some = st.lists(event_times() if points is None else points, max_size=6).map(tuple)
         pairs = st.tuples(some, some)
         first, second = data.draw(
-            pairs if points is not None else pairs | scaled_points(windows, key, limit_of)
+            pairs if points is not None else pairs | scaled_points(tried, key, limit_of)
         )
-        values = {"windows": windows, "key": key, "points": first, "more": second}
+        drawn = {"windows": tried, "key": key, "points": first, "more": second}
         for law in WINDOW_LAWS:
             try:
-                sides = law(**{name: values[name] for name in variables_of(law, {})})
+                sides = law(**{name: drawn[name] for name in variables_of(law, {})})
             except ElementError as error:  # groups that are no partition, or windows that are not distinct
                 raise AssertionError(f"{windows}: {error}") from error
             if sides is not None and sides.left != sides.right:

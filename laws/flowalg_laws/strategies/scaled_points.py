@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
+from zlib import crc32
 
+from attrs import field, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from flowalg import MAX_TIME, MIN_TIME, FlowalgError, WindowFn
+from flowalg import MAX_TIME, MIN_TIME, FlowalgError, Window, WindowFn, WindowsByValue
 from flowalg.data.time import EventTime, event_time
 from flowalg.windows.window_functions import as_merging, assign_windows, merged_windows
 from flowalg_laws.kit.readings import START
@@ -84,6 +86,22 @@ def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
                 return count
             count *= 2
     return None
+
+
+@frozen
+class _WindowsOfValues(WindowsByValue):
+    """Windows of elements that have one of some values, which depends only on their event time."""
+
+    values: Sequence[object] = field(kw_only=True)
+
+    def assign(self, point: EventTime, key: object, value: object) -> tuple[Window, ...]:
+        """Returns the windows of an element, whatever value is given."""
+        return super().assign(point, key, self.values[crc32(str(point).encode()) % len(self.values)])
+
+
+def with_values(windows: WindowsByValue, values: Sequence[object]) -> WindowsByValue:
+    """Returns windows whose elements have these values, for the laws, which know elements without values."""
+    return _WindowsOfValues(windows.name, windows.assign_with, windows.merge_with, values=values)
 
 
 def _inside(points: Iterable[int]) -> tuple[EventTime, ...]:

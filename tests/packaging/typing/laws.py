@@ -158,6 +158,7 @@ def checks(law_of_ints: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -
     check_watermark_policy(Perfect())
     check_watermark_policy(Perfect(), histories(most=3))
     check_window_fn(WindowingStrategy().windows, keys=st.text())
+    check_window_fn(WindowingStrategy().windows, values=st.integers())
 
 
 def differences(trigger: Trigger, found: Difference, none: NoDifference, scenario: Scenario) -> None:
