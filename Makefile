@@ -21,7 +21,7 @@ export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python
 
 # Spark prefers JAVA_HOME to the PATH, so a JAVA_HOME that is too old must be unset.
-WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tools/flowalg_development/java.py) && export JAVA_HOME && \
+WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tests/components/java.py.py) && export JAVA_HOME && \
 	{ [ -n "$$JAVA_HOME" ] || unset JAVA_HOME; } &&
 
 help: ## list the targets
@@ -30,7 +30,7 @@ help: ## list the targets
 	done
 
 setup: $(STAMP) ## prepare .venv and Java (other targets do this if necessary)
-	@'$(BIN)/python' tools/flowalg_development/java.py > /dev/null
+	@'$(BIN)/python' tests/components/java.py.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
 	@$(WITH_JAVA) '$(BIN)/flowalg' demo
@@ -84,49 +84,49 @@ laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/combiners/test_combiners.py
 
 step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 generated pipelines (minutes)
-	@'$(BIN)/python' -m flowalg_development.step_thorough
+	@'$(BIN)/python' -m tests.differential.step
 
 chains: $(STAMP) ## compare 10,000 generated chains of groupings with plain Python (minutes)
-	@'$(BIN)/python' -m flowalg_development.chains
+	@'$(BIN)/python' -m tests.differential.chains
 
 agree: MINUTES ?= 10
 agree: $(STAMP) ## compare all engines on generated pipelines for MINUTES, ten by default, and keep what differs
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.agree --minutes $(MINUTES)
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.agree --minutes $(MINUTES)
 
 fuzz-readers: FILES ?= 20000
 fuzz-readers: $(STAMP) ## compare the readers of text of all engines on FILES generated files, 20,000 by default (an hour)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.fuzz_readers $(FILES)
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.readers $(FILES)
 
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
-	@'$(BIN)/python' -m flowalg_development.local_thorough
+	@'$(BIN)/python' -m tests.differential.local
 
 streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on every job and 200 generated pipelines (half an hour)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.streaming_thorough
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.streaming
 
 faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults
 
 faults-local: $(STAMP) ## kill a query of the local engine a hundred times, and at every call; its tables must not change (minutes)
-	@'$(BIN)/python' -m flowalg_development.faults.local
-	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m flowalg_development.faults.crashes
+	@'$(BIN)/python' -m tests.faults.local
+	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m tests.faults.crashes
 
 cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors, workers and drivers (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.cluster
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.cluster
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults.replay_check
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.replay_check
 
 soak: $(STAMP) ## run queries from Kafka to PostgreSQL and Kafka for an hour, on both streaming engines, and kill them
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.soak --picture docs/pictures/soak.svg
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.soak --picture docs/pictures/soak.svg
 
 kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
-	@'$(BIN)/python' -m flowalg_development.kafka.check
+	@'$(BIN)/python' -m tests.faults.kafka.check
 
 lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad input, in environments of their own (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.lakehouse
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.lakehouse
 
 peers: $(STAMP) ## run the same small programs on flowalg and on its peers, in environments of their own (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.peers
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.peers
 
 # Two processes, each with a Spark session of its own.
 TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -153,12 +153,12 @@ test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"
 
 mutants: $(STAMP) ## insert one fault at a time; the tests must detect each (minutes)
-	@'$(BIN)/python' -m flowalg_development.mutants
+	@'$(BIN)/python' -m tests.mutations
 
 check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m ruff check .
 	'$(BIN)/python' -m ruff format --check .
-	'$(BIN)/python' -m mypy --strict flowalg laws interpreters tests docs tools
+	'$(BIN)/python' -m mypy --strict flowalg laws interpreters tests docs
 	'$(BIN)/python' -m pyright
 
 # The stamp is written last: an incomplete environment has no stamp.
@@ -214,7 +214,7 @@ wheel-check: $(STAMP) ## build the wheel and test it in clean environments, with
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 
 release-check: $(STAMP) ## build wheel and sdist and try them with each extra on each Python of the machine (an hour)
-	@'$(BIN)/python' -m flowalg_development.release_check
+	@'$(BIN)/python' -m tests.packaging.release_check
 
 clean: ## remove all files of these targets, including .venv and a downloaded Java
 	rm -rf .venv .java build dist docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from flowalg_development.components import broker, postgresql
 from hypothesis import HealthCheck, Phase, settings
+
+from tests.components import broker, postgresql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -3,7 +3,7 @@
 Each micro-batch has new panes, and retractions with new values of the panes before. Its frame is stored, so only the
 writing is timed. The merge by hand does what Delta's documentation recommends: the last pane of each key and window,
 ``MERGE`` and an application transaction for each micro-batch. The two write in turns, each to a table of its own. The
-tables must be equal at the end. It runs in an environment of ``flowalg_development.lakehouse``.
+tables must be equal at the end. It runs in an environment of ``tests.faults.lakehouse``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from attrs import frozen
-from flowalg_development.lakehouse.environment import ROOT, python_of, variables
 from flowalg_spark import local_session
 from flowalg_spark.sinks import Delta, upsert
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from flowalg import Accumulation, FixedWindows, Source, Sum
+from tests.faults.lakehouse.environment import ROOT, python_of, variables
 
 VERSION: Final = "4.2"
 ROUNDS: Final = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from flowalg_development.peers.claims.peers import PEERS
-from flowalg_development.peers.table import claims, table, versions
+from tests.peers.claims.peers import PEERS
+from tests.peers.table import claims, table, versions
 
 PATH: Final = Path(__file__).parents[1] / "peers.md"
 
@@ -19,8 +19,8 @@ compares what each program got with the cell. The results of the other peers are
 [recorded](#versions-and-running-it-again). A cell is **yes** if the program gets exactly what the row
 [wants](#the-rows), and partly or no if it gets something else, which is recorded too: the element that is missing, the
 retraction that does not come, or the error of an interface that has no such name. The programs are in
-`tools/flowalg_development/peers/programs`, a folder for each peer, and the recorded results in
-`tools/flowalg_development/peers/claims`. `make docs` generates this page from them.
+`tests/peers/programs`, a folder for each peer, and the recorded results in
+`tests/peers/claims`. `make docs` generates this page from them.
 [Coming from Beam, Flink or Structured Streaming](coming-from.md) has the terms of three of them.
 """
 
@@ -61,7 +61,7 @@ make peers
 
 It takes some minutes. Flink and Spark need Java. A peer that cannot be installed is skipped, with the reason. The last
 line is `peers: N cells, all as the table says`, or the number of the cells that differ, with what each program got.
-`python -m flowalg_development.peers beam` runs those of one peer. The versions are fixed, since the next one may
+`python -m tests.peers beam` runs those of one peer. The versions are fixed, since the next one may
 do better. The results of Bytewax, Pathway and Quix Streams are those of the last run of their programs, with the
 version and on the day in the table; the history of the repository has the programs (until commit `7b276542`).
 """

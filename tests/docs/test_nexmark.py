@@ -13,7 +13,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from flowalg_development.peers.environments import MissingPeer
 from pyspark.sql import SparkSession
 
 from docs.benchmarks.nexmark import on_flink, on_spark
@@ -32,6 +31,7 @@ from docs.benchmarks.nexmark.queries.all import QUERIES
 from docs.benchmarks.nexmark.query import Query, Rejected
 from docs.benchmarks.nexmark.structured_streaming import on_structured_streaming
 from docs.benchmarks.nexmark.timing import table
+from tests.peers.environments import MissingPeer
 from tests.support.depth import a_few
 
 SPARSE = Scale(500, rate=0.01, files=3)

@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from flowalg_development.components import broker
-from flowalg_development.components.jars import missing_jars
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -23,6 +21,8 @@ from docs.benchmarks.small import BENCH, extent
 from docs.benchmarks.stream.comparing import check, without_processing_time
 from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.queries import CASES
+from tests.components import broker
+from tests.components.jars import missing_jars
 
 pytestmark = pytest.mark.thorough
 

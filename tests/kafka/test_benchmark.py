@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flowalg_development.components.broker import Broker
 
 from docs.benchmarks.kafka import local
+from tests.components.broker import Broker
 
 
 @pytest.mark.long

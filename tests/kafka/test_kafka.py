@@ -14,10 +14,6 @@ from pathlib import Path
 
 import flowalg_sinks
 import pytest
-from flowalg_development.components.broker import Broker
-from flowalg_development.kafka.comparison import compare
-from flowalg_development.kafka.failures import FAILURES, Case, unexpected
-from flowalg_development.kafka.traffic import MALFORMED, SCORES, SECOND, START, Sent, Topics, totals, traffic
 from flowalg_kafka import Kafka, KafkaInput
 from flowalg_polars import streaming
 from flowalg_polars.streaming import StreamInput
@@ -25,6 +21,10 @@ from flowalg_sinks import SinkBatch, Table, WrittenBatch
 
 from docs.pages import DOCS, run_page, working_in
 from flowalg import BoundedOutOfOrderness, Output
+from tests.components.broker import Broker
+from tests.faults.kafka.comparison import compare
+from tests.faults.kafka.failures import FAILURES, Case, unexpected
+from tests.faults.kafka.traffic import MALFORMED, SCORES, SECOND, START, Sent, Topics, totals, traffic
 
 pytestmark = pytest.mark.long
 

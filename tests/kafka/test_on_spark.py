@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
-from flowalg_development.components.broker import Broker
-from flowalg_development.components.jars import missing_jars
-from flowalg_development.kafka.traffic import SCORES, totals
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.decoding import decode_messages
 from flowalg_kafka.messages import messages_table
@@ -25,6 +22,9 @@ from hypothesis import strategies as st
 from flowalg import ArgumentError, BoundedOutOfOrderness, MissingExtraError, SchemaMismatchError, Source
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import BadRecord
+from tests.components.broker import Broker
+from tests.components.jars import missing_jars
+from tests.faults.kafka.traffic import SCORES, totals
 from tests.kafka import test_avro, test_decoding
 from tests.kafka.test_decoding import Received
 from tests.support.depth import a_few
@@ -48,7 +48,7 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
     lacking = missing_jars("spark-kafka")
     if lacking is not None:
         pytest.skip(lacking)
-    from flowalg_development.kafka.on_spark import compare_on_spark
+    from tests.faults.kafka.on_spark import compare_on_spark
 
     counts = compare_on_spark(
         kafka, tmp_path / "query", messages=120, kills=0, seed=7, format=format, parts=1, outages=False

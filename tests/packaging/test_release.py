@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from flowalg_development.release_check import ReleaseError, compare_versions, find_interpreter
+
+from tests.packaging.release_check import ReleaseError, compare_versions, find_interpreter
 
 ROOT: Final = Path(__file__).parents[2]
 PROJECT: Final = '[project]\nversion = "0.2.0"\n'

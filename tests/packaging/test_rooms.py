@@ -24,8 +24,7 @@ PACKAGES: Final = {
     "flowalg_sinks": ROOT / "interpreters",
     "flowalg_snapshots": ROOT / "interpreters",
     "flowalg_spark": ROOT / "interpreters",
-    "flowalg_tools": ROOT / "tools",
-    "flowalg_development": ROOT / "tools",
+    "flowalg_tools": ROOT / "interpreters",
 }
 MOST_MODULES: Final = 16
 """The largest number of modules in a room, without its ``__init__``."""
@@ -116,10 +115,8 @@ def test_packages_import_only_the_packages_below_them() -> None:
             assert not above, module
         if package == "flowalg_shard":
             assert {name.partition(".")[0] for name in above} <= {"flowalg"}, module
-        if not package.startswith(("flowalg_tools", "flowalg_development")):
-            assert not any(name.startswith(("flowalg_tools", "flowalg_development")) for name in above), (
-                module
-            )
+        if package != "flowalg_tools":
+            assert not any(name.startswith("flowalg_tools") for name in above), module
 
 
 def test_rooms_are_small() -> None:

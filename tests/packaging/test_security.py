@@ -66,7 +66,6 @@ PACKAGES: Final = (
     ROOT / "flowalg",
     ROOT / "laws" / "flowalg_laws",
     *(path for path in sorted((ROOT / "interpreters").iterdir()) if path.is_dir()),
-    ROOT / "tools" / "flowalg_tools",
 )
 UNPICKLING: Final = frozenset(
     {

@@ -10,8 +10,9 @@ import random
 from pathlib import Path
 
 import pytest
-from flowalg_development.faults.query import make_input
-from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kill_queries
+
+from tests.faults.query import make_input
+from tests.faults.sinks import AT_RANDOM, BEFORE_SPARK, kill_queries
 
 
 @pytest.mark.thorough

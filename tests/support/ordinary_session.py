@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
     jobs = tuple(job for job in JOBS if job.name in NAMES)
     report = examine_interpreter(SparkStreaming(spark, folder=folder), jobs=jobs)
     assert not report.failed, report
-    print(f"{len(report.ran)} jobs")  # noqa: T201  # the test reads it
+    print(f"{len(report.ran)} jobs")  # the test reads it
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ class ShardsInTurn:
     def _next(self) -> SparkStreaming:
         number = next(self.numbers)
         if number % 10 == 9:
-            print(f"{number + 1} runs", flush=True)  # noqa: T201  # a thorough run takes long
+            print(f"{number + 1} runs", flush=True)  # a thorough run takes long
         shards = 1 + number % self.most_shards
         return SparkStreaming(
             self.spark, shards=shards, generate_watermarks=True, dead_letters=self.dead_letters

@@ -9,15 +9,15 @@ from typing import TypeVar
 
 import pytest
 from attrs import evolve, frozen
-from flowalg_development.agree.case import CORPUS, read_case
-from flowalg_development.agree.comparing import Compared, compare_generated, compare_kept, difference_of
-from flowalg_development.agree.engines import engines_on, local
 from flowalg_reference import Reference
 from pyspark.sql import SparkSession
 
 from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Timeline
 from flowalg.analysis.features import Feature
 from flowalg.runs.inputs import AnySource
+from tests.differential.agree.case import CORPUS, read_case
+from tests.differential.agree.comparing import Compared, compare_generated, compare_kept, difference_of
+from tests.differential.agree.engines import engines_on, local
 
 A = TypeVar("A")
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)

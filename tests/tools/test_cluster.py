@@ -6,8 +6,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from flowalg_development.components.cluster import StandaloneCluster
-from flowalg_development.components.processes import children_of
+
+from tests.components.cluster import StandaloneCluster
+from tests.components.processes import children_of
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCRIPT: Final = Path(__file__).resolve().parents[2] / "tools" / "flowalg_development" / "java.py"
+SCRIPT: Final = Path(__file__).resolve().parents[2] / "tests" / "components" / "java.py"
 OLD: Final = 'openjdk version "11.0.26" 2025-01-21'
 GOOD: Final = 'openjdk version "17.0.15" 2025-04-15'
 

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from flowalg_development.mutations import Area, areas
-from flowalg_development.mutations.mutant import Replacement, Sources, StaleMutantError, sources_under
-from flowalg_development.mutations.operators import EQUIVALENT, operator_changes
 
+from tests.mutations import Area, areas
+from tests.mutations.mutant import Replacement, Sources, StaleMutantError, sources_under
+from tests.mutations.operators import EQUIVALENT, operator_changes
 from tests.support.depth import a_few
 
 ROOT = Path(__file__).parents[2]

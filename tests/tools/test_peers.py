@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from flowalg_development.peers import __main__ as peers_command
-from flowalg_development.peers import environments
-from flowalg_development.peers.claims.cells import Peer, Verdict, no, yes
-from flowalg_development.peers.claims.features import FEATURES
-from flowalg_development.peers.claims.peers import PEERS
-from flowalg_development.peers.table import table
+
+from tests.peers import __main__ as peers_command
+from tests.peers import environments
+from tests.peers.claims.cells import Peer, Verdict, no, yes
+from tests.peers.claims.features import FEATURES
+from tests.peers.claims.peers import PEERS
+from tests.peers.table import table
 
 NAMES = [feature.name for feature in FEATURES]
 

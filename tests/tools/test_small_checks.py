@@ -11,35 +11,36 @@ import sys
 from pathlib import Path
 
 import pytest
-from flowalg_development import step_thorough
-from flowalg_development.components import broker
-from flowalg_development.components.jars import missing_jars
-from flowalg_development.generated import run_cases
+
+from tests.components import broker
+from tests.components.jars import missing_jars
+from tests.differential import step
+from tests.differential.generated import run_cases
 
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 CHECKS = {
-    "chains 20": r"chains: 20 of 20 converge",
-    "step_thorough 20": r"step: 20 of 20 equal",
-    "local_thorough 20": r"local: 20 of 20 equal",
+    "differential.chains 20": r"chains: 20 of 20 converge",
+    "differential.step 20": r"step: 20 of 20 equal",
+    "differential.local 20": r"local: 20 of 20 equal",
     "faults.local 2": r"faults on the local engine: (\d+) survived of \1",
 }
 """The checks that need no Spark, with few cases or kills, and their last lines."""
 
 ON_SPARK = {
-    "streaming_thorough 2 --only fixed": r"streaming: (\d+) of \1 equal",
-    "agree --minutes 0.2 --local 1": r"agree: .*; all equal",
+    "differential.streaming 2 --only fixed": r"streaming: (\d+) of \1 equal",
+    "differential.agree --minutes 0.2 --local 1": r"agree: .*; all equal",
     "faults.replay_check": r"replay: equal",
     "faults --kills 1": r"faults: (\d+) survived of \1",
-    "cluster --executors 1 --workers 1 --drivers 1": r"cluster: all held, .*",
+    "faults.cluster --executors 1 --workers 1 --drivers 1": r"cluster: all held, .*",
 }
 """The checks that start Spark; those of faults have a number of other kills too, and take minutes."""
 
 
 def run_check(check: str, last: str) -> None:
     """Runs a check, which must end well, with a last line."""
-    command = [sys.executable, "-m", *f"flowalg_development.{check}".split()]
+    command = [sys.executable, "-m", *f"tests.{check}".split()]
     finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
     assert re.fullmatch(last, finished.stdout.splitlines()[-1])
@@ -92,5 +93,5 @@ def test_the_figures_are_those_of_real_queries() -> None:
 def test_the_step_agrees_on_five_cases(capsys: pytest.CaptureFixture[str]) -> None:
     """The cheapest check of generated cases ends with its line."""
     arguments = ["5", "--seed", "1", "--processes", "1"]
-    assert run_cases("step", "step", None, step_thorough.cases, arguments) == 0
+    assert run_cases("step", "step", None, step.cases, arguments) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "step: 5 of 5 equal"

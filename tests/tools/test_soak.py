@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flowalg_development.components import broker, postgresql
-from flowalg_development.soak.__main__ import main
+
+from tests.components import broker, postgresql
+from tests.faults.soak.__main__ import main
 
 
 @pytest.mark.thorough

@@ -25,8 +25,6 @@ from typing import Final
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
 import numpy as np
-from flowalg_development.peers.claims.flink import FLINK as PEER
-from flowalg_development.peers.environments import MissingPeer, python_of
 from flowalg_spark import local_session
 
 from docs.benchmarks.depth.chains import Delays, delays_of
@@ -35,6 +33,8 @@ from docs.benchmarks.depth.on_flink import FLINK, FLINK_CHECKPOINTED, run_on_fli
 from docs.benchmarks.depth.picture import BY_DEPTH, BY_LOAD, PICTURE, USUAL, draw, table
 from docs.benchmarks.results import Result, Results
 from docs.benchmarks.small import BENCH, add_small, extent
+from tests.peers.claims.flink import FLINK as PEER
+from tests.peers.environments import MissingPeer, python_of
 
 ENGINES: Final = (LOCAL, CHECKPOINTED, SPARK, NATIVE, FLINK, FLINK_CHECKPOINTED)
 DEPTH: Final = USUAL["depth"]

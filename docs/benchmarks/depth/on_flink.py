@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import polars as pl
-from flowalg_development.components.processes import kill_tree
 
 from docs.benchmarks.arrivals import MICROS
 from docs.benchmarks.depth.chains import KEYS, Emitted, Ran
 from docs.benchmarks.depth.engines import EARLIER, Load
+from tests.components.processes import kill_tree
 
 FLINK: Final = "Flink"
 FLINK_CHECKPOINTED: Final = "Flink, a checkpoint each second"

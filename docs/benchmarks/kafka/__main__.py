@@ -13,11 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from flowalg_development.components.broker import broker, scratch_folder
-from flowalg_development.kafka.on_spark import spark_session
-
 from docs.benchmarks.kafka import local, on_spark
 from docs.benchmarks.small import Extent, add_small, extent
+from tests.components.broker import broker, scratch_folder
+from tests.faults.kafka.on_spark import spark_session
 
 ROWS: Final = (100_000, 500_000)
 SMALL_ROWS: Final = (400,)

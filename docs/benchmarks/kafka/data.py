@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-from flowalg_development.kafka.traffic import Sent, Topics
 
 from docs.benchmarks.stream.data import BEGIN, DISORDER, KEYS, MINUTE, SEED
 from flowalg.data.time import EPOCH
+from tests.faults.kafka.traffic import Sent, Topics
 
 PARTITIONS: Final = 4
 MICROSECOND: Final = datetime.resolution

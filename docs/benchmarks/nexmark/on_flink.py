@@ -12,14 +12,14 @@ from typing import IO, Any, Final, cast
 
 import polars as pl
 from attrs import frozen
-from flowalg_development.components.jars import missing_jars, resolve_jars
-from flowalg_development.components.processes import kill_tree
-from flowalg_development.peers.claims.flink import FLINK
-from flowalg_development.peers.environments import MissingPeer, python_of
 
 from docs.benchmarks.nexmark.answers import from_frame
 from docs.benchmarks.nexmark.engines import CORES, Tables
 from docs.benchmarks.nexmark.query import Query
+from tests.components.jars import missing_jars, resolve_jars
+from tests.components.processes import kill_tree
+from tests.peers.claims.flink import FLINK
+from tests.peers.environments import MissingPeer, python_of
 
 PROGRAM: Final = Path(__file__).parent / "programs" / "flink_sql.py"
 JARS: Final = (

@@ -1,0 +1,39 @@
+"""What is sent to a cluster: flowalg and the libraries of its workers as an archive, and the query's modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+FOLDER: Final = "libraries"
+"""The folder in which an executor finds the archive."""
+
+
+def pack_libraries(folder: Path) -> tuple[Path, Path]:
+    """Installs flowalg's wheel with its extra ``workers`` to a folder; returns the folder, and its archive.
+
+    The workers have Spark's own Python package from their Spark, and Python itself from their machine.
+    """
+    wheels, libraries = folder / "wheel", folder / FOLDER
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)], check=True)
+    (wheel,) = wheels.glob("flowalg-*.whl")
+    subprocess.run([*pip, "install", "--target", str(libraries), f"{wheel}[workers]"], check=True)
+    archive = folder / f"{FOLDER}.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
+        packed.add(libraries, arcname=".")
+    return libraries, archive
+
+
+def pack_modules(folder: Path) -> Path:
+    """Returns a zip file with the modules of the tests, for ``spark-submit --py-files``."""
+    archive = folder / "modules.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for file in sorted((ROOT / "tests").rglob("*.py")):
+            packed.write(file, file.relative_to(ROOT))
+    return archive

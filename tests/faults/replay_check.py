@@ -1,0 +1,222 @@
+"""Replays streaming runs in two ways: ``make replay-check``.
+
+The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics, on the local
+engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run, on which the
+reference must emit the same panes and drop the same elements. So must ``replay`` of the engine over the recorded rows,
+which are in no order, from their processing times and the numbers of their files alone. The last line is
+``replay: equal``, or ``replay: different`` with exit code 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import flowalg_polars
+import flowalg_reference as reference
+import flowalg_spark
+import polars as pl
+import pyarrow.parquet as pq
+from attrs import frozen
+from flowalg_polars import streaming as local_streaming
+from flowalg_shard.replay import ReplayLog
+from flowalg_spark import StreamInput, collect, local_session, replay_log, streaming
+from flowalg_spark.streaming.interpreter import run_to_end
+from flowalg_tools.flights import WATERMARK, departures, hourly
+from flowalg_tools.flights.data import clean, read_flights, write_replay
+from flowalg_tools.flights.demo import MICRO_BATCHES
+from flowalg_tools.flights.on_spark import why_not
+from flowalg_tools.flights.pipeline import records_of
+from pyspark.sql import functions as F
+
+from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source, WatermarkPolicy
+from tests.faults.query import make_input, pipeline
+from tests.faults.visits import DISORDER, VISITS, Visit
+from tests.support.spark_replay import END
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE: Final = "file"
+"""The column with the file of a recorded row, which names its micro-batch."""
+
+SHOWN: Final = 5
+"""The maximum number of differences to print."""
+
+
+@frozen
+class Case:
+    """A pipeline over one source: its files, one for each micro-batch, and its records in the order of arrival."""
+
+    name: str
+    pipeline: PCollection[object]
+    source: Source[object]
+    watermark: WatermarkPolicy
+    processing_time: str
+    end_of_input: str
+    records: Sequence[object]
+
+
+@frozen
+class Emitted:
+    """The panes of a run, and the number of elements that it dropped."""
+
+    panes: Sequence[Pane[object]]
+    dropped: int
+
+
+@frozen
+class StreamRun:
+    """What a streaming run emitted, and its replay log."""
+
+    emitted: Emitted
+    log: ReplayLog
+
+
+def flights(folder: Path) -> Case:
+    """The departures of the year, as in the demo."""
+    cleaned = clean(read_flights())
+    write_replay(cleaned, folder, MICRO_BATCHES)
+    return Case("flights", hourly, departures, WATERMARK, "actual", "last", records_of(cleaned.departed))
+
+
+def visits(folder: Path) -> Case:
+    """Sessions and counts of sessions, with early, late and retracting panes in both groupings."""
+    make_input(folder)
+    rows = (row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist())
+    records = [
+        Visit(row["visitor"], row["value"], row["at"], row["seen"])
+        for row in rows
+        if row["visitor"] is not None
+    ]
+    watermark = BoundedOutOfOrderness(DISORDER)
+    return Case("visits", pipeline(folder / "fail"), VISITS, watermark, "seen", END, records)
+
+
+def run_on_local(case: Case, folder: Path) -> StreamRun:
+    """Runs a case on the local engine."""
+    stream = local_streaming.StreamInput(
+        folder / "in", case.watermark, processing_time=case.processing_time, end_of_input=case.end_of_input
+    )
+    batches = list(local_streaming.batches(case.pipeline, {case.source: stream}, metrics=True))
+    panes = [pane for batch in batches for pane in batch.panes]
+    dropped = sum(batch.dropped_count for batch in batches)
+    return StreamRun(Emitted(panes, dropped), local_streaming.replay_log(batches))
+
+
+def replay_on_local(case: Case, folder: Path) -> Emitted:
+    """Replays the rows of a case on the local engine, the last ones first."""
+    rows = pl.read_parquet(folder / "in", include_file_paths=FILE).reverse()
+    recorded = rows.filter(~pl.col(case.end_of_input)).drop(case.end_of_input)
+    batches = flowalg_polars.replay(
+        case.pipeline,
+        {case.source: recorded},
+        watermark=case.watermark,
+        processing_time=case.processing_time,
+        micro_batch=FILE,
+    )
+    found = [(batch.panes, batch.dropped_count) for batch in batches]
+    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+
+
+def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
+    """Runs a case on Spark."""
+    frame = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
+    stream = StreamInput(
+        frame.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")),
+        case.watermark,
+        processing_time=F.col(case.processing_time),
+        end_of_input=F.col(case.end_of_input),
+    )
+    compiled = streaming.compile(case.pipeline, {case.source: stream}, metrics=True)
+    run_to_end(compiled.with_metrics(), folder / "out", folder / "checkpoint")
+    stored = spark.read.parquet(str(folder / "out"))
+    return StreamRun(Emitted(collect(case.pipeline, stored), count_dropped(stored)), replay_log(stored))
+
+
+def replay_on_spark(spark: SparkSession, case: Case, folder: Path) -> Emitted:
+    """Replays the rows of a case on Spark."""
+    rows = spark.read.parquet(str(folder / "in")).withColumn(FILE, F.input_file_name())
+    recorded = rows.filter(~F.col(case.end_of_input)).drop(case.end_of_input)
+    batches = flowalg_spark.replay(
+        case.pipeline,
+        {case.source: recorded},
+        watermark=case.watermark,
+        processing_time=F.col(case.processing_time),
+        micro_batch=F.col(FILE),
+    )
+    found = [(batch.panes, sum(drop.count for drop in batch.dropped)) for batch in batches]
+    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+
+
+def replays_equally(engine: str, case: Case, run: StreamRun, replayed: Emitted) -> bool:
+    """Compares a run with its replays, prints what it was, and returns whether all agree."""
+    emitted = run.emitted
+    kinds = Counter(str(kind) for pane in emitted.panes for kind in (pane.timing.value, pane.change.value))
+    print(
+        f"{case.name} on {engine}: {len(run.log.batches)} micro-batches, {len(case.records):,} records, "
+        f"{len(emitted.panes):,} panes ({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), "
+        f"{emitted.dropped:,} dropped",
+        flush=True,
+    )
+    timeline = run.log.timeline(case.source, case.records)
+    by_reference = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
+    repeated = {
+        "the reference": Emitted(by_reference.panes, len(by_reference.dropped)),
+        "the replay": replayed,
+    }
+    messages = [message for name, other in repeated.items() for message in differences(emitted, name, other)]
+    print(*messages[:SHOWN], sep="\n", end="\n" if messages else "")
+    return not messages
+
+
+def count_dropped(stored: DataFrame) -> int:
+    """The number of elements that a run dropped."""
+    return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
+
+
+def differences(stream: Emitted, name: str, other: Emitted) -> Iterator[str]:
+    """The panes that only one of the runs has, and different numbers of drops."""
+    left, right = Counter(map(repr, stream.panes)), Counter(map(repr, other.panes))
+    for pane in (left - right).elements():
+        yield f"only in the stream: {pane}"
+    for pane in (right - left).elements():
+        yield f"only in {name}: {pane}"
+    if stream.dropped != other.dropped:
+        yield f"the stream dropped {stream.dropped} elements, and {name} {other.dropped}"
+
+
+def main() -> int:
+    """Runs all cases on both engines and prints a summary; without Java, only on the local engine."""
+    with TemporaryDirectory() as scratch:
+        cases = {}
+        for make in (flights, visits):
+            folder = Path(scratch) / make.__name__
+            folder.mkdir()
+            cases[folder] = make(folder / "in")
+        results = [
+            replays_equally(
+                "the local engine", case, run_on_local(case, folder), replay_on_local(case, folder)
+            )
+            for folder, case in cases.items()
+        ]
+        if (reason := why_not()) is not None:
+            print(f"Spark is left out: {reason}.")
+        else:
+            spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
+            try:
+                for folder, case in cases.items():
+                    run, replayed = run_on_spark(spark, case, folder), replay_on_spark(spark, case, folder)
+                    results.append(replays_equally("Spark", case, run, replayed))
+            finally:
+                spark.stop()
+    print("replay: equal" if all(results) else "replay: different")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

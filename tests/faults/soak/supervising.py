@@ -1,0 +1,109 @@
+"""A query that is killed and started again, and what it needs meanwhile: memory, and the progress that it reports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import psutil
+from attrs import define, field, frozen
+
+from tests.components.processes import children_of, kill_tree
+from tests.faults.soak.query import Query
+
+MODULE: Final = "tests.faults.soak.query"
+
+
+@frozen
+class Sample:
+    """The memory of a query's processes at a time: seconds since the beginning, and megabytes."""
+
+    seconds: float
+    megabytes: float
+
+
+@define(eq=False)
+class Supervised:
+    """A query that is started again and again. ``begun`` is the beginning, of ``time.monotonic``."""
+
+    query: Query
+    begun: float
+    samples: list[Sample] = field(factory=list)
+    kills: list[float] = field(factory=list)
+    failures: list[str] = field(factory=list)
+    _process: subprocess.Popen[bytes] | None = None
+
+    def start(self, how: str = "follow") -> None:
+        """Starts the query."""
+        with (self.query.folder / "log").open("ab") as log:
+            command = [sys.executable, "-m", MODULE, *self.query.arguments, how]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def stop(self) -> None:
+        """Stops the query with all its processes."""
+        if self._process is not None:
+            kill_tree(self._process)
+            self._process = None
+
+    def kill(self) -> None:
+        """Kills the query, and starts it again."""
+        self.stop()
+        self.kills.append(time.monotonic() - self.begun)
+        self.start()
+
+    def watch(self) -> None:
+        """Takes a sample; a query that has ended by itself is a failure, and is started again."""
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is not None:
+            self.failures.append(f"{self.query.engine} has ended with {process.returncode}: {self._errors()}")
+            self.start()
+            return
+        self.samples.append(Sample(time.monotonic() - self.begun, memory_of(process)))
+
+    def finish(self, timeout: float) -> None:
+        """Runs the query to the end of its input."""
+        self.stop()
+        self.start("drain")
+        process = self._process
+        assert process is not None
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        if code != 0:
+            self.failures.append(f"the end of {self.query.engine}: {code}: {self._errors()}")
+        kill_tree(process)
+
+    def progress(self) -> list[Mapping[str, object]]:
+        """Returns the lines of progress of all micro-batches."""
+        path = self.query.folder / "progress"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line for line in map(_parsed, lines) if line.get("event") == "advanced"]
+
+    def _errors(self) -> str:
+        return (self.query.folder / "log").read_text(errors="replace")[-2000:]
+
+
+def _parsed(line: str) -> Mapping[str, object]:
+    try:
+        found: Mapping[str, object] = json.loads(line)
+    except ValueError:
+        return {}  # a killed process may leave half a line
+    return found
+
+
+def memory_of(process: subprocess.Popen[bytes]) -> float:
+    """Returns the megabytes of a process and its children; memory that they share counts once."""
+    found = 0
+    for each in [psutil.Process(process.pid), *children_of(process)]:
+        try:
+            found += each.memory_full_info().pss
+        except psutil.Error:
+            continue  # it has ended since
+    return found / 2**20

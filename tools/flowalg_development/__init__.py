@@ -1,1 +1,0 @@
-"""Scripts of the project itself: deliberate faults, kill tests, thorough runs. Not part of the wheel."""
