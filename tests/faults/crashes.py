@@ -31,7 +31,7 @@ import flowalg_sinks.sqlite
 from attrs import define, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput
-from flowalg_polars.streaming.storage import names
+from flowalg_polars.streaming.storage import file_log
 from flowalg_sinks import SQLite
 
 from flowalg import (
@@ -229,7 +229,7 @@ def in_process(trial: Trial, injector: Injector) -> tuple[int, str]:
         try:
             signal.alarm(_SECONDS)
             _replace(checkpoints, "_SMALL", 0)  # all segments are files
-            _replace(names, "_LATEST", 1)  # the log of names is a file
+            _replace(file_log, "_LATEST", 1)  # the log of files is a file
             injector.install()
             trial.run()
             output.write_text(json.dumps({"calls": injector.count, "modules": list(sys.modules)}))

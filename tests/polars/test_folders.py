@@ -16,6 +16,7 @@ import pytest
 from attrs import frozen
 from flowalg_polars import batch, streaming
 from flowalg_polars.streaming import Files, StreamInput
+from flowalg_polars.streaming.storage import file_log
 
 from flowalg import BoundedOutOfOrderness, ElementError, SchemaMismatchError, Source
 
@@ -102,6 +103,32 @@ def test_a_file_that_changed_after_it_was_read_is_reported_once(
     assert (keys, changed) == (["a", "b", "c", "d"], [0, 0, 1, 0])
     (warning,) = [record.getMessage() for record in caplog.records]
     assert f"source 'items': the file {tmp_path / '0'} has changed after it was read" in warning
+
+
+@pytest.mark.parametrize("in_manifest", [256, 0])
+def test_a_changed_file_is_reported_once_over_restarts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, in_manifest: int
+) -> None:
+    """A query that starts again reports files that changed meanwhile, in the next micro-batch, and not after it."""
+    monkeypatch.setattr(file_log, "_LATEST", in_manifest)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, "0", "a")
+    put(folder, "1", "b")
+    keys, changed, warned = [], [], []
+    for run in range(4):
+        inputs = {ITEMS: StreamInput(Files(folder, "jsonl", per_batch=2), POLICY)}
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "flowalg.files"):
+            for batch in streaming.batches(KEYS, inputs, metrics=True, checkpoint=tmp_path / "checkpoint"):
+                keys += [each.element for each in batch.elements]
+                changed += [source.changed_files for source in batch.sources]
+        warned.append(len(caplog.records))
+        if run == 0:
+            put(folder, "0", "changed")
+            os.utime(folder / "1", (1, 1))
+        put(folder, str(run + 2), "c")
+    assert (keys, changed, warned) == (["a", "b", "c", "c", "c"], [0, 2, 0, 0], [0, 1, 0, 0])
 
 
 @frozen

@@ -30,8 +30,9 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming import checkpoint as checkpoints
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent
-from flowalg_polars.streaming.storage import names as stored_names
-from flowalg_polars.streaming.storage.names import NameLog, StoredNames
+from flowalg_polars.streaming.reading.positions import ReadFile
+from flowalg_polars.streaming.storage import file_log
+from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_sinks import Changelog, SinkError, SQLite
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -321,6 +322,23 @@ def test_a_drained_source_with_new_data_is_an_error(place: Place, drain: bool) -
         place.run(drain=drain)
 
 
+def test_elements_after_the_row_that_ends_the_input_are_an_error(tmp_path: Path) -> None:
+    """What follows the row that ended an input is an error, in the same run and in a later one, and is not dropped."""
+    rows = [
+        {"team": "a", "points": 1, "at": NOON + number * MINUTE, "ends": number == 1} for number in range(3)
+    ]
+    frames = [pl.DataFrame([row]) for row in rows]
+    sink = flowalg_sinks.changelog(TOTALS, SQLite(tmp_path / "panes.db"), table="t")
+    for _ in range(2):
+        stream = StreamInput(Frames(frames), WATERMARK, end_of_input="ends")
+        with pytest.raises(
+            CheckpointError,
+            match="source 'scores': by the state of the query its input has ended, .* 1 further",
+        ):
+            streaming.run(TOTALS, {SCORES: stream}, sink=sink, checkpoint=tmp_path / "checkpoint")
+    assert Place(tmp_path).rows() == [(0, 1)]
+
+
 def test_an_iterable_that_has_grown_since_its_end_is_an_error(tmp_path: Path) -> None:
     """Frames and records that follow the end of an input are an error, if the iterable knows its length."""
     rows = [Score("a", number, NOON + number * MINUTE) for number in range(3)]
@@ -389,7 +407,7 @@ class _Gathered(Combiner[int, tuple[_Points, ...], int]):
 
 
 @pytest.mark.parametrize(
-    "payload", [b"nothing", pickle.dumps((5, 3)), pickle.dumps((99, None)), "class", "panic"]
+    "payload", [b"nothing", pickle.dumps((checkpoints.FORMAT, 3)), pickle.dumps((99, None)), "class", "panic"]
 )
 def test_what_a_checkpoint_cannot_decode_is_named(
     place: Place, payload: bytes | str, monkeypatch: pytest.MonkeyPatch
@@ -486,7 +504,7 @@ def test_a_query_that_does_not_end_by_itself_has_failed(
 def test_a_checkpoint_is_for_its_owner_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the group nor others can read a checkpoint or any file in it, whatever the umask of the process."""
     monkeypatch.setattr(checkpoints, "_SMALL", 0)
-    monkeypatch.setattr(stored_names, "_LATEST", 0)
+    monkeypatch.setattr(file_log, "_LATEST", 0)
     before = os.umask(0)
     try:
         list(streaming.batches(TOTALS, {SCORES: place.stream()}, checkpoint=place.folder / "open to all"))
@@ -501,7 +519,7 @@ def test_a_checkpoint_is_for_its_owner_alone(place: Place, monkeypatch: pytest.M
 
 def test_a_position_in_a_folder_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A micro-batch stores the names of its own files, however many were read, and a restart reads none again."""
-    monkeypatch.setattr(stored_names, "_LATEST", 4)
+    monkeypatch.setattr(file_log, "_LATEST", 4)
     place = Place(tmp_path)
     sizes = []
     for number in range(12):
@@ -516,29 +534,63 @@ def test_a_position_in_a_folder_does_not_grow(tmp_path: Path, monkeypatch: pytes
     assert place.run() == 1
 
 
+READ_FILES: Final[st.SearchStrategy[ReadFile]] = st.tuples(
+    st.text(st.characters(codec=None)), st.none() | st.tuples(st.integers(0, 2**63), st.integers(0, 9))
+)
+
+
+def test_a_file_that_changes_while_its_micro_batch_is_repeated_is_an_error(place: Place) -> None:
+    """A micro-batch that was begun and not committed is repeated with the content that it has begun to read, or not."""
+    place.arrive(3, 40)
+    query = streaming.batches(TOTALS, {SCORES: place.stream()}, checkpoint=place.checkpoint)
+    next(query).write_to(place.sink())
+    query.close()
+    written = place.rows()
+    place.arrive(3, 50)
+    os.utime(place.folder / "in" / "00003.parquet", (1_000_000_007, 1_000_000_007))
+    with pytest.raises(
+        CheckpointError,
+        match=r"the file .*00003\.parquet has changed since .* were \(1000000003\d+, \d+\), and are",
+    ):
+        place.run()
+    assert place.rows() == written
+    place.arrive(3, 40)
+    assert place.run() == 1
+    assert place.rows() == written
+
+
+def test_a_file_that_is_taken_away_before_it_is_read_is_no_error(place: Place) -> None:
+    """Files that a listing of the folder has, and that are gone when it is their turn, are not read."""
+    for number in (3, 4):
+        place.arrive(number, number)
+    found = []
+    for batch in streaming.batches(TOTALS, {SCORES: place.stream()}, checkpoint=place.checkpoint):
+        (place.folder / "in" / "00004.parquet").unlink(missing_ok=True)
+        found.append(batch.number)
+    assert found == [3]
+
+
 @settings(max_examples=settings().max_examples)
-@given(st.lists(st.lists(st.text(st.characters(codec=None)), max_size=4), max_size=8), st.integers(0, 6))
-def test_a_log_of_names_has_all_names_in_order(added: list[list[str]], latest: int) -> None:
-    """A log has the names that were added, also if a process was killed after it had written some of them."""
+@given(st.lists(st.lists(READ_FILES, max_size=4), max_size=8), st.integers(0, 6))
+def test_a_log_of_files_has_all_files_in_order(added: list[list[ReadFile]], latest: int) -> None:
+    """A log has the files that were added, also if a process was killed after it had written some of them."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_names, "_LATEST", latest)
-        known = StoredNames()
-        for names in added:
+        patch.setattr(file_log, "_LATEST", latest)
+        known = StoredFiles()
+        for files in added:
             # The first attempt is killed before the manifest is replaced.
-            NameLog(Path(folder), "source", known).add(names)
-            log = NameLog(Path(folder), "source", known)
-            log.add(names)
+            FileLog(Path(folder), "source", known).add(files)
+            log = FileLog(Path(folder), "source", known)
+            log.add(files)
             known = log.stored
-        assert NameLog(Path(folder), "source", known).names() == [name for names in added for name in names]
+        assert FileLog(Path(folder), "source", known).files() == [file for files in added for file in files]
         if known.size:
-            (file,) = (Path(folder) / "names").iterdir()
+            (file,) = (Path(folder) / "files").iterdir()
             file.write_bytes(file.read_bytes()[:-1])
-            with pytest.raises(
-                CheckpointError, match="is damaged: the names of the files that source 'source'"
-            ):
-                NameLog(Path(folder), "source", known).names()
+            with pytest.raises(CheckpointError, match="is damaged: the files that source 'source'"):
+                FileLog(Path(folder), "source", known).files()
 
 
 INTENTS: Final = st.builds(

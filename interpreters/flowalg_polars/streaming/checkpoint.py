@@ -28,7 +28,8 @@ from flowalg_shard.clocks.exchange import InputClocks
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
 from flowalg_polars.streaming.placement import placement_fingerprint
-from flowalg_polars.streaming.reading.positions import FILES, Position
+from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
+from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_polars.streaming.storage.files import (
     decoded,
     make_folder,
@@ -40,11 +41,10 @@ from flowalg_polars.streaming.storage.files import (
     sync_folder,
     write_file,
 )
-from flowalg_polars.streaming.storage.names import NameLog, StoredNames
 
 A = TypeVar("A")
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -113,14 +113,14 @@ class Manifest:
     """The state of a query after a micro-batch: what it has read, and the state of its stages.
 
     ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards,
-    and ``names`` the logs of the files that sources have read.
+    and ``files`` the logs of the files that sources have read.
     """
 
     intent: Intent
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
     placement: int
-    names: Mapping[str, StoredNames] = field(factory=dict)
+    files: Mapping[str, StoredFiles] = field(factory=dict)
 
     @property
     def shards(self) -> int:
@@ -243,9 +243,12 @@ class Checkpoint:
             self._identify(evolve(self.identity, begun=True))
 
     def commit(
-        self, intent: Intent, stages: Sequence[tuple[StageDescription, Sequence[OperatorState]]]
+        self,
+        intent: Intent,
+        stages: Sequence[tuple[StageDescription, Sequence[OperatorState]]],
+        changed: Mapping[str, Sequence[str]],
     ) -> None:
-        """Stores the state after a micro-batch."""
+        """Stores the state after a micro-batch, and the ``changed`` files of sources, which were reported."""
         small: dict[str, bytes] = {}
         stored = tuple(
             StoredStage(description, tuple(self._store(state, small) for state in states))
@@ -254,23 +257,24 @@ class Checkpoint:
         if self._stored:
             with naming_errors(self.folder):
                 sync_folder(self.folder / _SEGMENTS)
-        manifest = Manifest(intent, stored, small, placement_fingerprint(), self._add_names(intent))
+        manifest = Manifest(intent, stored, small, placement_fingerprint(), self._add_files(intent, changed))
         _replace(self.folder / _MANIFEST, manifest)
         self.manifest = manifest
         self._remove_obsolete()
 
-    def names(self, source: str) -> NameLog:
-        """Returns the log of the names of the files that a source has read."""
-        known = {} if self.manifest is None else self.manifest.names
-        return NameLog(self.folder, source, known.get(source, StoredNames()))
+    def files(self, source: str) -> FileLog:
+        """Returns the log of the files that a source has read."""
+        known = {} if self.manifest is None else self.manifest.files
+        return FileLog(self.folder, source, known.get(source, StoredFiles()))
 
-    def _add_names(self, intent: Intent) -> Mapping[str, StoredNames]:
-        """Returns the logs of names after a micro-batch."""
+    def _add_files(self, intent: Intent, changed: Mapping[str, Sequence[str]]) -> Mapping[str, StoredFiles]:
+        """Returns the logs of files after a micro-batch."""
         before = {} if self.manifest is None else self.manifest.intent.positions
-        logs = {source: self.names(source) for source, kind in intent.kinds.items() if kind == FILES}
+        logs = {source: self.files(source) for source, kind in intent.kinds.items() if kind == FILES}
         for source, log in logs.items():
-            if intent.positions[source] != before.get(source):
-                log.add([str(name) for name in intent.positions[source][1:]])
+            position = intent.positions[source]
+            read = files_in(position) if position != before.get(source) else ()
+            log.add([*read, *((name, None) for name in changed.get(source, ()))])
         return {source: log.stored for source, log in logs.items()}
 
     def _store(self, state: OperatorState, small: dict[str, bytes]) -> StoredShard:

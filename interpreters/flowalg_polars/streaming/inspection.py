@@ -206,7 +206,7 @@ def reshard(checkpoint: str | PathLike[str], shards: int) -> None:
             states = [opened.restore(shard, evaluate_all=False) for shard in stage.shards]
             divided = reshard_stage(states, range(count), lambda rows, key: _shards_of(rows, key, count))
             stages.append((stage.description, divided))
-        opened.commit(manifest.intent, stages)
+        opened.commit(manifest.intent, stages, changed={})
 
 
 def _shards_of(rows: pl.DataFrame, key: Sequence[str], shards: int) -> pl.Series:

@@ -257,6 +257,7 @@ class Query:
     time: ProcessingTime = BEGINNING.processing_time
     ticks: bool = False
     ended: bool = False
+    changed_files: Mapping[str, Sequence[str]] = field(factory=dict)
 
     @classmethod
     def compile(
@@ -341,7 +342,7 @@ class Query:
                         batch = self.advance(intent)
                     yield batch
                     if checkpoint is not None:
-                        checkpoint.commit(intent, self.graph.stored())
+                        checkpoint.commit(intent, self.graph.stored(), self.changed_files)
                     if self.options.observers:
                         output = next(iter(batch.by_name.values()))
                         progress = output.progress(time.perf_counter() - started)
@@ -466,6 +467,11 @@ class Query:
             reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
         )
         bad = () if self.bad_records is None else self.bad_records.take()
+        self.changed_files = {
+            name: reader.changed_files()
+            for name, reader in self.readers.items()
+            if isinstance(reader, FileReader)
+        }
         metrics = self.graph.metrics() if self.options.measures else ()
         sources = self._source_metrics() if self.options.measures else ()
         return MicroBatches(
@@ -491,12 +497,10 @@ class Query:
 
     def _source_metrics(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources, with the files that their readers have found changed."""
-        found = []
-        for each in self.graph.source_metrics():
-            reader = self.readers[each.source]
-            changed = reader.changed_files() if isinstance(reader, FileReader) else 0
-            found.append(evolve(each, changed_files=changed))
-        return tuple(found)
+        return tuple(
+            evolve(each, changed_files=len(self.changed_files.get(each.source, ())))
+            for each in self.graph.source_metrics()
+        )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continues from a checkpoint; raises ``CheckpointError`` if the pipeline or its input is another one."""
@@ -514,7 +518,8 @@ class Query:
             if intent is not None:
                 self.require_same_sources(checkpoint.folder, intent)
         for name, reader in self.readers.items():
-            reader.resume(checkpoint.names(name).names())
+            begun = None if self.begun is None else self.begun.positions[name]
+            reader.resume(checkpoint.files(name).files(), begun)
             unread = reader.unread(self.positions[name]) if self.ended else None
             if unread is not None:
                 raise CheckpointError(

@@ -52,7 +52,8 @@ class StreamSource:
     @property
     def upstream(self) -> Upstream:
         """The source as an upstream: a policy derives its clocks."""
-        return FromSource(self.stream.watermark, self.node.name)
+        ends = self.stream.end_of_input is not None and not self.recorded
+        return FromSource(self.stream.watermark, self.node.name, ends=ends)
 
     def arrival(self, rows: pl.LazyFrame | None, now: ProcessingTime, *, ended: bool) -> Arrival:
         """Returns the elements and the clock report of the rows that arrive at a processing time."""

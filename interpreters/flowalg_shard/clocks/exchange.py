@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import asdict, evolve, field, fields_dict, frozen
 
-from flowalg.data.errors import errors_of
+from flowalg.data.errors import CheckpointError, errors_of
 from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum, raise_idle
@@ -27,14 +27,15 @@ class FromSource:
     """A source as an upstream: its name, and the policy that derives its watermark from its records.
 
     With ``at_batch_time``, the processing time of each record is that of its micro-batch. ``publishes`` says that rows
-    may carry watermarks. ``together`` are the names of the sources that some node reads together with it: while it is
-    idle, it follows them.
+    may carry watermarks, and ``ends`` that one may end the input: then further elements are an error. ``together`` are
+    the names of the sources that some node reads together with it: while it is idle, it follows them.
     """
 
     policy: WatermarkPolicy
     name: str = ""
     at_batch_time: bool = field(default=False, kw_only=True)
     publishes: bool = field(default=False, kw_only=True)
+    ends: bool = field(default=False, kw_only=True)
     together: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @property
@@ -300,6 +301,7 @@ def _advance_upstream(
 ) -> UpstreamClock:
     match upstream, before, report:
         case FromSource(policy=policy, name=name), SourceClock(), SourceReport(clock=summary):
+            _require_none_after_end(upstream, before, report)
             with errors_of(f"source {name!r}"):
                 after = policy.advance(before, summary, now)
             warn_if_ahead(name, policy, before, after)
@@ -312,6 +314,17 @@ def _advance_upstream(
             return before
         case _:
             raise AssertionError("an upstream is a source or a stage")
+
+
+def _require_none_after_end(source: FromSource, before: SourceClock, report: SourceReport) -> None:
+    """Raises ``CheckpointError`` for elements of a source whose input has ended in an earlier instant."""
+    if source.ends and report.elements and before.watermark == MAX_TIME:
+        at = before.processing_time.datetime.isoformat()
+        raise CheckpointError(
+            f"source {source.name!r}: by the state of the query its input has ended, since its watermark was at the "
+            f"end of time at {at}, and now it has {report.elements} further elements, which would all be late; start "
+            "the query with a new checkpoint, or take these elements away"
+        )
 
 
 def _clocks_of(upstream: Upstream, clock: UpstreamClock) -> Clocks:

@@ -352,6 +352,7 @@ def _sources(
                 name,
                 at_batch_time=stream.processing_time is None,
                 publishes=stream.source_watermark is not None,
+                ends=stream.end_of_input is not None,
             ),
         )
         for name, stream in streams.items()
@@ -493,8 +494,9 @@ def drain(session: SparkSession, drain_signal_path: str | PathLike[str]) -> None
     """Ends all inputs in the next run of a query that was compiled with this ``drain_signal_path``.
 
     The watermark advances to the end of time after the elements of that run's first micro-batch: all windows close and
-    emit their last panes. Elements in later micro-batches are late. So for a backfill, run the query with
-    ``availableNow`` until it ends, call ``drain``, and run it again.
+    emit their last panes. Elements in later micro-batches fail the query with a ``CheckpointError``, before anything is
+    written: its input has ended. So for a backfill, run the query with ``availableNow`` until it ends, call ``drain``,
+    and run it again.
     """
     end = session.createDataFrame([(True,)], _DRAIN_SCHEMA)
     end.coalesce(1).write.mode("append").parquet(fspath(drain_signal_path))

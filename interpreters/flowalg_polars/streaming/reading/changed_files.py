@@ -4,55 +4,65 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Iterable
+from os import stat_result
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from attrs import define, field
 
-Stamp: TypeAlias = tuple[int, int]
-"""The time of modification of a file, in nanoseconds, and its size."""
+from flowalg_polars.streaming.reading.positions import ReadFile, Stamp
 
 _LOG: Final = logging.getLogger("flowalg.files")
 _AT_ONCE: Final = 1_000
 """How many files are looked at together, so that a folder of many files is as fast as one of few."""
+_SHOWN: Final = 5
+"""How many files a warning names."""
 
 
 @define
 class ChangedFiles:
-    """Finds files that have changed since this process read them."""
+    """Finds the files of a source that have changed since they were read, also by an earlier start of the query."""
 
-    _read: deque[tuple[Path, Stamp]] = field(factory=deque)
-    _found: int = 0
+    source: str
+    folder: Path
+    _read: deque[ReadFile] = field(factory=deque)
+    _found: list[str] = field(factory=list)
 
-    def remember(self, path: Path) -> None:
-        """Takes note of a file that is read now."""
-        self._read.append((path, _stamp_of(path)))
+    def remember(self, files: Iterable[ReadFile]) -> None:
+        """Takes note of files that were read."""
+        self._read.extend(files)
 
-    def look(self, source: str) -> None:
-        """Looks at some files, in turn; warns in the log of each that has changed."""
+    def look(self) -> None:
+        """Looks at some files, in turn; warns in the log of those that have changed."""
+        changed = []
         for _ in range(min(len(self._read), _AT_ONCE)):
-            path, stamp = self._read.popleft()
+            name, stamp = self._read.popleft()
             try:
-                now = _stamp_of(path)
+                now = stamp_of((self.folder / name).stat())
             except FileNotFoundError:  # it may be moved away once it has been read
                 continue
             if now == stamp:
-                self._read.append((path, stamp))
+                self._read.append((name, stamp))
                 continue
-            self._found += 1
+            changed.append(name)
+        if changed:
+            self._found += changed
+            shown = ", ".join(str(self.folder / name) for name in changed[:_SHOWN])
+            more = f", and {len(changed) - _SHOWN} more files" if len(changed) > _SHOWN else ""
             _LOG.warning(
                 "source %r: the file %s has changed after it was read; its new content is not read: write files "
                 "elsewhere, and move them into the folder",
-                source,
-                path,
+                self.source,
+                shown + more,
             )
 
-    def take(self) -> int:
-        """Returns how many changed files were found since this was called last."""
-        found, self._found = self._found, 0
+    def take(self) -> tuple[str, ...]:
+        """Returns the names of the changed files that were found since this was called last."""
+        found, self._found = tuple(self._found), []
         return found
 
 
-def _stamp_of(path: Path) -> Stamp:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+def stamp_of(file: stat_result) -> Stamp:
+    """Returns the stamp of a file."""
+    return file.st_mtime_ns, file.st_size

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final, TypeAlias, cast
 
 from attrs import frozen
 
 Position: TypeAlias = tuple[object, ...]
-"""How far a source has been read. Of files, their number and the names of the last ones; of messages, offsets; else a
+"""How far a source has been read. Of files, their number and the last ones (``ReadFile``); of messages, offsets; else a
 number of micro-batches or records, and whether they have ended."""
+
+Stamp: TypeAlias = tuple[int, int]
+"""The time of modification of a file, in nanoseconds, and its size."""
+
+ReadFile: TypeAlias = tuple[str, Stamp | None]
+"""The name of a file that was read, with its stamp then; ``None`` once a change of it was reported."""
 
 START: Final[Position] = ()
 
@@ -24,3 +31,8 @@ class Available:
 
     position: Position
     ended: bool = False
+
+
+def files_in(position: Position) -> Sequence[ReadFile]:
+    """Returns the files in a position of files: those of the last micro-batch."""
+    return cast("Sequence[ReadFile]", position[1:])

@@ -33,9 +33,17 @@ from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.reading.changed_files import ChangedFiles
+from flowalg_polars.streaming.reading.changed_files import ChangedFiles, stamp_of
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, SourceData
-from flowalg_polars.streaming.reading.positions import FILES, FRAMES, RECORDS, Available, Position
+from flowalg_polars.streaming.reading.positions import (
+    FILES,
+    FRAMES,
+    RECORDS,
+    Available,
+    Position,
+    ReadFile,
+    files_in,
+)
 from flowalg_polars.streaming.reading.topics import MessageReader
 
 
@@ -61,8 +69,8 @@ class Reader(Protocol):
         """Returns what follows the last position of an input that has ended, as far as it is known without waiting."""
         ...
 
-    def resume(self, read: Sequence[str]) -> None:
-        """Continues after a restart; ``read`` are the names of the files that were read."""
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
+        """Continues after a restart: ``read`` are the files that were read, ``begun`` a position to be read again."""
         ...
 
     def close(self) -> None:
@@ -87,8 +95,8 @@ def reader_of(source: SourceNode, data: SourceData, columns: Fields = ()) -> Rea
 class FileReader:
     """Reads the files of a folder, in the order of their modification.
 
-    A position is the number of files read, and the names of those that the last micro-batch has read: the names of all
-    are in the checkpoint, and in memory.
+    A position is the number of files read, and those that the last micro-batch has read: all of them are in the
+    checkpoint, and in memory.
     """
 
     source: SourceNode
@@ -97,7 +105,9 @@ class FileReader:
     kind: ClassVar[str] = FILES
     _read: set[str] = field(factory=set)
     _listed: deque[str] = field(factory=deque)
-    _changes: ChangedFiles = field(factory=ChangedFiles)
+    _changes: ChangedFiles = field(
+        default=Factory(lambda self: ChangedFiles(self.source.name, Path(self.files.folder)), takes_self=True)
+    )
 
     def available(self, after: Position) -> Available | None:
         """Returns the next files that are not among those read.
@@ -108,7 +118,15 @@ class FileReader:
             self._listed.popleft()
         if not self._listed:
             self._listed.extend(self._names())
-        following = tuple(islice(self._listed, self.files.per_batch))
+        folder = Path(self.files.folder)
+        following = []
+        with self._naming_errors():
+            for name in islice(self._listed, self.files.per_batch):
+                try:
+                    following.append((name, stamp_of((folder / name).stat())))
+                except FileNotFoundError:  # it was taken away before it was read
+                    self._listed.clear()
+                    return self.available(after)
         return Available((count_of(after) + len(following), *following)) if following else None
 
     def _names(self) -> list[str]:
@@ -120,7 +138,7 @@ class FileReader:
             shown = format_value(hidden(given)) if "://" in given else given
             raise ElementError(f"source {self.source.name!r}: {shown} must be a folder of files")
         with self._naming_errors():
-            self._changes.look(self.source.name)
+            self._changes.look()
             found = [
                 (entry.stat().st_mtime_ns, entry.name)
                 for entry in data_files(self.source.name, self.files.folder, self._read)
@@ -130,10 +148,10 @@ class FileReader:
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the rows of the files of the second position."""
         del after
-        names = cast("Sequence[str]", until[1:])
+        files = files_in(until)
         with self._naming_errors():
-            scanned = [self._scan(Path(self.files.folder) / name, bad) for name in names]
-        self._read.update(names)
+            scanned = [self._scan(Path(self.files.folder) / name, bad) for name, _ in files]
+        self._take(files)
         frames = [frame for frame in scanned if frame is not None]
         if len(frames) < 2:
             return frames[0] if frames else None
@@ -156,12 +174,28 @@ class FileReader:
         names = self._names()
         return f"the file {Path(self.files.folder) / names[0]}" if names else None
 
-    def resume(self, read: Sequence[str]) -> None:
-        """Continues after the files that were read."""
-        self._read.update(read)
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
+        """Continues after the files that were read; raises ``CheckpointError`` if one to be read again has changed."""
+        latest = dict(read)
+        self._take(tuple(latest.items()))
+        for name, stamp in () if begun is None else files_in(begun):
+            path = Path(self.files.folder) / name
+            found = stamp_of(path.stat()) if path.exists() else stamp
+            if found != stamp and name not in self._read:
+                raise CheckpointError(
+                    f"source {self.source.name!r}: the file {path} has changed since a micro-batch began to read it, "
+                    f"which is to be repeated with the same content: its time of modification (in nanoseconds) and "
+                    f"size were {stamp}, and are {found}; put the file back as it was, with its time, or start the "
+                    "query with a new checkpoint"
+                )
 
-    def changed_files(self) -> int:
-        """Returns how many files were found to have changed after they were read, since it was asked last."""
+    def _take(self, files: Sequence[ReadFile]) -> None:
+        """Takes note of files that were read."""
+        self._read.update(name for name, _ in files)
+        self._changes.remember(file for file in files if file[1] is not None)
+
+    def changed_files(self) -> tuple[str, ...]:
+        """Returns the files that were found to have changed after they were read, since it was asked last."""
         return self._changes.take()
 
     def close(self) -> None:
@@ -178,7 +212,6 @@ class FileReader:
             raise CheckpointError(
                 f"source {self.source.name!r}: the file {path} is part of a micro-batch, but is missing"
             )
-        self._changes.remember(path)
         if not path.stat().st_size:
             return None
         match self.files.format:
@@ -262,7 +295,7 @@ class FrameReader:
         more = len(self.given) - count_of(after) if isinstance(self.given, Sized) else 0
         return f"{more} more frames" if more > 0 else None
 
-    def resume(self, read: Sequence[str]) -> None:
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
         """Does nothing: frames are counted."""
 
     def close(self) -> None:
@@ -392,7 +425,7 @@ class RecordReader:
         more = len(given) - count_of(after) if isinstance(given, Sized) else 0
         return f"{more} more records" if more > 0 else None
 
-    def resume(self, read: Sequence[str]) -> None:
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
         """Does nothing: records are counted."""
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from flowalg_polars.streaming.reading.inputs import (
     column_of,
     micros_of,
 )
-from flowalg_polars.streaming.reading.positions import START, Available, Position
+from flowalg_polars.streaming.reading.positions import START, Available, Position, ReadFile
 from flowalg_polars.streaming.reading.readers import (
     Reader,
     count_of,
@@ -86,7 +86,7 @@ class RecordedReader:
         del after
         return None
 
-    def resume(self, read: Sequence[str]) -> None:
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
         """Does nothing: a replay has no checkpoint."""
 
     def close(self) -> None:

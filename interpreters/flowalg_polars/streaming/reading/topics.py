@@ -15,7 +15,7 @@ from flowalg_kafka.reader import TopicReader
 
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.reading.positions import MESSAGES, Available, Position
+from flowalg_polars.streaming.reading.positions import MESSAGES, Available, Position, ReadFile
 
 
 @define
@@ -60,7 +60,7 @@ class MessageReader:
         topic = self.topic.topic
         return None if self._reader.available(after) is None else f"further messages in the topic {topic!r}"
 
-    def resume(self, read: Sequence[str]) -> None:
+    def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
         """Does nothing: a position has all offsets."""
 
     def close(self) -> None:
