@@ -667,7 +667,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "a missing column": (
         "bad.csv",
         b"team,at\nred,2015-01-01T12:00:30Z\n",
-        "bad.csv: source 'scores': points must be int (int64 in Arrow); got no such column",
+        "bad.csv: points must be a column; the header has team, at",
     ),
     "a row with too few columns": (
         "bad.csv",

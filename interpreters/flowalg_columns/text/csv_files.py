@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import IO, Final, TypeAlias, cast
 
 import numpy as np
@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from flowalg.data.shapes import TEXT, EnumOf, Scalar, Shape, required
+from flowalg.data.shapes import EnumOf, Scalar, Shape, required
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
 from flowalg_columns.text.json_objects import Fields, schema_of_fields
-from flowalg_columns.text.scalars import ANY, describe_shape, read_scalar, read_scalars
+from flowalg_columns.text.scalars import TEXTS, describe_shape, read_scalar, read_scalars
 from flowalg_columns.values import AnyArray
 
 Span: TypeAlias = tuple[int, int]
@@ -46,10 +46,11 @@ class BadFileError(Exception):
 class CSVFile:
     """A CSV file, without a byte order mark, whose header names fields of records.
 
-    Raises ``BadFileError`` for a header that is no text, or that has a field twice, and for a field that no cell holds.
+    Raises ``BadFileError`` for a header that is no text, or that has a field twice or not at all, and for a field that
+    no cell holds. It may lack those that are ``optional``, which are then no columns of the rows.
     """
 
-    def __init__(self, data: bytes, fields: Fields) -> None:
+    def __init__(self, data: bytes, fields: Fields, optional: Collection[str] = ()) -> None:
         self.data = data
         first = next(_spans(data, None))
         self.begin = first[1]
@@ -61,6 +62,8 @@ class CSVFile:
         for name, shape in fields:
             if counts[name] > 1:
                 raise BadFileError(f"the column {name} is in the header {counts[name]} times")
+            if not counts[name] and name not in optional:
+                raise BadFileError(f"{name} must be a column; the header has {', '.join(self.columns)}")
             if not isinstance(required(shape), Scalar | EnumOf):
                 raise BadFileError(
                     f"{name} is {shape}, which no cell of CSV holds; use JSON lines or Parquet"
@@ -186,14 +189,14 @@ def _cells_of(record: str) -> Iterator[tuple[str | None, bool]]:
 def _read_cells(texts: AnyArray, shape: Shape) -> AnyArray | None:
     kind = required(shape)
     assert isinstance(kind, Scalar | EnumOf), "CSVFile checks its fields"
-    if kind not in (TEXT, ANY):
+    if kind not in TEXTS:
         texts = pc.if_else(pc.equal(texts, pa.scalar("")), pa.scalar(None, pa.string()), texts)
     return read_scalars(texts, kind)
 
 
 def _read_cell(text: str | None, quoted: bool, shape: Shape, name: str) -> object:
     assert isinstance(shape, Scalar | EnumOf), "CSVFile checks its fields"
-    if text is None or (not text and shape not in (TEXT, ANY)):
+    if text is None or (not text and shape not in TEXTS):
         return None
     try:
         return read_scalar(text, shape)

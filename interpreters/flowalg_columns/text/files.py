@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from flowalg.data.shapes import OptionalOf, required
 from flowalg_columns.text.csv_files import CSVFile
 from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
-from flowalg_columns.text.scalars import ANY, infer_column
+from flowalg_columns.text.scalars import INFERRED, infer_column
 
 TextKind: TypeAlias = Literal["csv", "json"]
 """CSV with a header, or JSON lines."""
@@ -39,10 +40,11 @@ class FileRows:
 
 
 def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -> FileRows:
-    """Reads the records of a file. A CSV file whose header lacks a field gives rows without it.
+    """Reads the records of a file.
 
-    ``extra`` are columns that are read besides the fields. One of type ``ANY`` has the first type that all of its texts
-    have; one that no record of a file of JSON lines has is not among the rows.
+    ``extra`` are columns that are read besides the fields. One of type ``INFERRED`` has the first type that all of its
+    texts have. One that the header of a CSV file lacks, or that no record of a file of JSON lines has, is not among the
+    rows; if it is optional, lines of JSON have nulls instead.
 
     A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
     """
@@ -53,7 +55,7 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
     if not data.strip():
         return FileRows(schema_of_fields(fields).empty_table())
     if kind == "csv":
-        file = CSVFile(data, fields)
+        file = CSVFile(data, fields, [name for name, _ in extra])
         found, text_of = file.read(), file.text_of
     else:
         lines = lines_of(data)
@@ -75,9 +77,10 @@ def _with_extra(rows: pa.Table, extra: Fields, data: bytes) -> pa.Table:
         if name not in rows.column_names:
             continue
         at, column = rows.column_names.index(name), rows.column(name)
-        if column.null_count == len(column) and f'"{name}"'.encode() not in data:
+        lacking = column.null_count == len(column) and f'"{name}"'.encode() not in data
+        if lacking and not isinstance(shape, OptionalOf):
             rows = rows.remove_column(at)
-        elif shape == ANY:
+        elif required(shape) == INFERRED:
             rows = rows.set_column(at, name, infer_column(column.combine_chunks()))
     return rows
 

@@ -46,6 +46,8 @@ from flowalg_columns.layout import parts_of
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
 from flowalg_columns.text.scalars import (
     ANY,
+    INFERRED,
+    TEXTS,
     describe_shape,
     has_infinity,
     read_scalar,
@@ -109,7 +111,7 @@ def _parsed_type(shape: Shape) -> pa.DataType:
     """Returns the type as which Arrow parses a value: texts that ``read_scalars`` reads stay texts."""
     match shape:
         case Scalar():
-            if shape in (TIMESTAMP, DAY, BINARY, ANY):
+            if shape in (TIMESTAMP, DAY, BINARY, *TEXTS):
                 return pa.string()
             return pa.int64() if shape == DURATION else arrow_type(shape)
         case EnumOf():
@@ -201,6 +203,8 @@ def _finish_array(array: AnyArray, shape: Shape) -> AnyArray | None:
     """Returns parsed values with the type of their shape; ``None`` if one is perhaps invalid."""
     match required(shape):
         case Scalar() as scalar:
+            if scalar in TEXTS:
+                return array
             if scalar in (TIMESTAMP, DAY, BINARY):
                 return read_scalars(array, scalar)
             if scalar == FLOAT and has_infinity(array):
@@ -249,7 +253,7 @@ def read_object(data: bytes | None, fields: Fields) -> Row:
         end = reader.space(reader.skip(begin))
         if end < len(text):
             raise reader.malformed("Extra data", end)
-        raise BadTextError(f"must be a JSON object; got {_shorten(text[begin:])}")
+        raise BadTextError(f"must be a JSON object; got {_shorten(text[begin:].rstrip())}")
     row, end = reader.record(begin, fields, "")
     end = reader.space(end)
     if end < len(text):
@@ -269,7 +273,9 @@ class _Reader:
 
     def malformed(self, problem: str, at: int) -> BadTextError:
         """Returns the error for text that is not JSON."""
-        return BadTextError(f"is not valid JSON: {problem} at column {at + 1}: {_shorten(self.text)}")
+        return BadTextError(
+            f"is not valid JSON: {problem} at column {at + 1}: {_shorten(self.text.rstrip())}"
+        )
 
     def space(self, at: int) -> int:
         """Returns where the space at a position ends."""
@@ -372,7 +378,7 @@ class _Reader:
         """Returns the value of a string, a number or a word."""
         is_text = token.startswith('"')
         text = cast("str", json.loads(token)) if is_text else token
-        if shape == ANY:
+        if shape in (ANY, INFERRED):
             fits = True
         elif isinstance(shape, EnumOf) or shape in (TEXT, TIMESTAMP, DAY, BINARY):
             fits = is_text

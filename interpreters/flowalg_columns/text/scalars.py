@@ -33,6 +33,7 @@ from flowalg.data.shapes import (
     EnumOf,
     Scalar,
     Shape,
+    required,
 )
 from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
@@ -40,7 +41,11 @@ from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.values import AnyArray
 
 ANY: Final = Scalar(str, "str of any scalar")
-"""A field of no record whose type is unknown: its text, that of a number included, is kept for ``infer_column``."""
+"""A field of no record that is kept as its text, that of a number included."""
+INFERRED: Final = Scalar(str, "inferred")
+"""A field of no record whose type is unknown: its text is kept for ``infer_column``."""
+TEXTS: Final = (TEXT, ANY, INFERRED)
+"""The shapes of fields that are kept as their texts."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -65,7 +70,7 @@ def read_scalar(text: str, shape: Scalar | EnumOf) -> object:
 
     Raises ``ValueError`` for a text that is no value of the shape, or one out of range; its message may say why.
     """
-    if isinstance(shape, EnumOf) or shape in (TEXT, ANY):
+    if isinstance(shape, EnumOf) or shape in TEXTS:
         return text
     return _READERS[shape](text)
 
@@ -167,7 +172,7 @@ def read_scalars(texts: AnyArray, shape: Scalar | EnumOf) -> AnyArray | None:
 
     Where it returns values, ``read_scalar`` returns the same ones.
     """
-    if isinstance(shape, EnumOf) or shape in (TEXT, ANY):
+    if isinstance(shape, EnumOf) or shape in TEXTS:
         return texts
     try:
         match shape.name:
@@ -248,11 +253,11 @@ def infer_column(texts: AnyArray) -> AnyArray:
 
 def type_of_field(shape: Shape) -> pa.DataType:
     """Returns the Arrow type of a field that is read."""
-    return pa.string() if shape == ANY else arrow_type(shape)
+    return pa.string() if required(shape) in TEXTS else arrow_type(shape)
 
 
 def describe_shape(shape: Shape) -> str:
     """Returns what a text must be, for messages."""
     if shape == TIMESTAMP:
         return "a time, such as 2024-01-01T12:00:00Z"
-    return f"of type {arrow_type(shape)}"
+    return f"of type {type_of_field(shape)}"

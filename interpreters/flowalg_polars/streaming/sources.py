@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 import polars as pl
 import polars.selectors as cs
 from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import SIGNAL_META
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
-from flowalg_shard.clocks.reports import observation, observed_report, source_report
+from flowalg_shard.clocks.reports import (
+    LATEST_PROCESSING,
+    OBSERVED_COUNT,
+    observation,
+    observed_report,
+    source_report,
+)
 from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
@@ -22,7 +31,7 @@ from flowalg_shard.tables.columns import (
     SIGNAL_START,
 )
 
-from flowalg.data.errors import SchemaMismatchError
+from flowalg.data.errors import ElementError, SchemaMismatchError
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.watermarks import ClockSummary
@@ -34,6 +43,41 @@ from flowalg_polars.meta import ELEMENT_META
 from flowalg_polars.streaming.arrivals import Arrival, Observation
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamInput, column_of, micros_of
+
+_TIME: Final = "a timestamp with a time zone"
+_FLAG: Final = "a column of booleans"
+_TEXT: Final = "a column of texts"
+_WINDOW: Final = "a struct of the timestamps start and end"
+
+
+def _is_time(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.Datetime) and kind.time_zone is not None
+
+
+def _is_flag(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.Boolean | pl.Null)
+
+
+def _is_text(kind: pl.DataType) -> bool:
+    return not kind.is_nested() and not isinstance(kind, pl.Object)
+
+
+def _is_window(kind: pl.DataType) -> bool:
+    fields = {part.name: part.dtype for part in kind.fields} if isinstance(kind, pl.Struct) else {}
+    return all(isinstance(fields.get(name), pl.Datetime) for name in ("start", "end"))
+
+
+_TYPES: Final[Mapping[str, tuple[str, Callable[[pl.DataType], bool]]]] = {
+    "processing_time": (_TIME, _is_time),
+    "source_watermark": (_TIME, _is_time),
+    "end_of_input": (_FLAG, _is_flag),
+    "tick": (_FLAG, _is_flag),
+    "partition": (_TEXT, _is_text),
+    "signal": (_TEXT, _is_text),
+    "signal_key": (_TEXT, _is_text),
+    "signal_window": (_WINDOW, _is_window),
+}
+"""What the column of each argument must be."""
 
 
 @define
@@ -76,6 +120,7 @@ class StreamSource:
             known = known.merge(source_report(policy, self._control_rows(control)))
 
         def report(seen: pl.DataFrame) -> SourceReport:
+            self._require_clock(seen)
             return observed_report(policy, seen).merge(known)
 
         names = leaf_columns(layout_of(self.node.shape))
@@ -83,18 +128,36 @@ class StreamSource:
         return Arrival(bound.select(*names, *ELEMENT_META), {0: Observation(query, report)})
 
     def _require_columns(self, rows: pl.LazyFrame) -> None:
-        """Raises ``SchemaMismatchError`` if a column that the input names is missing."""
-        stream = self.stream
-        named = {name: column for name in STREAM_COLUMNS if isinstance(column := getattr(stream, name), str)}
-        if not named:
-            return
-        known = rows.collect_schema().names()
-        for argument, column in named.items():
-            if column not in known:
+        """Raises ``SchemaMismatchError`` if a column that the input names is missing, or has another type."""
+        columns = {name: getattr(self.stream, name) for name in STREAM_COLUMNS}
+        for argument, column in columns.items():
+            if column is None:
+                continue
+            named = f"source {self.node.name!r}: StreamInput.{argument}"
+            valid, fits = _TYPES[argument]
+            try:
+                (kind,) = rows.select(column_of(column)).collect_schema().dtypes()
+            except pl.exceptions.ColumnNotFoundError:
+                known = ", ".join(rows.collect_schema().names())
+                shown = repr(column) if isinstance(column, str) else str(column)
                 raise SchemaMismatchError(
-                    f"source {self.node.name!r}: StreamInput.{argument} is {column!r}, which is no column of its rows; "
-                    f"they have {', '.join(known)}"
-                )
+                    f"{named} is {shown}, which is no column of its rows; they have {known}"
+                ) from None
+            except (pl.exceptions.PolarsError, ValueError) as error:
+                reason = str(error).partition("\n")[0]
+                raise SchemaMismatchError(f"{named} must be {valid}; got {column}: {reason}") from error
+            if not fits(kind):
+                raise SchemaMismatchError(f"{named} must be {valid}; got {column} of type {kind}")
+
+    def _require_clock(self, seen: pl.DataFrame) -> None:
+        """Raises ``ElementError`` if no element of a partition has a processing time, where they carry them."""
+        if self.stream.processing_time is None:
+            return
+        if seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING].null_count():
+            raise ElementError(
+                f"source {self.node.name!r}: StreamInput.processing_time must not be null in all elements of a "
+                f"partition in a micro-batch; got null in {self.stream.processing_time}"
+            )
 
     def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""

@@ -151,8 +151,8 @@ _LAG: Final = "lag"
 _STEP: Final = "step"
 _UNIT: Final = "unit"
 _EVENT: Final = "event"
-_PROCESSING: Final = "processing"
-_COUNT: Final = "count"
+LATEST_PROCESSING: Final = "processing"
+OBSERVED_COUNT: Final = "count"
 _LEAST_PUBLISHED: Final = "least_published"
 _TIME_PUBLISHED: Final = "time_published"
 
@@ -177,8 +177,8 @@ def observation(
         group.append(_rounded_up(processing, step_width(policy.reached_delay)).alias(_STEP))
     greatest = [
         event.max().alias(_EVENT),
-        processing.max().alias(_PROCESSING),
-        pl.len().cast(pl.Int64()).alias(_COUNT),
+        processing.max().alias(LATEST_PROCESSING),
+        pl.len().cast(pl.Int64()).alias(OBSERVED_COUNT),
     ]
     if PUBLISHED in columns:
         published = pl.col(PUBLISHED)
@@ -204,11 +204,11 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
     latest: ProcessingTime | None = None
     elements, horizon = 0, MIN_TIME
     for row in seen.iter_rows(named=True):
-        if not row[_COUNT]:
+        if not row[OBSERVED_COUNT]:
             continue
-        elements += row[_COUNT]
+        elements += row[OBSERVED_COUNT]
         horizon = max(horizon, EventTime(row[_EVENT] + 1))
-        clock = PartitionClock(EventTime(row[_EVENT]), ProcessingTime(row[_PROCESSING]))
+        clock = PartitionClock(EventTime(row[_EVENT]), ProcessingTime(row[LATEST_PROCESSING]))
         latest = later(latest, clock.latest_processing)
         name = row.get(PARTITION, "")
         if row.get(PUBLISHED) is not None:
@@ -223,9 +223,9 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
         partitions[name] = partitions[name].merge(clock) if name in partitions else clock
         if policy.observes_lags:
             lag = lag_of(EventTime(0), ProcessingTime(row[_LAG]), policy.resolution_micros)
-            lags[lag] = lags.get(lag, 0) + row[_COUNT]
+            lags[lag] = lags.get(lag, 0) + row[OBSERVED_COUNT]
         if policy.observes_event_times:
-            units[row[_UNIT]] = units.get(row[_UNIT], 0) + row[_COUNT]
+            units[row[_UNIT]] = units.get(row[_UNIT], 0) + row[OBSERVED_COUNT]
         if (delay := policy.reached_delay) is not None:
             step = (ProcessingTime(row[_STEP]), clock.latest_event)
             times = ReachedTimes(delay, clock.latest_processing, (step,))

@@ -8,13 +8,13 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from attrs import field, frozen
-from flowalg_columns.text.scalars import ANY
+from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
 from flowalg.data.errors import ArgumentError, hidden
 from flowalg.data.metadata import WindowBounds
-from flowalg.data.shapes import BOOLEAN, TIMESTAMP, Shape, shape_of
+from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
 from flowalg.watermarks import WatermarkPolicy
 
 R_co = TypeVar("R_co", covariant=True)
@@ -42,7 +42,9 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "tick": BOOLEAN,
     "signal_window": shape_of(WindowBounds),
 }
-"""The shapes of columns; the others are texts of any scalar."""
+"""The shapes of columns; the others are texts."""
+_OF_ALL_ROWS: Final = ("processing_time", "partition")
+"""The arguments whose columns all rows have; those of the others may be null."""
 
 StreamColumn: TypeAlias = "str | pl.Expr"
 """A column of the frames of a source, by name or as an expression."""
@@ -53,11 +55,11 @@ def column_of(column: StreamColumn) -> pl.Expr:
     return pl.col(column) if isinstance(column, str) else column
 
 
-def columns_in(column: StreamColumn, shape: Shape = ANY) -> dict[str, Shape]:
-    """Returns the columns that an expression reads, with a shape if it is a column, else as texts of any scalar."""
+def columns_in(column: StreamColumn, shape: Shape = INFERRED) -> dict[str, Shape]:
+    """Returns the columns that an expression reads, with a shape if it is a column, else with that of their texts."""
     if isinstance(column, str):
         return {column: shape}
-    kind = shape if column.meta.is_column() else ANY
+    kind = shape if column.meta.is_column() else INFERRED
     return dict.fromkeys(column.meta.root_names(), kind)
 
 
@@ -197,5 +199,7 @@ def named_columns(stream: StreamInput) -> tuple[tuple[str, Shape], ...]:
     for argument in STREAM_COLUMNS:
         column = getattr(stream, argument)
         if column is not None:
-            found.update(columns_in(column, _SHAPES.get(argument, ANY)))
+            shape = _SHAPES.get(argument, ANY)
+            columns = columns_in(column, shape if argument in _OF_ALL_ROWS else OptionalOf(shape))
+            found.update({name: found.get(name, read) for name, read in columns.items()})
     return tuple(found.items())

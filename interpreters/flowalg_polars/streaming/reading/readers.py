@@ -153,9 +153,7 @@ class FileReader:
             scanned = [self._scan(Path(self.files.folder) / name, bad) for name, _ in files]
         self._take(files)
         frames = [frame for frame in scanned if frame is not None]
-        if len(frames) < 2:
-            return frames[0] if frames else None
-        return pl.concat(frames, how="diagonal_relaxed")
+        return concat_rows(frames) if frames else None
 
     @contextmanager
     def _naming_errors(self) -> Iterator[None]:
@@ -241,6 +239,15 @@ class FileReader:
         frame = pl.from_arrow(found.rows)
         assert isinstance(frame, pl.DataFrame), "a table is a frame"
         return frame.lazy()
+
+
+def concat_rows(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """Returns the rows of several frames with the columns that all of them have: what each frame has alone."""
+    if len(frames) == 1:
+        return frames[0]
+    first, *others = (frame.collect_schema().names() for frame in frames)
+    names = [name for name in first if all(name in other for other in others)]
+    return pl.concat([frame.select(names) for frame in frames], how="vertical_relaxed")
 
 
 @define

@@ -32,6 +32,7 @@ from flowalg_polars.streaming.reading.inputs import (
 from flowalg_polars.streaming.reading.positions import START, Available, Position, ReadFile
 from flowalg_polars.streaming.reading.readers import (
     Reader,
+    concat_rows,
     count_of,
     reader_of,
     record_frame,
@@ -127,7 +128,7 @@ def read_all(source: SourceNode, data: SourceData, columns: Fields = ()) -> pl.L
                 position = following.position
     if not parts:
         return record_frame(source, []).lazy()
-    return parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal_relaxed")
+    return concat_rows(parts)
 
 
 def in_order(
