@@ -17,12 +17,11 @@ from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
-from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.steps import Scope, Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import each_pair
+from flowalg.pipeline.joins import emits_pairs
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -229,7 +228,7 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 
 def _step(analysis: StepAnalysis) -> _Entry:
     step, opaque = analysis.step, analysis.opaque
-    if user_call(step.function).f is each_pair:
+    if emits_pairs(step):
         # A join is shown by its method, since its function is not the user's.
         return _Entry(step.scope, f"> {step.name}", _type(analysis.after))
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"

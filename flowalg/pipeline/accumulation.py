@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
-from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.steps import Filter, FlatMap
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import each_pair
+from flowalg.pipeline.joins import emits_pairs
 from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
 from flowalg.pipeline.structure import last_groupings, rebuild_all, steps_after_groupings
 from flowalg.windows.strategy import Accumulation, emits_one_pane
@@ -74,7 +73,6 @@ def drops_panes(root: Node) -> bool:
     That of a join emits all pairs of each pane.
     """
     return any(
-        isinstance(step, Filter)
-        or (isinstance(step, FlatMap) and user_call(step.function).f is not each_pair)
+        isinstance(step, Filter) or (isinstance(step, FlatMap) and not emits_pairs(step))
         for step in steps_after_groupings(root)
     )

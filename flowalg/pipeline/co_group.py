@@ -10,10 +10,9 @@ from attrs import frozen
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.kv import KV
-from flowalg.data.time import EventTime
 from flowalg.data.values import sort_by_time
 from flowalg.elementwise.functions import require_keyed
-from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.joins import JoinKind, time_of
 from flowalg.windows.strategy import TimestampCombiner
 
 
@@ -42,9 +41,13 @@ Lists = tuple[tuple[object, ...], ...]
 
 @frozen
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """A list of the values of each of ``sources`` collections, ordered by event time, then by value."""
+    """A list of the values of each of ``sources`` collections, ordered by event time, then by value.
+
+    If it is ``timed``, each value is a pair with its event time in microseconds.
+    """
 
     sources: int
+    timed: bool = False
 
     @property
     def has_empty_result(self) -> bool:
@@ -64,6 +67,11 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
             (*values, value.value) if number == value.source else values
             for number, values in enumerate(accumulator)
         )
+
+    def add_timed(self, accumulator: Lists, timed: Iterable[tuple[int, Tagged]]) -> Lists:  # noqa: D102
+        if self.timed:
+            timed = ((time, Tagged(each.source, (each.value, int(time)))) for time, each in timed)
+        return super().add_timed(accumulator, timed)
 
     def merge(self, left: Lists, right: Lists) -> Lists:  # noqa: D102
         return tuple((*a, *b) for a, b in zip(left, right, strict=True))
@@ -163,8 +171,7 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
         if self.times is None:
             return values
         times = [each.time for each in (left, right) if each is not None]
-        chosen = min(times) if self.times is TimestampCombiner.EARLIEST else max(times)
-        return (*values, EventTime(chosen).datetime)
+        return (*values, time_of(self.times, times))
 
 
 def _both(groups: Iterable[Sides]) -> Sides:

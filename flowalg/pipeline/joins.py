@@ -6,13 +6,28 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import Enum, unique
 from functools import cache
-from typing import TypeVar
+from itertools import chain
+from typing import TypeVar, cast
+
+from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
-from flowalg.data.shapes import ListOf, OptionalOf, RecordOf, SetOf, Shape, TupleOf, optional
-from flowalg.elementwise.functions import Call
-from flowalg.elementwise.steps import Map, WithTimestamps
+from flowalg.data.shapes import (
+    TIMESTAMP,
+    ListOf,
+    OptionalOf,
+    RecordOf,
+    SetOf,
+    Shape,
+    TupleOf,
+    kv_of,
+    optional,
+)
+from flowalg.data.time import EventTime
+from flowalg.elementwise.functions import Call, user_call
+from flowalg.elementwise.steps import Map, Step, WithTimestamps
+from flowalg.windows.strategy import TimestampCombiner
 
 A = TypeVar("A")
 K = TypeVar("K")
@@ -98,21 +113,6 @@ def has_key(pair: KV[K, B]) -> bool:
     return pair.key is not None
 
 
-def with_left_side(pair: KV[K, B]) -> KV[tuple[K, int], B]:
-    """Returns a left value under a key that no right value without a key has."""
-    return KV((pair.key, 1 if has_none(pair.key) else 0), pair.value)
-
-
-def with_right_side(pair: KV[K, B]) -> KV[tuple[K, int], B]:
-    """Returns a right value under a key that no left value without a key has."""
-    return KV((pair.key, 2 if has_none(pair.key) else 0), pair.value)
-
-
-def without_side(pair: KV[tuple[K, int], B]) -> KV[K, B]:
-    """Returns a pair under its own key."""
-    return KV(pair.key[0], pair.value)
-
-
 def time_of_pair(pair: KV[K, tuple[A, B, datetime]]) -> datetime:
     """Returns the event time of a pair."""
     return pair.value[2]
@@ -130,6 +130,65 @@ def timing_steps(kind: JoinKind, scope: tuple[str, ...]) -> tuple[WithTimestamps
         WithTimestamps(Call(time_of_pair), kind.value, scope=scope),
         Map(Call(without_time), kind.value, scope=scope),
     )
+
+
+@frozen
+class PairSides:
+    """The pairs of a full join, from the values of both sides: a key with a ``None`` in it matches nothing.
+
+    Only here the key is known. With ``times`` each value comes with its event time in microseconds, and each pair has
+    a third item, its own event time.
+    """
+
+    times: TimestampCombiner | None = None
+
+    def __call__(self, sides: KV[object, tuple[list[object], list[object]]]) -> list[KV[object, object]]:
+        """Returns the pairs of a key and window, each under its key."""
+        key, (left, right) = sides.key, sides.value
+        kind = JoinKind.FULL
+        pairs = (
+            chain(kind.pairs(left, ()), kind.pairs((), right)) if has_none(key) else kind.pairs(left, right)
+        )
+        return [KV(key, self._pair(*pair)) for pair in pairs if pair != (None, None)]
+
+    def _pair(self, left: object, right: object) -> tuple[object, ...]:
+        if self.times is None:
+            return (left, right)
+        sides = [cast("tuple[object, int] | None", side) for side in (left, right)]
+        values = (None if side is None else side[0] for side in sides)
+        return (*values, time_of(self.times, [side[1] for side in sides if side is not None]))
+
+    def shape_of_items(self, element: Shape) -> Shape | None:
+        """Returns the shape of a pair under its key."""
+        if not isinstance(element, RecordOf):
+            return None
+        key, sides = (part.shape for part in element.fields)
+        if not isinstance(sides, TupleOf):
+            return None
+        left, right = sides.items
+        if not (isinstance(left, ListOf) and isinstance(right, ListOf)):
+            return None
+        return kv_of(key, self._pair_shape(left.of, right.of))
+
+    def _pair_shape(self, left: Shape, right: Shape) -> TupleOf:
+        if self.times is None:
+            return JoinKind.FULL.shape(left, right)
+        assert isinstance(left, TupleOf)
+        assert isinstance(right, TupleOf)
+        pair = JoinKind.FULL.shape(left.items[0], right.items[0])
+        return TupleOf((*pair.items, TIMESTAMP))
+
+
+def time_of(times: TimestampCombiner, of_values: Sequence[int]) -> datetime:
+    """Returns the event time of a pair, from those of its values in microseconds."""
+    chosen = min(of_values) if times is TimestampCombiner.EARLIEST else max(of_values)
+    return EventTime(chosen).datetime
+
+
+def emits_pairs(step: Step) -> bool:
+    """Returns whether a step is that of a join, which emits the pairs of a pane one by one."""
+    f = user_call(step.function).f
+    return f is each_pair or isinstance(f, PairSides)
 
 
 def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:

@@ -26,6 +26,7 @@ from flowalg.data.errors import (
 )
 from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import (
+    INTEGER,
     TIMESTAMP,
     ListOf,
     MapOf,
@@ -476,11 +477,15 @@ class CoGroupByKey(_Grouping):
 
     For a ``join`` of two collections it is one list of their pairs; under ``DISCARDING``, of those not yet emitted.
     ``timed`` says that each pair has a third item, its own event time (``flowalg.pipeline.pair_times``).
+
+    A full join whose key may have a ``None`` in it keeps its values ``apart``, as a co-group does: only the step that
+    emits its pairs knows the key (``flowalg.pipeline.joins.PairSides``).
     """
 
     collections: tuple[Node, ...]
     join: JoinKind | None = None
     timed: bool = field(default=False, kw_only=True)
+    apart: bool = field(default=False, kw_only=True, metadata=WRITTEN)
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
@@ -541,8 +546,8 @@ class CoGroupByKey(_Grouping):
     @cached_property
     def combiner(self) -> AnyCombiner:
         """The combiner of values that are tagged with the number of their collection."""
-        if self.join is None:
-            return cast("AnyCombiner", Separate(len(self.inputs)))
+        if self.join is None or self.apart:
+            return cast("AnyCombiner", Separate(len(self.inputs), self.timed))
         return cast("AnyCombiner", Join(self.join, self.pair_times if self.timed else None))
 
     @cached_property
@@ -556,10 +561,12 @@ class CoGroupByKey(_Grouping):
         if len(known) < len(self.inputs):
             return None
         key, values = known[0].fields[0].shape, [pair.fields[1].shape for pair in known]
-        if self.join is not None:
+        if self.join is not None and not self.apart:
             left, right = values
             pair = self.join.shape(left, right)
             return kv_of(key, ListOf(TupleOf((*pair.items, TIMESTAMP)) if self.timed else pair))
+        if self.timed:
+            values = [TupleOf((value, INTEGER)) for value in values]
         return kv_of(key, TupleOf(tuple(map(ListOf, values))))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:

@@ -30,13 +30,11 @@ from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTim
 from flowalg.pipeline.holes import fill, require_name
 from flowalg.pipeline.joins import (
     JoinKind,
+    PairSides,
     can_match,
     each_pair,
     has_key,
     may_have_none,
-    with_left_side,
-    with_right_side,
-    without_side,
 )
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -661,10 +659,9 @@ class PCollection(HasView, Generic[A_co]):
         is_plain = not any(map(may_have_none, keys))
         matching = Filter(Call(has_key if is_plain else can_match), kind.value)
         if kind.keeps_right:
-            # Both sides keep these values, so each side has keys of its own for them.
-            steps = (Map(Call(with_left_side), kind.value), Map(Call(with_right_side), kind.value))
-            own = tuple(ElementWise.after(side, step) for side, step in zip(sides, steps, strict=True))
-            return ElementWise.after(CoGroupByKey(own, kind), each, Map(Call(without_side), kind.value))
+            # Both sides keep these values, in the windows and panes of their key.
+            apart = CoGroupByKey(sides, kind, apart=True)
+            return ElementWise.after(apart, FlatMap(Call(PairSides()), kind.value))
         left = sides[0] if kind.keeps_left else ElementWise.after(sides[0], matching)
         return ElementWise.after(CoGroupByKey((left, ElementWise.after(sides[1], matching)), kind), each)
 

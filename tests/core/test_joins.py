@@ -11,7 +11,7 @@ from functools import reduce
 
 import flowalg_reference as reference
 import pytest
-from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +23,12 @@ from flowalg import (
     Always,
     ArgumentError,
     AtCount,
+    AtSignal,
     AtWatermark,
     Count,
+    CustomWindows,
+    DropReason,
+    EventTime,
     FixedWindows,
     GlobalWindows,
     Interpreter,
@@ -35,9 +39,12 @@ from flowalg import (
     PTransform,
     Repeat,
     Sessions,
+    Signal,
     Source,
     Timeline,
+    TimestampCombiner,
     Trigger,
+    Window,
     WindowFn,
     event_time,
     explain,
@@ -238,6 +245,63 @@ def test_a_key_that_is_none_matches_nothing(
     timelines = {SCORES: Timeline.batch(scores, time=now), OTHERS: Timeline.batch(others, time=now)}
     for engine in (Reference(Mode.MICRO_BATCH), ReferenceBatch(), PolarsBatch(), PolarsStreaming()):
         assert {(pane.key, pane.value) for pane in engine.run(joined, timelines).panes} == set(pairs)
+
+
+def by_team(windows: WindowFn, trigger: Trigger, combiner: TimestampCombiner) -> PCollection[object]:
+    """Returns the full join of points by team, with no team for ``none``."""
+    left, right = (
+        source.key_by(lambda s: None if s.team == "none" else s.team)
+        .map_values(lambda s: s.points)
+        .window(windows, trigger=trigger, allowed_lateness=FOREVER, timestamp_combiner=combiner)
+        for source in (SCORES, OTHERS)
+    )
+    return left.full_join(right)
+
+
+@pytest.mark.parametrize("combiner", TimestampCombiner)
+@pytest.mark.parametrize(
+    "windows", [FixedWindows(2 * MINUTE), GlobalWindows(), Sessions(2 * MINUTE)], ids=str
+)
+def test_a_full_join_without_keys_has_the_final_values_of_its_batch(
+    windows: WindowFn, combiner: TimestampCombiner
+) -> None:
+    """Values without a key of both sides are in the panes of one window, so later panes replace no others."""
+    joined = by_team(windows, Repeat(AtCount(1)), combiner)
+    left = (
+        Timeline[Score]()
+        .at(minute(1), Score("none", 1, minute(0)), Score("a", 1, minute(0)))
+        .at(minute(2), Score("none", 2, minute(1)))
+        .end(minute(9))
+    )
+    right = Timeline[Score]().at(minute(1)).at(minute(3), Score("none", 3, minute(0))).end(minute(9))
+    inputs: dict[Source[object], Timeline[object]] = {SCORES: left, OTHERS: right}
+    batch = ReferenceBatch().run(joined, inputs)
+    expected = {(str(each.element), each.window, each.event_time) for each in batch.final_values()}
+    assert len(expected) == 4
+    for engine in (Reference(Mode.MICRO_BATCH), PolarsStreaming(Cluster(2, 2, restarts=True)), PolarsBatch()):
+        found = engine.run(joined, inputs).final_values()
+        assert {(str(each.element), each.window, each.event_time) for each in found} == expected
+
+
+def test_windows_and_signals_and_drops_of_a_full_join_have_its_keys() -> None:
+    """Where a key may be ``None``, user-defined windows, signals and drops see the keys of the user all the same."""
+
+    def minutes(point: EventTime, key: object) -> list[Window]:
+        assert key in (None, "a")
+        return [Window(point, event_time(point.datetime + (2 if key is None else 1) * MINUTE))]
+
+    joined = by_team(CustomWindows("by key", minutes), AtSignal("go"), TimestampCombiner.END_OF_WINDOW)
+    left = (
+        Timeline[Score]()
+        .at(minute(1), Score("none", 1, minute(0)), Score("a", 1, minute(0)))
+        .at(minute(2), signals=[Signal("go", None)])
+        .at(minute(3), Score("none", 2, minute(0)))
+    )
+    inputs: dict[Source[object], Timeline[object]] = {SCORES: left, OTHERS: Timeline[Score]().at(minute(1))}
+    for engine in (Reference(Mode.MICRO_BATCH), PolarsStreaming()):
+        run = engine.run(joined, inputs)
+        assert [pane.element for pane in run.panes] == [KV(None, (1, None))]
+        assert [(drop.key, drop.reason) for drop in run.dropped] == [(None, DropReason.CLOSED)]
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ def test_a_session_that_is_extended_is_early_again() -> None:
         .at(minute(2), Score("a", 1, minute(0)), watermark=minute(2))
         .at(minute(3), Score("a", 1, minute(2)))
     )
-    summed = POINTS.window(TWO, trigger=Repeat(AtCount(1))).combine_per_key(Sum())
+    summed = POINTS.window(
+        TWO, trigger=Repeat(AtCount(1)), accumulation=Accumulation.ACCUMULATING
+    ).combine_per_key(Sum())
     timings = [(pane.timing, pane.index) for pane in reference.run(summed, {SCORES: timeline}).panes]
     assert timings == [(Timing.ON_TIME, 0), (Timing.EARLY, 0)]
 

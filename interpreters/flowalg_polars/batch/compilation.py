@@ -39,6 +39,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.outputs import emits_panes, require_outputs
+from flowalg.pipeline.pair_times import timed_join
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
@@ -274,6 +275,9 @@ class _Lowering:
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow of a chain of steps; some inputs are best lowered together with the steps after them."""
         match node:
+            case ElementWise(input=CoGroupByKey(inputs=inputs, apart=True)):
+                lists, steps = timed_join(node)
+                return self.after(lower_co_group(lists, tuple(map(flow, inputs)), self.time), steps)
             case ElementWise(
                 input=CoGroupByKey(inputs=inputs, join=JoinKind() as kind) as grouping, steps=(_, *after)
             ):

@@ -31,6 +31,8 @@ _RIGHT_MATCHED: Final = "__right matched"
 
 def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the lists of values of each collection, by key and window."""
+    if node.timed:
+        flows = tuple(map(_with_times, flows))
     pairs = [require_pairs(flow.shape, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     for pair in pairs:

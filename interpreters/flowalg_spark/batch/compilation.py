@@ -37,6 +37,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.outputs import emits_panes, require_outputs
+from flowalg.pipeline.pair_times import timed_join
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, last_grouping, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
@@ -292,6 +293,9 @@ class _Lowering:
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
         match node:
+            case ElementWise(input=CoGroupByKey(apart=True) as grouping):
+                lists, steps = timed_join(node)
+                return self.after(lower_co_group(lists, self.inputs(grouping, flow), self.time), steps)
             case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as grouping, steps=(_, *after)):
                 # The first step emits the pairs one by one, which a join does by itself.
                 return self.after(

@@ -46,6 +46,8 @@ _READS: Final = "__reads"
 
 def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
+    if node.timed:
+        flows = tuple(map(_with_times, flows))
     pairs = [require_pairs(flow, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
