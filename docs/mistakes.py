@@ -1,9 +1,9 @@
 """Runs ``docs/mistakes.md``: the mistakes that new users make, and the messages that they get.
 
-Each ``python`` or ``console`` block after the first heading is a mistake. The list after it has the message of each
-place that reports it: the constructor, the interpreters, Spark, the command line, a static warning, and the type
-checkers. A block that defines ``pipeline`` is run by all interpreters over ``timeline``. ``python -m docs.mistakes``
-updates the lists.
+Each ``python`` or ``console`` block after the first heading is a mistake, or what to write instead of the one before.
+The list after it has the message of each place that reports it: the constructor, the interpreters, Spark, the local
+engine, the command line, a static warning, and the type checkers; or what the block prints. A block that defines
+``pipeline`` is run by all interpreters over ``timeline``. ``python -m docs.mistakes`` updates the lists.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BUILT, EVERY, SILENT = "when it is built", "every interpreter", "no error"
 CHECKERS: Final = ("mypy", "pyright")
 _BLOCK: Final = re.compile(r"```(python|console|csv)\n(.*?)```\n(?:\n((?:- [^\n]*\n)+))?", re.DOTALL)
 _ON_SPARK: Final = re.compile(r"\b(spark|batch|streaming|sinks)\b")
-_QUERY: Final = re.compile(r"(?<=Query )\[id = .*?\] ")
+_QUERY: Final = re.compile(r"(?<=Query )\[id = .*?\] |(?<=query )[0-9a-f]{32}, ")
 """The ids of a query, which differ between runs."""
 _LINE: Final = re.compile(r"- ([^:]+): `` ?(.*?) ?``$", re.MULTILINE)
 
@@ -119,11 +119,12 @@ def _run_code(
         try:
             _execute(mistake, namespace)
         except Exception as error:  # any exception is what the page shows
-            return {"Spark" if _ON_SPARK.search(mistake.code) else BUILT: _format(error)}
+            return {_place(mistake.code): _format(error)}
     if warned:
         return {"log": " ".join(warned)}
     if printed.getvalue():
-        return {"hazard": printed.getvalue().rstrip("\n")}
+        place = "hazard" if "hazards(" in mistake.code else "printed"
+        return {place: printed.getvalue().rstrip("\n")}
     pipeline, timeline, source = namespace.get("pipeline"), namespace["timeline"], namespace["scores"]
     if not isinstance(pipeline, PCollection):
         return {}
@@ -132,6 +133,12 @@ def _run_code(
     given: dict[Source[object], Timeline[object]] = {source: timeline}
     found = {name: _run(engine, pipeline, given) for name, engine in engines.items()}
     return {EVERY: found.popitem()[1]} if len(set(found.values())) == 1 else found
+
+
+def _place(code: str) -> str:
+    if "batches(" in code:
+        return "local engine"
+    return "Spark" if _ON_SPARK.search(code) else BUILT
 
 
 def _execute(mistake: Mistake, namespace: dict[str, object]) -> None:
