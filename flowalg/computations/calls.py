@@ -23,6 +23,7 @@ from flowalg.data.errors import (
     FlowalgError,
     UserFunctionError,
     describe_function,
+    describe_raised,
     format_value,
 )
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
@@ -180,7 +181,7 @@ class Calls:
             raise
         except Exception as error:
             call = _describe_call(key, event, before.state)
-            raised = f"{self.label}: {describe_function(f)} raised {type(error).__name__}: {error}"
+            raised = f"{self.label}: {describe_function(f)} raised {describe_raised(error)}"
             raise FailedTransition(call, UserFunctionError(f"{raised}; it received {call}")) from error
 
     def too_many_firings(self, key: object) -> ElementError:
@@ -193,7 +194,7 @@ class Calls:
     def unstorable(self, key: object, state: str, error: Exception) -> ElementError:
         """Returns the error for a state that cannot be pickled."""
         return ElementError(
-            f"{self.label}: the state {state} of the key {format_value(key)} cannot be stored: {error}"
+            f"{self.label}: the state {state} of the key {format_value(key)} cannot be stored: {describe_raised(error)}"
         )
 
     def _checked(self, returned: object, before: KeyState, cause: EventTime) -> Effect:

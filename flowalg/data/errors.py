@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Final, TypeVar
 
 _LONGEST_REPR: Final = 200
+_LONGEST_TEXT: Final = 10_000
 
 
 class Hidden:
@@ -31,10 +32,24 @@ def format_value(value: object) -> str:
         return f"the class {value.__name__}"
     if isinstance(value, FunctionType):
         return describe_function(value)
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"a value whose repr raises {type(error).__name__}"
     if len(text) > _LONGEST_REPR:
         text = f"{text[: _LONGEST_REPR - 1]}…"
     return f"{text} ({type(value).__name__})"
+
+
+def describe_raised(error: BaseException) -> str:
+    """Returns the class and the text of an error that a user function raised; a text that is very long is cut."""
+    try:
+        text = str(error)
+    except Exception as failure:
+        text = f"an error whose text raises {type(failure).__name__}"
+    if len(text) > _LONGEST_TEXT:
+        text = f"{text[: _LONGEST_TEXT - 1]}…"
+    return f"{type(error).__name__}: {text}"
 
 
 def describe_function(f: Callable[..., object]) -> str:

@@ -18,6 +18,7 @@ from flowalg.data.errors import (
     KeyedCollectionError,
     UserFunctionError,
     describe_function,
+    describe_raised,
     format_value,
 )
 from flowalg.data.kv import KV
@@ -142,6 +143,6 @@ def user_function_error(
     if isinstance(cause, MemoryError):
         raise cause
     return UserFunctionError(
-        f"{transform}: {describe_function(f)} raised {type(cause).__name__}: {cause}; "
+        f"{transform}: {describe_function(f)} raised {describe_raised(cause)}; "
         f"its argument was {format_value(element)}"
     )

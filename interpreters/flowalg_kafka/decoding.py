@@ -24,6 +24,7 @@ from flowalg.data.errors import (
     SchemaMismatchError,
     UserFunctionError,
     describe_function,
+    describe_raised,
 )
 from flowalg.data.shapes import BINARY, INTEGER, TEXT, RecordOf, Shape, required
 from flowalg.data.shapes import TIMESTAMP as TIME
@@ -185,7 +186,7 @@ class _Decoder:
             except MemoryError:
                 raise
             except Exception as error:
-                described = f"{describe_function(function)} raised {type(error).__name__}: {error}"
+                described = f"{describe_function(function)} raised {describe_raised(error)}"
                 self._fail(number, described, error)
                 continue
             if self.reject is not None:

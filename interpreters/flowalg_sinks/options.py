@@ -28,6 +28,8 @@ def require_options(pipeline: object, table: object, since: object) -> None:
         raise ArgumentError("pipeline", pipeline, "a PCollection")
     if not isinstance(table, str) or not table:
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
+    if "\0" in table:
+        raise ArgumentError("table", table, "the name of a table, without the character U+0000")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     require_free_names(require_element_shape(pipeline), panes=emits_panes(pipeline.node))

@@ -65,11 +65,16 @@ class SQLite:
             why = "a database in memory does not outlive a transaction" if self.path == ":memory:" else None
             value = self.path if isinstance(self.path, str) else hidden(self.path)
             raise ArgumentError("SQLite.path", value, "the path of a file", why=why)
+        if "\0" in self.path:
+            raise ArgumentError("SQLite.path", self.path, "the path of a file, without the character U+0000")
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
-        """Returns a transaction that excludes all other writers of the file."""
-        with closing(self._connect()) as connection:
+        """Returns a transaction that excludes all other writers of the file.
+
+        Raises ``SinkError`` with the path if the file cannot be written, or is not a database.
+        """
+        with self._naming_errors("written"), closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield SQLiteTransaction(connection, self.path)
@@ -82,12 +87,24 @@ class SQLite:
     def rows(self, table: Table) -> list[Row]:
         """Returns all rows of a table, ordered by its primary key."""
         order = column_list(table.key_columns)
-        with closing(self._connect()) as connection:
+        with self._naming_errors("read"), closing(self._connect()) as connection:
             rows = connection.execute(
                 f"SELECT {column_list(table.columns)} FROM {quote(table.name)} ORDER BY {order}"
             )
             decoders = [_DECODERS.get(column.kind, _read_unchanged) for column in table.columns]
             return [tuple(read(cell) for read, cell in zip(decoders, row, strict=True)) for row in rows]
+
+    @contextmanager
+    def _naming_errors(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise SinkError(
+                f"the database {self.path} cannot be {action}: {error}; nothing of this batch was written: when the "
+                "cause is removed, start the query again"
+                if action == "written"
+                else f"the database {self.path} cannot be {action}: {error}"
+            ) from error
 
     def _connect(self) -> sqlite3.Connection:
         # With isolation_level=None, Python does not begin transactions implicitly.

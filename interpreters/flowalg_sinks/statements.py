@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table, require_same_columns
-from flowalg_sinks.target import WrittenBatch
+from flowalg_sinks.target import SinkError, WrittenBatch
 
 PROGRESS: Table = Table(
     "flowalg_sinks",
@@ -32,6 +32,11 @@ def progress_row(table: str, batch: WrittenBatch) -> Row:
 def written_batch(cells: Sequence[Cell]) -> WrittenBatch:
     """Returns the batch of a row of ``PROGRESS``, without the name of the table."""
     query, batch, generation, read, has_drops = cells
+    if not isinstance(batch, int) or not isinstance(generation, int | None):
+        raise SinkError(
+            f"the table {PROGRESS.name!r} is damaged: batch and generation must be integers; got {batch!r} and "
+            f"{generation!r}; restore a copy of the database"
+        )
     return WrittenBatch(
         str(query),
         int(str(batch)),

@@ -32,7 +32,7 @@ from attrs import define, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_polars.streaming.storage import file_log
-from flowalg_sinks import SQLite
+from flowalg_sinks import SinkError, SQLite
 
 from flowalg import (
     Accumulation,
@@ -234,7 +234,7 @@ def in_process(trial: Trial, injector: Injector) -> tuple[int, str]:
             trial.run()
             output.write_text(json.dumps({"calls": injector.count, "modules": list(sys.modules)}))
             code = 0
-        except (CheckpointError, ElementError, sqlite3.Error, KeyboardInterrupt) as error:
+        except (CheckpointError, ElementError, SinkError, KeyboardInterrupt) as error:
             injector.number = -1
             output.write_text(f"{type(error).__name__}: {error}")
             code = FAILED

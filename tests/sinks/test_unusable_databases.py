@@ -1,0 +1,93 @@
+"""A database of SQLite that cannot be used: an error of the sink that names it, and nothing is written.
+
+The tests catch a raw error of ``sqlite3``, and one that does not say which database it is of.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import flowalg_sinks
+import polars as pl
+import pytest
+from attrs import asdict
+from flowalg_polars import streaming
+from flowalg_polars.streaming import Frames, StreamInput
+from flowalg_sinks import SinkError, SQLite
+
+from flowalg import ArgumentError, BoundedOutOfOrderness, FixedWindows, Sum
+from tests.support.scores import NOON, SCORES, Score
+
+MINUTE = timedelta(minutes=1)
+
+TOTALS = (
+    SCORES.key_by(lambda score: score.team)
+    .map_values(lambda score: score.points)
+    .window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
+    .combine_per_key(Sum())
+)
+
+
+def write(path: Path, count: int = 1, table: str = "totals") -> None:
+    """Runs a query over some micro-batches, whose checkpoint has the name of the table."""
+    frames = [pl.DataFrame([asdict(Score("red", number, NOON + number * MINUTE))]) for number in range(count)]
+    inputs = {SCORES: StreamInput(Frames(frames), BoundedOutOfOrderness(MINUTE))}
+    sink = flowalg_sinks.changelog(TOTALS, SQLite(path), table=table)
+    streaming.run(TOTALS, inputs, sink=sink, checkpoint=path.parent / table)
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"no database" * 100)
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _trigger(path: Path) -> None:
+    write(path, table="other")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON flowalg_sinks BEGIN SELECT RAISE(ABORT, 'not now'); END"
+        )
+
+
+def _progress(path: Path) -> None:
+    write(path, table="other")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE flowalg_sinks SET table_name = 'totals', batch = 'x'")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_garbage, "panes.db cannot be written: file is not a database; nothing of this batch was written"),
+        (_folder, "panes.db cannot be written: unable to open database file"),
+        (_trigger, "panes.db cannot be written: not now"),
+        (_progress, "'flowalg_sinks' is damaged: batch and generation must be integers; got 'x' and"),
+    ],
+)
+def test_an_unusable_database_is_an_error_of_the_sink(
+    tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    """The error is a ``SinkError`` that names the database, or its table, and the reason."""
+    path = tmp_path / "panes.db"
+    spoil(path)
+    with pytest.raises(SinkError, match=message):
+        write(path, 3)
+
+
+def test_names_that_sqlite_reserves_are_errors(tmp_path: Path) -> None:
+    """A table of a reserved name, and a path or a name with U+0000, are errors before anything is written."""
+    with pytest.raises(SinkError, match=r"panes.db cannot be written: object name reserved .* sqlite_totals"):
+        write(tmp_path / "panes.db", table="sqlite_totals")
+    with pytest.raises(ArgumentError, match=r"SQLite.path must be the path of a file, without the character"):
+        SQLite("panes\0.db")
+    with pytest.raises(
+        ArgumentError, match=r"table must be the name of a table, without the character U\+0000"
+    ):
+        write(tmp_path / "panes.db", table="\0")
