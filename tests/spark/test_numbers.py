@@ -5,14 +5,22 @@ These tests catch a result whose text, last digit or range is not that of plain 
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Final
 
 import pytest
 from flowalg_spark import SparkBatch, SparkStreaming
+from flowalg_spark.encoding.json_columns import value_json
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.session import replace_settings
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from flowalg import Interpreter, Max, ToList
+from flowalg.data.json_text import render_json
+from flowalg.data.shapes import DECIMAL
 from tests.support.amounts import AMOUNTS, DECIMALS, KEYED, LARGEST, PIPELINES, Amount, expected, results
 from tests.support.depth import a_few
 from tests.support.elements import bounded
@@ -63,6 +71,19 @@ def test_numbers_are_those_of_plain_python(spark: SparkSession, names: tuple[str
     outputs = {name: PIPELINES[name] for name in wanted}
     found = results(engine.run_all(outputs, {AMOUNTS: bounded(*SOME)}))
     assert found == wanted
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_the_text_of_a_decimal_has_no_exponent(spark: SparkSession, ansi: bool) -> None:
+    """In the JSON of drops and bad records, a Decimal has its canonical text, also if Spark's ANSI mode is off."""
+    texts = ["0", "1", "-1", "100", "0.000000000000000001", "-0.0000000001", "0.00000001", "1234567.5", NINES]
+    texts += [f"-{NINES}"]
+    schema = T.StructType([T.StructField("number", spark_type(DECIMAL))])
+    numbers = spark.createDataFrame([(Decimal(text),) for text in texts], schema)
+    with replace_settings(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
+        found = [row[0] for row in numbers.select(value_json(F.col("number"), DECIMAL)).collect()]
+    assert [json.loads(text) for text in found] == texts
+    assert found == [render_json(Decimal(text)) for text in texts]
 
 
 def third(amount: Amount) -> Decimal:

@@ -13,6 +13,8 @@ from pyspark.sql import types as T
 from flowalg.data.shapes import (
     DAY,
     DECIMAL,
+    DECIMAL_PRECISION,
+    DECIMAL_SCALE,
     DURATION,
     TIMESTAMP,
     EnumOf,
@@ -27,7 +29,6 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.encoding.schema import spark_type
 
 _UTC: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss"}
 
@@ -76,10 +77,20 @@ def _of_value(column: Column, shape: Shape) -> Column:
             seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
             return (seconds * F.lit(10**6)).cast("bigint").cast("string")
         case Scalar() if shape == DECIMAL:
-            return _plain(F.regexp_replace(column.cast(spark_type(shape)).cast("string"), r"\.?0*$", ""))
+            return _plain(_plain_decimal(column))
         case Scalar() | EnumOf() | MapOf():
             return _plain(column)
     assert_never(shape)
+
+
+def _plain_decimal(column: Column) -> Column:
+    """Returns the texts of decimals, without an exponent, trailing zeros after the point, and thousands separators.
+
+    A cast to a string has an exponent if the session's ANSI mode is off.
+    """
+    kind = T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE)
+    digits = F.translate(F.format_number(column.cast(kind), DECIMAL_SCALE), ",", "")
+    return F.regexp_replace(digits, r"\.?0*$", "")
 
 
 def _iso_8601(column: Column) -> Column:

@@ -47,7 +47,8 @@ _STARTS: Final[dict[str, _Start]] = {}
 def identify(frame: DataFrame, name: str | None, batch: int) -> tuple[WrittenBatch, str | None]:
     """Returns the identity of a micro-batch, and the fingerprint of what the one before it has read.
 
-    Over Spark Connect, outside of a query, and in a Spark that does not show its queries, it is the number only. Raises
+    Over Spark Connect, outside of a query, and in a Spark that does not show its queries, it is the number only: the
+    offsets are in the checkpoint, and in the progress of a query only when the micro-batch is finished. Raises
     ``ArgumentError`` if there is no id of the query.
     """
     written = WrittenBatch(query_id(frame, name), batch)
