@@ -33,6 +33,14 @@ def clock_needs(roots: Iterable[Node], policies: Mapping[str, WatermarkPolicy]) 
             yield f"source {name!r}, whose watermark may advance by processing time: {policy}"
 
 
+def ticks_off(roots: Iterable[Node], policies: Mapping[str, WatermarkPolicy]) -> str | None:
+    """Returns a warning for a query without ticks of what waits for processing time; ``None`` if nothing does."""
+    needs = "; ".join(clock_needs(roots, policies))
+    if not needs:
+        return None
+    return f"ticks are off, so without data no time passes for what waits for processing time: {needs}"
+
+
 def _waits(leaf: OnceTrigger) -> bool:
     match leaf:
         case AtPeriod() | AfterDelay() | AfterInactivity():

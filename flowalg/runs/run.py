@@ -24,12 +24,15 @@ class Run(Output[A_co]):
 
     ``dropped`` says how many elements were dropped where, when, and why: one drop for each key, window and instant, or
     one for each element, as the interpreter knows them. ``bad_records`` are the records and elements that a run with
-    ``dead_letters=True`` has kept apart, sorted; without it, they fail the run.
+    ``dead_letters=True`` has kept apart, sorted; without it, they fail the run. ``unfired_timers`` is the number of
+    timers that firings at the end of the input have set, which do not fire (SEMANTICS section 17); ``None`` on Spark,
+    where a stream has it in its metrics, and a batch does not count it.
     """
 
     panes: tuple[Pane[A_co], ...]
     dropped: tuple[Drop, ...]
     bad_records: tuple[BadRecord, ...] = field(default=(), kw_only=True)
+    unfired_timers: int | None = field(default=None, kw_only=True)
 
 
 @frozen
@@ -38,13 +41,14 @@ class Outputs(HasView):
 
     ``outputs[name]`` is an output by its name, and ``outputs[collection]`` the same by its collection, with its type.
     ``dropped`` are the drops of all groupings and side inputs, and ``bad_records`` those of all steps, each once,
-    however many outputs read them.
+    however many outputs read them; so are ``unfired_timers``, as in a ``Run``.
     """
 
     by_name: Mapping[str, Output[object]]
     dropped: tuple[Drop, ...]
     collections: Mapping[str, PCollection[object]] = field(repr=False, eq=False)
     bad_records: tuple[BadRecord, ...] = field(default=(), kw_only=True)
+    unfired_timers: int | None = field(default=None, kw_only=True)
 
     @overload
     def __getitem__(self, which: str) -> Output[object]: ...

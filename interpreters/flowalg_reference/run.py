@@ -303,7 +303,13 @@ def execute_all(
         name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
         for number, (name, root) in enumerate(zip(resolved, roots, strict=True))
     }
-    return Outputs(found, operators.dropped, outputs, bad_records=operators.bad_records)
+    return Outputs(
+        found,
+        operators.dropped,
+        outputs,
+        bad_records=operators.bad_records,
+        unfired_timers=operators.unfired_timers,
+    )
 
 
 def _advance(

@@ -108,8 +108,17 @@ def test_every_timer_fires_once_at_the_end(engine: Interpreter) -> None:
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
     run = engine.run(POINTS.process(last), {SCORES: timeline})
     assert sorted(each.value for each in run.elements) == ["a", "c", "clock", "e", "f"]
-    if isinstance(engine, Reference):
-        assert engine.run(POINTS.process(last), {SCORES: timeline}).unfired_timers == 2
+    assert run.unfired_timers == 2
+
+
+@pytest.mark.parametrize("engine", BATCHES, ids=str)
+def test_unfired_timers_are_counted_in_a_batch(engine: Interpreter) -> None:
+    """Each once, however many outputs read the computation; without computations there are none."""
+    filled = POINTS.process(FILLING, in_order=True)
+    outputs = {"filled": filled, "all": filled.map_values(lambda value: value), "points": POINTS}
+    assert engine.run(filled, {SCORES: DAY}).unfired_timers == 2
+    assert engine.run_all(outputs, {SCORES: DAY}).unfired_timers == 2
+    assert engine.run(POINTS, {SCORES: DAY}).unfired_timers == 0
 
 
 def test_unfired_timers_are_counted_in_the_metrics_of_a_stream() -> None:

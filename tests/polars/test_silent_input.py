@@ -86,8 +86,8 @@ def test_what_waits_for_processing_time_is_emitted_without_data(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_ticks_follow_from_the_pipeline(name: str) -> None:
-    """A query ticks if it follows, if something waits, and if neither the user nor the records say otherwise."""
+def test_ticks_follow_from_the_pipeline(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A query ticks if it follows, something waits, and neither the user, who is warned, nor the records forbid it."""
     pipeline, policy = SILENT[name]
     streams = {"scores": StreamInput("folder", policy)}
     carried = {"scores": StreamInput("folder", policy, processing_time="seen")}
@@ -95,9 +95,16 @@ def test_ticks_follow_from_the_pipeline(name: str) -> None:
     assert Options(follow=True).ticks(roots, streams)
     assert not Options().ticks(roots, streams)
     assert not Options(follow=True, tick=None).ticks(roots, streams)
+    assert not Options(follow=True, tick=None).ticks(roots, carried)
     assert not Options(follow=True).ticks(roots, carried)
     waiting_for_data = [sums(AtWatermark().repeat()).node]
-    assert not Options(follow=True).ticks(waiting_for_data, {"scores": StreamInput("folder", BY_EVENTS)})
+    for tick in (MILLISECOND, None):
+        options = Options(follow=True, tick=tick)
+        assert not options.ticks(waiting_for_data, {"scores": StreamInput("folder", BY_EVENTS)})
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith(
+        "ticks are off, so without data no time passes for what waits for processing time: "
+    )
 
 
 class JumpingClock(datetime):

@@ -199,7 +199,9 @@ def test_the_batch_timestamp_is_the_processing_time(
     assert Counter(map(without_time, panes)) == Counter(map(without_time, expected))
 
 
-def test_time_passes_without_data(spark: SparkSession, tmp_path: Path) -> None:
+def test_time_passes_without_data(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A query that waits for processing time gets ticks, also after a restart; one that does not keeps its plan."""
     minute = timedelta(minutes=1)
     early = AtWatermark().with_early_firings(AfterDelay(timedelta(seconds=1)))
@@ -231,6 +233,9 @@ def test_time_passes_without_data(spark: SparkSession, tmp_path: Path) -> None:
         for frame in (compiled(early), compiled(early, tick=False), compiled(AtWatermark().repeat()))
     ]
     assert ["RateStream" in plan for plan in plans] == [True, False, False]
+    (warning,) = [record.getMessage() for record in caplog.records if record.name == "flowalg.streaming"]
+    assert "ticks are off" in warning
+    assert "combine_per_key(Sum), whose trigger fires by processing time" in warning
     sales = stream_of(spark, folder, POLICY, time_column="seen")
     with pytest.raises(ArgumentError, match="False if a source carries processing times, as 'sales' does"):
         streaming.compile(a_sum_per_key.pipeline, {SALES: sales}, tick_when_idle=True)

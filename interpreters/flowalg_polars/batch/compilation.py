@@ -6,7 +6,7 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from glob import glob
 from os import PathLike, fspath
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, assert_never, cast
 
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.listing import nested_files
 from flowalg_shard.tables.columns import PROCESSING_TIME
@@ -110,6 +110,18 @@ def compile_all(
         frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
         by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
+    return _compile_all(outputs, inputs, {}, time=time, dead_letters=dead_letters)
+
+
+def _compile_all(
+    outputs: Mapping[str, PCollection[A]],
+    inputs: Mapping[AnySource, BatchInput],
+    unfired: MutableMapping[int, int],
+    *,
+    time: datetime | None,
+    dead_letters: bool,
+) -> dict[str, PaneFrame[A]]:
+    """Returns ``compile_all``; when it is computed, ``unfired`` has the unfired timers of each computation."""
     require_flag("dead_letters", dead_letters)
     known = require_outputs(outputs)
     data = inputs_by_name(inputs, "frame", *(each.node for each in known.values()))
@@ -118,7 +130,7 @@ def compile_all(
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
     letters = DeadLetters() if dead_letters else None
     pipelines = admit(known) if dead_letters else known
-    flow = Fold(_Lowering(frames, now, letters))
+    flow = Fold(_Lowering(frames, now, letters, unfired))
     flows = {name: flow(pipeline.node) for name, pipeline in pipelines.items()}
     kept_apart = None if letters is None else dead_letter_frame(letters.frames, now)
     return {
@@ -192,7 +204,13 @@ def run(
     """
     outputs = run_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters)
     output = outputs[pipeline]
-    return Run(output.panes, (), elements=output.elements, bad_records=outputs.bad_records)
+    return Run(
+        output.panes,
+        (),
+        elements=output.elements,
+        bad_records=outputs.bad_records,
+        unfired_timers=outputs.unfired_timers,
+    )
 
 
 def run_all(
@@ -203,7 +221,8 @@ def run_all(
     dead_letters: bool = False,
 ) -> Outputs:
     """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
-    frames = compile_all(outputs, inputs, time=time, dead_letters=dead_letters)
+    unfired: dict[int, int] = {}
+    frames = _compile_all(outputs, inputs, unfired, time=time, dead_letters=dead_letters)
     queries = [flat_rows(outputs[name], frame) for name, frame in frames.items()]
     if dead_letters:
         queries.append(next(iter(frames.values())).dead_letters())
@@ -211,7 +230,7 @@ def run_all(
         tables = pl.collect_all(queries, engine="streaming")
     bad = bad_records_in(tables.pop()) if dead_letters else ()
     found = {name: output_in(outputs[name], table) for name, table in zip(frames, tables, strict=True)}
-    return Outputs(found, (), outputs, bad_records=bad)
+    return Outputs(found, (), outputs, bad_records=bad, unfired_timers=sum(unfired.values()))
 
 
 _MOST_PATHS: Final = 16
@@ -237,6 +256,7 @@ class _Lowering:
     frames: Mapping[str, pl.LazyFrame]
     time: pl.Expr
     letters: DeadLetters | None = None
+    unfired: MutableMapping[int, int] = field(factory=dict)
 
     def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow of a node, from those of its inputs."""
@@ -269,7 +289,7 @@ class _Lowering:
                 return lower_side_input(node, flow(inner), flow(side), ())
             case Process(input=inner):
                 sources = [flow(source) for source in sources_of(inner)]
-                return lower_computation(node, flow(inner), sources, self.time, self.letters)
+                return lower_computation(node, flow(inner), sources, self.time, self.letters, self.unfired)
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:

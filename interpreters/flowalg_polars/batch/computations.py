@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from typing import Final
 
 import polars as pl
@@ -28,12 +28,20 @@ _HORIZON: Final = "__horizon"
 
 
 def lower_computation(
-    node: Process, flow: Flow, sources: Iterable[Flow], time: pl.Expr, letters: DeadLetters | None
+    node: Process,
+    flow: Flow,
+    sources: Iterable[Flow],
+    time: pl.Expr,
+    letters: DeadLetters | None,
+    unfired: MutableMapping[int, int],
 ) -> Flow:
     """Returns the outputs of a computation that observes all elements in order; failures are added to ``letters``.
 
-    ``sources`` are the elements of the sources that it reads, which determine the horizon.
+    ``sources`` are the elements of the sources that it reads, which determine the horizon. When the outputs are
+    computed, ``unfired`` has the number of its unfired timers under a new number.
     """
+    number = len(unfired)
+    unfired[number] = 0
     in_order = evolve(node, in_order=True, late=Late.DROP)
     prepared = PreparedComputation.of(in_order, flow.shape, flow.meta, dead_letters=letters is not None)
     now = Clocks(ProcessingTime(int(pl.select(time).item())), MAX_TIME)
@@ -47,6 +55,7 @@ def lower_computation(
             known = elements.height and _HORIZON in elements.columns
             horizon = EventTime(elements[_HORIZON][0]) if known else MIN_TIME
             _, output = compute(prepared.stage, Kept(), rows, MIN_TIME, evolve(now, horizon=horizon))
+            unfired[number] = output.unfired  # set and not added, since Polars may compute the outputs twice
             return Sifted(prepared.elements(output.outputs), output.bad_records)
 
     if letters is not None:

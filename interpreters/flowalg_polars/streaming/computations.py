@@ -121,6 +121,11 @@ class ShardedComputation:
         )
         return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
 
+    @property
+    def unfired_timers(self) -> int:
+        """The number of timers that firings at the end of the input have set in the last instant."""
+        return sum(output.unfired for output in self.outputs)
+
     def drops(self) -> DropsOfSide:
         """Returns the late elements of the last instant."""
         assert self.report is not None, "an instant has been"

@@ -325,6 +325,10 @@ class Graph:
         """Returns the metrics of all stages in the last instant."""
         return tuple(stage.metrics(number) for number, stage in enumerate(self.stages))
 
+    def unfired_timers(self) -> int:
+        """Returns the number of timers that firings at the end of the input have set in the last instant."""
+        return sum(stage.unfired_timers for stage in self.stages if isinstance(stage, ShardedComputation))
+
     def source_metrics(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of all sources in the last instant."""
         found = {source.source: source for stage in self.stages for source in stage.sources()}

@@ -74,7 +74,13 @@ class PolarsStreaming:
         """
         outputs = self.run_all({"output": pipeline}, inputs)
         output = outputs[pipeline]
-        return Run(output.panes, outputs.dropped, elements=output.elements, bad_records=outputs.bad_records)
+        return Run(
+            output.panes,
+            outputs.dropped,
+            elements=output.elements,
+            bad_records=outputs.bad_records,
+            unfired_timers=outputs.unfired_timers,
+        )
 
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
@@ -95,6 +101,7 @@ class PolarsStreaming:
         graph, operators = Graph.compile(resolved, upstreams, self.cluster, finite=True, bad_records=bad)
         found: dict[str, list[Output[object]]] = {name: [] for name in known}
         dropped: list[Drop] = []
+        unfired: list[int] = []
 
         def advance(now: PipelineInstant) -> None:
             arrivals = {name: source.arrival(now) for name, source in sources.items()}
@@ -104,6 +111,7 @@ class PolarsStreaming:
                 if rows.height:
                     found[name].append(output_of(known[name], rows))
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
+            unfired.append(graph.unfired_timers())
 
         before: PipelineInstant | None = None
         roots = [pipeline.node for pipeline in resolved.values()]
@@ -118,6 +126,7 @@ class PolarsStreaming:
             tuple(dropped),
             outputs,
             bad_records=() if bad is None else bad.take(),
+            unfired_timers=sum(unfired),
         )
 
     def _source(

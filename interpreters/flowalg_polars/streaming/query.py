@@ -16,7 +16,7 @@ from attrs import define, evolve, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
-from flowalg.analysis.clock_needs import clock_needs
+from flowalg.analysis.clock_needs import clock_needs, ticks_off
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
 from flowalg.data.steady_clock import SteadyClock
@@ -215,11 +215,13 @@ class Options:
 
         If rows carry processing times, only they advance it.
         """
-        if not self.follow or self.tick is None:
-            return False
-        if any(stream.processing_time is not None for stream in streams.values()):
+        if not self.follow or any(stream.processing_time is not None for stream in streams.values()):
             return False
         policies = {name: stream.watermark for name, stream in streams.items()}
+        if self.tick is None:
+            if (warning := ticks_off(roots, policies)) is not None:
+                _LOG.warning("%s", warning)
+            return False
         return self.tick_when_idle or any(True for _ in clock_needs(roots, policies))
 
     @property

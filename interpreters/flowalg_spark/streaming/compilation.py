@@ -6,6 +6,7 @@ user starts with ``writeStream``. Spark provides restarts, replay and exactly-on
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
@@ -23,7 +24,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.analysis.clock_needs import clock_needs
+from flowalg.analysis.clock_needs import ticks_off
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
@@ -76,6 +77,7 @@ STREAM_COLUMNS: Final = (
 )
 """The arguments of ``StreamInput`` that are columns."""
 
+_LOG: Final = logging.getLogger("flowalg.streaming")
 _TICK: Final = "__tick"
 _DRAINED: Final = "__drained"
 _DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
@@ -227,7 +229,7 @@ def compile(
         panes = streaming.compile(totals, {scores: stream})
         panes.writeStream.option("checkpointLocation", "checkpoint").start("panes", format="parquet")
     """
-    sources = _sources(
+    sources = stream_sources(
         inputs,
         pipeline,
         tick=tick,
@@ -278,7 +280,7 @@ def compile_all(
         rows.writeStream.foreachBatch(sink).option("checkpointLocation", "checkpoint").start()
     """
     known = require_outputs(outputs)
-    sources = _sources(
+    sources = stream_sources(
         inputs,
         *known.values(),
         tick=tick,
@@ -298,17 +300,21 @@ def compile_all(
     )
 
 
-def _sources(
+def stream_sources(
     inputs: Mapping[AnySource, StreamInput],
     *pipelines: PCollection[object],
-    tick: bool,
-    tick_when_idle: bool,
-    drain_signal_path: str | PathLike[str] | None,
-    state_cache_bytes: int,
-    metrics: bool,
-    dead_letters: bool,
+    tick: bool = True,
+    tick_when_idle: bool = False,
+    drain_signal_path: str | PathLike[str] | None = None,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
+    metrics: bool = False,
+    dead_letters: bool = False,
+    bounded: bool = False,
 ) -> dict[str, SourceStream]:
-    """Returns the streams of the sources of some pipelines, by name, and checks the options of their query."""
+    """Returns the streams of the sources of some pipelines, by name, and checks the options of their query.
+
+    With ``bounded``, the query reads the data that there are and ends, so that no time passes without data.
+    """
     if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
         raise ArgumentError(
             "state_cache_bytes",
@@ -341,8 +347,11 @@ def _sources(
     session = next(iter(streams.values())).frame.sparkSession
     if drain_signal_path is not None:
         streams = _with_drain_signal(session, streams, fspath(drain_signal_path))
-    if tick and (tick_when_idle or _waits_for_time(streams, pipelines)):
+    waiting = None if bounded else _waiting_for_time(streams, pipelines)
+    if tick and (tick_when_idle or waiting is not None):
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
+    elif waiting is not None:
+        _LOG.warning("%s", waiting)
     return {
         name: SourceStream(
             stream.frame,
@@ -359,13 +368,15 @@ def _sources(
     }
 
 
-def _waits_for_time(streams: Mapping[str, StreamInput], pipelines: Sequence[PCollection[object]]) -> bool:
-    """Whether anything waits for processing time, which passes without data unless the sources carry it."""
+def _waiting_for_time(
+    streams: Mapping[str, StreamInput], pipelines: Sequence[PCollection[object]]
+) -> str | None:
+    """Returns the warning of a query without ticks, if anything waits for processing time and no source carries it."""
     roots = [pipeline.node for pipeline in pipelines]
     if any(stream.processing_time is not None for stream in streams.values()):
-        return False
+        return None
     policies = {name: stream.watermark for name, stream in streams.items()}
-    return any(map(has_stages, roots)) and any(True for _ in clock_needs(roots, policies))
+    return ticks_off(roots, policies) if any(map(has_stages, roots)) else None
 
 
 def _with_frames(streams: Mapping[str, StreamInput], nodes: Sequence[SourceNode]) -> dict[str, StreamInput]:

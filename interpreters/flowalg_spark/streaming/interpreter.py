@@ -33,10 +33,9 @@ from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.session import require_session
 from flowalg_spark.streaming.compilation import (
     StreamInput,
-    compile,
-    compile_all,
     compile_sources,
     compile_sources_all,
+    stream_sources,
 )
 from flowalg_spark.streaming.streams.stream import SourceStream
 from flowalg_spark.streaming.timelines import (
@@ -92,12 +91,10 @@ class SparkStreaming:
         """
         with self._opened(inputs, pipeline) as opened:
             letters = self.dead_letters
-            if opened.streams is None:
-                frame = compile_sources(pipeline, opened.sources, shards=self.shards, dead_letters=letters)
-            else:
-                frame = compile(
-                    pipeline, opened.streams, shards=self.shards, dead_letters=letters, tick=False
-                )
+            sources = opened.sources
+            if opened.streams is not None:
+                sources = stream_sources(opened.streams, pipeline, dead_letters=letters, bounded=True)
+            frame = compile_sources(pipeline, sources, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
             run: Run[A] = Run((), ())
             if stored is not None:
@@ -119,12 +116,10 @@ class SparkStreaming:
         known = require_outputs(outputs)
         with self._opened(inputs, *known.values()) as opened:
             letters = self.dead_letters
-            if opened.streams is None:
-                frame = compile_sources_all(known, opened.sources, shards=self.shards, dead_letters=letters)
-            else:
-                frame = compile_all(
-                    known, opened.streams, shards=self.shards, dead_letters=letters, tick=False
-                )
+            sources = opened.sources
+            if opened.streams is not None:
+                sources = stream_sources(opened.streams, *known.values(), dead_letters=letters, bounded=True)
+            frame = compile_sources_all(known, sources, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
             if stored is None:
                 run = Outputs({name: Output(()) for name in known}, (), known)

@@ -86,7 +86,7 @@ class ShardProcessor(StatefulProcessor):
         for row in rows:
             reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
             if clock is None and row.now is not None:
-                clock = _read_clock(stored, ProcessingTime(row.now[0]), warns=first)
+                clock = read_clock(stored, ProcessingTime(row.now[0]), warns=first)
             now = None if row.now is None or clock is None else clock.time
             received[row.input].append(ShardInput(bytes(row.bundle), at_time(reports, now)))
             if row.upstream:
@@ -114,7 +114,7 @@ class ShardProcessor(StatefulProcessor):
         """Does nothing: the processor holds no resources."""
 
 
-def _read_clock(stored: OperatorState | None, reading: ProcessingTime, *, warns: bool) -> SteadyClock:
+def read_clock(stored: OperatorState | None, reading: ProcessingTime, *, warns: bool) -> SteadyClock:
     """Returns the clock at the time of the micro-batch, which Spark has read from the clock of its driver."""
     if stored is None or not stored.input_clocks:
         return SteadyClock(reading, reading)

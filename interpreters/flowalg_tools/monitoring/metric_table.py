@@ -221,6 +221,13 @@ METRICS: Final = (
         "dropped elements: their window had expired or was closed, or a computation dropped them as late",
     ),
     _of_stage(
+        "unfired_timers",
+        Kind.COUNTER,
+        "{timer}",
+        "timers that a computation set when its input had ended, which do not fire",
+        lambda stage: stage.unfired_timers,
+    ),
+    _of_stage(
         "step_time",
         Kind.COUNTER,
         "s",

@@ -147,6 +147,7 @@ def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> Non
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run.dropped, tuple[Drop, ...])
     assert_type(run.bad_records, tuple[BadRecord, ...])
+    assert_type(run.unfired_timers, int | None)
     assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(unkeyed.final_values(by=lambda n: n % 2), tuple[WindowedValue[int], ...])
     assert_type(final_values(run.panes), tuple[WindowedValue[KV[str, int]], ...])
@@ -193,4 +194,5 @@ def several_outputs(outputs: Outputs, output: Output[str]) -> None:
     assert_type(outputs.collections, Mapping[str, PCollection[object]])
     assert_type(outputs.dropped, tuple[Drop, ...])
     assert_type(outputs.bad_records, tuple[BadRecord, ...])
+    assert_type(outputs.unfired_timers, int | None)
     assert_type(output.panes, tuple[Pane[str], ...])
