@@ -8,6 +8,7 @@ from flowalg.data.errors import ArgumentError, hidden
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_sinks.pane_columns import require_element_shape
+from flowalg_sinks.statements import PROGRESS
 from flowalg_sinks.target import Target
 
 
@@ -30,6 +31,8 @@ def require_options(pipeline: object, table: object, since: object) -> None:
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
     if "\0" in table:
         raise ArgumentError("table", table, "the name of a table, without the character U+0000")
+    if table.casefold() == PROGRESS.name:
+        raise ArgumentError("table", table, "another name: this table has the progress of sinks")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     require_free_names(require_element_shape(pipeline), panes=emits_panes(pipeline.node))

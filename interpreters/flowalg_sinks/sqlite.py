@@ -145,6 +145,10 @@ class SQLiteTransaction:
 
     def prepare(self, table: Table) -> bool:
         """Creates the table, or checks the existing one, and returns whether it was created."""
+        if table.name.casefold().startswith("sqlite_"):
+            raise ArgumentError(
+                "table", table.name, "a name that does not begin with sqlite_, as SQLite's own do"
+            )
         existing = self._columns(table.name)
         if existing:
             require_columns(table, _TYPES, existing, self.path)

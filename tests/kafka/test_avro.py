@@ -261,6 +261,38 @@ def test_a_message_of_no_known_schema_is_a_bad_record(value: bytes, message: str
     assert message in bad.error
 
 
+@frozen
+class Seen:
+    """A record with one field of time."""
+
+    at: datetime
+
+
+SEEN: Final = Source("seen", Seen, event_time=lambda seen: seen.at)
+
+
+@pytest.mark.parametrize("number", [2**62, -(2**62), 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("type_", ["timestamp-micros", "timestamp-millis", "date"])
+def test_a_time_that_python_lacks_is_a_bad_record(number: int, type_: str) -> None:
+    """A time or day out of Python's range is a bad record, in a field that the record class lacks too."""
+    kind = {"type": "int" if type_ == "date" else "long", "logicalType": type_}
+    at = {"type": "long", "logicalType": "timestamp-micros"}
+    schema = record("Seen", other=kind, at=at)
+    topic = KafkaInput("localhost:1", "seen", format=AvroFormat(json.dumps(schema)))
+    values: list[Received] = []
+    for value in (number, 0):
+        out = io.BytesIO()
+        plain = record("Seen", other="long", at="long")  # int and long have one encoding
+        fastavro.schemaless_writer(out, plain, {"other": value, "at": 0})
+        values.append(Received(out.getvalue(), len(values)))
+    bad: list[BadRecord] = []
+    source = source_node(SEEN)
+    rows = decode_messages(source, topic, messages_table(topic, values), lambda _, found: bad.append(found))
+    outside = abs(number) > 10**10 or type_ == "date"
+    assert (rows.num_rows, len(bad)) == ((1, 1) if outside else (2, 0))
+    assert all("the value is not a record of the Avro schema" in each.error for each in bad)
+
+
 @given(st.integers(-(10**40), 10**40))
 def test_a_decimal_is_never_rounded(unscaled: int) -> None:
     """A decimal with more digits than its schema has is read exactly, or is a bad record that names its field."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from typing import Final
 
 import flowalg_reference as reference
@@ -21,7 +22,7 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import dense_timelines, free_timelines, once_triggers, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
-from flowalg_sinks import Changelog, SinkBatch, SinkError, Upsert, WrittenBatch, changelog, upsert
+from flowalg_sinks import Changelog, SinkBatch, SinkError, SQLite, Upsert, WrittenBatch, changelog, upsert
 from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_sinks.drops import drop_rows, drop_table
 from flowalg_sinks.exactly_once import require_next_batch
@@ -490,6 +491,20 @@ def test_columns_are_named_by_their_path() -> None:
     own = ACCUMULATING.map(lambda pair: Own(pair.key, NOON), result=Own)
     with pytest.raises(RecordTypeError, match="must have distinct names; got 'window_end' and 'window_end'"):
         upsert(own, Memory(), table="t", by=["key"])
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "flowalg_sinks", "FlowAlg_Sinks"])
+def test_a_table_of_an_impossible_name_is_an_error(name: str) -> None:
+    """A name without characters, with NUL, or of the table of progress is an error when the sink is built."""
+    with pytest.raises(ArgumentError, match="table must be"):
+        changelog(ACCUMULATING, Memory(), table=name)
+
+
+def test_a_table_of_sqlite_itself_is_an_error(tmp_path: Path) -> None:
+    """SQLite reserves names for itself, which is an error that says so, before a row is written."""
+    sink = changelog(ACCUMULATING, SQLite(tmp_path / "t.db"), table="sqlite_t")
+    with pytest.raises(ArgumentError, match="table must be a name that does not begin with sqlite_"):
+        sink.write(SinkBatch(Output((pane_of(KV("a", 1)),)), None), WrittenBatch("q", 0))
 
 
 @frozen
