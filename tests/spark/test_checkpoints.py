@@ -5,6 +5,7 @@ These tests catch a validation that accepts a damaged log, or rejects one that S
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -90,6 +91,22 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
         CheckpointError, match="commits/1: the offsets of this micro-batch, offsets/1, are missing"
     ):
         check_checkpoint(spark, folder)
+
+
+def test_files_that_changed_after_they_were_read_are_a_warning(
+    spark: SparkSession, checkpoint: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A check warns of the files that a source has read and that are others now; files that are gone are none."""
+    check_checkpoint(spark, checkpoint)
+    assert caplog.records == []
+    changed, gone = sorted((checkpoint.parent / "in").glob("*.parquet"))
+    os.utime(changed, (7, 7))
+    gone.unlink()
+    check_checkpoint(spark, checkpoint)
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert re.search(
+        rf"the file file:{changed} has changed after it was read; its new content is not", warning
+    )
 
 
 @pytest.mark.thorough

@@ -12,6 +12,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from flowalg.data.errors import CheckpointError
+from flowalg_spark.state.changed_files import warn_of_changed_files
+from flowalg_spark.state.patterns import pattern_of
 
 
 def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> None:
@@ -21,7 +23,7 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
     commits, and those of the sources. It requires that each file has a version and then complete lines, and that the
     offsets of the last committed micro-batch exist. It does not read the state, whose checksums are verified when a
     query reads it. The query must not run meanwhile, since Spark removes old files. Raises ``CheckpointError`` with the
-    file and its problem.
+    file and its problem. Files of the sources that have changed since they were read are a warning in the log.
     """
     path = fspath(checkpoint)
     for file, text in read_logs(session, path, "metadata").items():
@@ -31,18 +33,20 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
         _require_none(file, problem_of_log(text, 2))
     for file, text in commits.items():
         _require_none(file, problem_of_log(text, 1))
-    for file, text in read_logs(session, path, "sources/*").items():
+    sources = read_logs(session, path, "sources/*")
+    for file, text in sources.items():
         _require_none(file, problem_of_source(text))
     # Of an older micro-batch, Spark may have removed one file and not yet the other.
     if commits:
         last = max(commits, key=batch_of)
         if batch_of(last) not in map(batch_of, offsets):
             _require_none(last, f"the offsets of this micro-batch, offsets/{batch_of(last)}, are missing")
+    warn_of_changed_files(session, sources.values())
 
 
 def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:
     """Returns the text of each log file in a part of a checkpoint, by path; empty if the part does not exist."""
-    pattern = f"{_GLOB.sub(_escape, checkpoint)}/{part}"
+    pattern = f"{pattern_of(checkpoint)}/{part}"
     try:
         rows = session.read.format("binaryFile").load(pattern).select("path", "content").collect()
     except AnalysisException as missing:
@@ -54,11 +58,6 @@ def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, st
 
 
 _LOG_FILE: Final = re.compile(r"metadata|\d+(\.compact)?")
-_GLOB: Final = re.compile(r"[\\*?\[\]{}]")
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\{found.group()}"
 
 
 def batch_of(path: str) -> int:

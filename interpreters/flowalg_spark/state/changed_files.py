@@ -1,0 +1,66 @@
+"""Files that have changed since a query read them, by the logs of its file sources: Spark does not read them again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from flowalg_spark.state.patterns import pattern_of
+
+_LOG: Final = logging.getLogger("flowalg.files")
+_SHOWN: Final = 5
+"""How many files a warning names."""
+
+
+def warn_of_changed_files(session: SparkSession, logs: Iterable[str]) -> None:
+    """Warns in the log of files whose time of modification is not the one in some source's logs, by their texts."""
+    known = files_in_logs(logs)
+    changed = sorted(path for path, time in _times(session, known).items() if known.get(path, time) != time)
+    if changed:
+        more = f", and {len(changed) - _SHOWN} more files" if len(changed) > _SHOWN else ""
+        _LOG.warning(
+            "the file %s has changed after it was read; its new content is not read: write files elsewhere, and move "
+            "them into the folder",
+            ", ".join(changed[:_SHOWN]) + more,
+        )
+
+
+def files_in_logs(logs: Iterable[str]) -> dict[str, int]:
+    """Returns the files that sources have read, with the times of their modification then, in milliseconds."""
+    found: dict[str, int] = {}
+    for text in logs:
+        for line in text.splitlines():
+            entry = json.loads(line) if line.startswith("{") else None
+            if isinstance(entry, dict) and isinstance(entry.get("path"), str) and "timestamp" in entry:
+                found[_plain(entry["path"])] = int(entry["timestamp"])
+    return found
+
+
+def _times(session: SparkSession, known: Iterable[str]) -> dict[str, int]:
+    """Returns the times of modification of the files in the folders of some files."""
+    found: dict[str, int] = {}
+    for folder in sorted({path.rpartition("/")[0] for path in known}):
+        try:
+            files = session.read.format("binaryFile").load(pattern_of(folder))
+            rows = files.select("path", F.unix_micros("modificationTime").alias("micros")).collect()
+        except AnalysisException as missing:
+            if (
+                missing.getCondition() != "PATH_NOT_FOUND"
+            ):  # all files were moved away once they had been read
+                raise
+            continue
+        found.update((_plain(row["path"]), row["micros"] // 1000) for row in rows)
+    return found
+
+
+def _plain(path: str) -> str:
+    """Returns a path without the forms of a URI: logs have it encoded, and listings with one slash or three."""
+    scheme, mark, rest = unquote(path).partition(":/")
+    return f"{scheme}:/{rest.lstrip('/')}" if mark and scheme == "file" else unquote(path)
