@@ -8,9 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 from flowalg_shard.tables.columns import (
+    CHANGE,
+    DROP_COUNT,
+    DROP_REASON,
     END,
     ENDED,
     EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
     OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
@@ -21,22 +27,16 @@ from flowalg_shard.tables.columns import (
     SIGNAL_KEY,
     SIGNAL_START,
     START,
+    TIMING,
     UPSTREAM,
 )
 
-TIMING: Final = "__timing"
-INDEX: Final = "__index"
-IS_FIRST: Final = "__is_first"
-IS_LAST: Final = "__is_last"
-CHANGE: Final = "__change"
 PANE_TIME: Final = "__pane_time"
 WATERMARK: Final = "__watermark"
 SPAN: Final = "__span"
 """The window of a pane as the struct by which it was grouped; see Spark batch."""
 
 DROP: Final = "__drop"
-DROP_REASON: Final = "__drop_reason"
-DROP_COUNT: Final = "__drop_count"
 STAGE: Final = "__stage"
 DROPPED_KEY: Final = "__dropped_key"
 DROPPED_VALUE: Final = "__dropped_value"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar, assert_never, cast
 
 import pyarrow as pa
-from flowalg_shard.tables.columns import END, EVENT_TIME, START
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, INDEX, IS_FIRST, IS_LAST, START, TIMING
 
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.metadata import Metadata, Timing
@@ -17,7 +17,7 @@ from flowalg.runs.output import sort_panes
 from flowalg.runs.panes import Change, Pane, PaneInfo
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Branch, Leaf, Tree, layout_of
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
+from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.values import read_elements
 
 A = TypeVar("A")

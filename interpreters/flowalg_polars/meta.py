@@ -6,8 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, TIMING, WATERMARK
-from flowalg_shard.tables.columns import END, EVENT_TIME, PROCESSING_TIME, START
+from flowalg_columns.names import PANE_TIME, WATERMARK
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PROCESSING_TIME,
+    START,
+    TIMING,
+)
 
 META_TYPES: Final[Mapping[str, pl.DataType]] = {
     EVENT_TIME: pl.Int64(),

@@ -30,7 +30,7 @@ from flowalg_shard.operators import (
     unpack_computation_drops,
     unpack_side_drops,
 )
-from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
+from flowalg_shard.tables.columns import CHANGE, DROP_COUNT, DROP_REASON, TIMING
 from flowalg_shard.tables.packing import unpack
 
 
@@ -177,4 +177,4 @@ def _panes_by_kind(panes: pl.DataFrame) -> Counter[str]:
 def _drops_by_reason(drops: pl.DataFrame) -> Counter[str]:
     if drops.is_empty():
         return Counter()
-    return Counter(dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows()))
+    return Counter(dict(drops.group_by(DROP_REASON).agg(pl.col(DROP_COUNT).sum()).iter_rows()))

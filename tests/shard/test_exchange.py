@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from flowalg_columns.names import DROP_META, DROP_REASON
+from flowalg_columns.names import DROP_META
 from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, unpack
-from flowalg_shard.tables.columns import ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
+from flowalg_shard.tables.columns import DROP_REASON, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
 from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, CombineByShard, ToBundles
 
 from flowalg import (

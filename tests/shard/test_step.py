@@ -36,7 +36,8 @@ from flowalg_shard import (
 from flowalg_shard.step.column_contents import extract_column
 from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE
 from flowalg_shard.tables.columns import (
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
     END,
     ENDED,
     EVENT_TIME,
@@ -45,7 +46,6 @@ from flowalg_shard.tables.columns import (
     IS_LAST,
     KEEP,
     PROCESSING_TIME,
-    REASON,
     SHARD,
     START,
     TIMING,
@@ -161,7 +161,7 @@ def run_step(
                     (row["key"], row[START], row[END], *(row[column] for column in results), *info, *clocks)
                 ] += 1
             for row in emission.drops.iter_rows(named=True):
-                drops[(row["key"], row[START], row[END], row[REASON], *clocks[:1])] += row[DROPPED]
+                drops[(row["key"], row[START], row[END], row[DROP_REASON], *clocks[:1])] += row[DROP_COUNT]
     return Emitted(panes, drops)
 
 

@@ -19,7 +19,7 @@ from flowalg_reference import Reference
 from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
-from flowalg import AtCount, Count, FixedWindows, Repeat, Sessions, Timeline, WindowingStrategy
+from flowalg import Accumulation, AtCount, Count, FixedWindows, Repeat, Sessions, Timeline, WindowingStrategy
 from flowalg.analysis.features import Feature
 from flowalg.computations.calls import LAST_TIME
 from flowalg.data.time import processing_time
@@ -55,7 +55,9 @@ def session_panes(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
     for number, happened in enumerate(instants):
         records = [Reading("a", 1, point(minute), point(0)) for minute in happened]
         timeline = timeline.at(point(number), *records)
-    strategy = WindowingStrategy(Sessions(timedelta(minutes=2)), Repeat(AtCount(3)))
+    strategy = WindowingStrategy(
+        Sessions(timedelta(minutes=2)), Repeat(AtCount(3)), Accumulation.ACCUMULATING
+    )
     counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
     panes = PolarsStreaming().run(counted, {READINGS: timeline}).panes
     return [((pane.processing_time - processing_time(point(0))) // 60_000_000, pane.value) for pane in panes]

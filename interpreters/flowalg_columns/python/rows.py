@@ -10,7 +10,14 @@ from typing import TypeVar, assert_never, cast
 
 import pyarrow as pa
 from attrs import define, field, frozen
-from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME
+from flowalg_shard.tables.columns import (
+    DROP_COUNT,
+    DROP_REASON,
+    EVENT_TIME,
+    KEEP,
+    OBSERVED_TIME,
+    PROCESSING_TIME,
+)
 
 from flowalg.data.errors import FlowalgError
 from flowalg.elementwise.functions import apply_all
@@ -27,7 +34,7 @@ from flowalg.elementwise.steps import (
 )
 from flowalg.runs.bad_records import BadRecord, bad_element
 from flowalg_columns.layout import Layout
-from flowalg_columns.names import BAD_RECORD, DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, PANE_TIME, STAGE
+from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, PANE_TIME, STAGE
 from flowalg_columns.values import AnyArray, read_elements, write_arrays
 
 A = TypeVar("A")

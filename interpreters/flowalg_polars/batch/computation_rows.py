@@ -6,10 +6,9 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.codec import Codec
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import CHANGE
 from flowalg_columns.notes import LiftingNote, note_of_computation
 from flowalg_shard.computations.stage import ComputationStage, output_shape
-from flowalg_shard.tables.columns import END, EVENT_TIME, START, WEIGHT
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, START, WEIGHT
 
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
+from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.tables.columns import END, EVENT_TIME, START
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, INDEX, IS_FIRST, IS_LAST, START, TIMING
 
 from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import polars as pl
 from flowalg_columns.layout import Branch, layout_of, parts_of
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
+from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.output_elements import (
     read_output_elements,
@@ -22,7 +22,17 @@ from flowalg_columns.output_elements import (
     require_panes,
 )
 from flowalg_columns.panes import element_shape, panes_in, read_panes
-from flowalg_shard.tables.columns import END, EVENT_TIME, PROCESSING_TIME, START
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PROCESSING_TIME,
+    START,
+    TIMING,
+)
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import RecordOf, Shape

@@ -12,7 +12,7 @@ from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.values import read_elements
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateElement, SideDrops
-from flowalg_shard.tables.columns import DROPPED, END, REASON, START
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
@@ -173,7 +173,7 @@ def _key_columns(prepared: PreparedGrouping) -> list[pl.Expr]:
 def _facts(table: pl.DataFrame) -> list[tuple[Window, str, int]]:
     return [
         (Window(EventTime(start), EventTime(end)), reason, count)
-        for start, end, reason, count in table.select(START, END, REASON, DROPPED).rows()
+        for start, end, reason, count in table.select(START, END, DROP_REASON, DROP_COUNT).rows()
     ]
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_META, PANE_TIME, TIMING, WATERMARK
+from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
@@ -35,7 +35,16 @@ from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import READ_START, SideDrops, SideStage
-from flowalg_shard.tables.columns import END, EVENT_TIME, POSITION, SHARD, START, VALUE
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    POSITION,
+    SHARD,
+    START,
+    TIMING,
+    VALUE,
+)
 from flowalg_shard.tables.packing import stack
 
 from flowalg.data.shapes import Shape
@@ -166,11 +175,11 @@ class ShardedGrouping:
             return pl.DataFrame(schema=frame_schema(pair, PANE_META))
         ordered = _sorted(table, self._order(table)) if table.height > 1 else table
         meta = {
-            **{name: pl.col(_EMITTED.get(name, name)) for name in PANE_META},
+            **{name: pl.col(name) for name in PANE_META},
             PANE_TIME: pl.lit(clocks.processing_time, pl.Int64()),
             WATERMARK: pl.lit(clocks.watermark, pl.Int64()),
-            CHANGE: pl.col(_EMITTED[CHANGE]).cast(pl.String()),
-            TIMING: pl.col(_EMITTED[TIMING]).cast(pl.String()),
+            CHANGE: pl.col(CHANGE).cast(pl.String()),
+            TIMING: pl.col(TIMING).cast(pl.String()),
         }
         element = pair_columns(self.prepared, ordered)
         return element.with_columns(
@@ -200,16 +209,6 @@ class ShardedGrouping:
         """Returns the next processing time at which a trigger becomes ready without new elements."""
         deadlines = (state.windows.next_deadline for state in self.states)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
-
-
-_EMITTED = {
-    CHANGE: "change",
-    TIMING: "timing",
-    INDEX: "index",
-    IS_FIRST: "is_first",
-    IS_LAST: "is_last",
-}
-"""The columns of a pane in an emission, by their names in a frame."""
 
 
 def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:

@@ -16,13 +16,12 @@ from flowalg_columns.combiners import (
 )
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import CHANGE
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import UnsupportedError, errors_of

@@ -17,12 +17,12 @@ from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
     COUNT,
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
     HAS_CURRENT,
     PANES,
     PENDING,
     PROTO_WINDOWS,
-    REASON,
 )
 from flowalg_shard.tables.packing import stack
 
@@ -78,8 +78,8 @@ class Late:
         found = emitted.select(*stage.window_key, *stage.results, COUNT)
         return (
             pl.concat([found, without_value], how="diagonal")
-            .with_columns(pl.lit(reason.value).alias(REASON))
-            .rename({COUNT: DROPPED})
+            .with_columns(pl.lit(reason.value).alias(DROP_REASON))
+            .rename({COUNT: DROP_COUNT})
         )
 
 

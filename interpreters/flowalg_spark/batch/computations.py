@@ -14,13 +14,22 @@ import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of, leaf_columns
-from flowalg_columns.names import DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, STAGE
+from flowalg_columns.names import DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.notes import note_of_computation
 from flowalg_columns.values import AnyArray
 from flowalg_shard.computations.kept_keys import Kept
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.computations.step import compute
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, PROCESSING_TIME, START, WEIGHT
+from flowalg_shard.tables.columns import (
+    DROP_COUNT,
+    DROP_REASON,
+    END,
+    EVENT_TIME,
+    KEEP,
+    PROCESSING_TIME,
+    START,
+    WEIGHT,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 

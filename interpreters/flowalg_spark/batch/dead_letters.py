@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import define, evolve, field
 from flowalg_columns.layout import leaf_columns
-from flowalg_columns.names import BAD_RECORD, DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, STAGE
-from flowalg_shard.tables.columns import EVENT_TIME, KEEP
+from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 

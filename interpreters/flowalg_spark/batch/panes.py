@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from attrs import evolve
 from flowalg_columns.layout import layout_of, leaf_columns
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, SPAN, TIMING, WATERMARK
-from flowalg_shard.tables.columns import END, EVENT_TIME, START
+from flowalg_columns.names import PANE_TIME, SPAN, WATERMARK
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, INDEX, IS_FIRST, IS_LAST, START, TIMING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Final
 
 from flowalg_columns.names import (
-    CHANGE,
-    DROP_COUNT,
-    DROP_REASON,
     DROPPED_KEY,
     DROPPED_VALUE,
     ERROR,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
     METRICS,
     PANE_META,
     PANE_TIME,
     SPAN,
     STAGE,
-    TIMING,
     WATERMARK,
 )
 from flowalg_shard.tables.columns import (
+    CHANGE,
+    DROP_COUNT,
+    DROP_REASON,
     END,
     ENDED,
     EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
     KEEP,
     OBSERVED_TIME,
     PARTITION,
@@ -37,6 +36,7 @@ from flowalg_shard.tables.columns import (
     SIGNAL_KEY,
     SIGNAL_START,
     START,
+    TIMING,
     UPSTREAM,
 )
 from pyspark.sql import types as T

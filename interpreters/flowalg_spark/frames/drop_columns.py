@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowalg_columns.names import (
-    DROP_COUNT,
-    DROP_REASON,
-    DROPPED_KEY,
-    DROPPED_VALUE,
-    ERROR,
-    PANE_TIME,
-    STAGE,
-    WATERMARK,
-)
+from flowalg_columns.names import DROPPED_KEY, DROPPED_VALUE, ERROR, PANE_TIME, STAGE, WATERMARK
 from flowalg_columns.output_elements import DROP_WINDOW
-from flowalg_shard.tables.columns import END, START
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 

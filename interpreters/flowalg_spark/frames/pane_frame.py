@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 import pyarrow as pa
 from attrs import evolve
 from flowalg_columns.layout import Branch
-from flowalg_columns.names import CHANGE, INDEX, IS_FIRST, IS_LAST, PANE_TIME, TIMING, WATERMARK
+from flowalg_columns.names import PANE_TIME, WATERMARK
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.output_elements import (
     read_output_elements,
@@ -25,7 +25,18 @@ from flowalg_columns.output_elements import (
 )
 from flowalg_columns.panes import METRICS_COLUMN, element_shape, read_panes
 from flowalg_columns.values import read_integers
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, PROCESSING_TIME, START
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    KEEP,
+    PROCESSING_TIME,
+    START,
+    TIMING,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

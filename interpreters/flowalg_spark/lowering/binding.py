@@ -15,8 +15,6 @@ from flowalg_columns.names import (
     BAD_RECORD,
     CORRUPT_ERROR,
     CORRUPT_RECORD,
-    DROP_COUNT,
-    DROP_REASON,
     DROPPED_KEY,
     DROPPED_VALUE,
     ERROR,
@@ -26,6 +24,8 @@ from flowalg_columns.names import (
 )
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.tables.columns import (
+    DROP_COUNT,
+    DROP_REASON,
     END,
     ENDED,
     EVENT_TIME,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from flowalg_columns.codec import Codec
-from flowalg_columns.names import BAD_RECORD, DROP_COUNT, DROP_REASON, DROPPED_VALUE, ERROR, STAGE
+from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.values import AnyArray
 from flowalg_shard.computations.stage import ComputationStage, output_shape
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON
 
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process

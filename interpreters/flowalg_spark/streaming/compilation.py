@@ -13,12 +13,12 @@ from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
-from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, DROP_REASON, ERROR, METRICS
+from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 from flowalg_shard import FromSource
-from flowalg_shard.tables.columns import KEEP
+from flowalg_shard.tables.columns import DROP_REASON, KEEP
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F

@@ -7,7 +7,7 @@ The operator emits few rows, each with an array for each column, and the JVM unp
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -28,7 +28,8 @@ from flowalg_shard.step.side_inputs import READ_START, LateElement
 from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
     END,
     EVENT_TIME,
     INDEX,
@@ -36,7 +37,6 @@ from flowalg_shard.tables.columns import (
     IS_LAST,
     KEEP,
     POSITION,
-    REASON,
     REPORT,
     START,
     TIMING,
@@ -50,20 +50,11 @@ from flowalg_spark.lowering.computations import bad_record_columns
 
 Columns = Mapping[str, AnyArray]
 
-_PANE_COLUMNS: Final = {
-    EVENT_TIME: EVENT_TIME,
-    START: START,
-    END: END,
-    meta.CHANGE: CHANGE,
-    meta.TIMING: TIMING,
-    meta.INDEX: INDEX,
-    meta.IS_FIRST: IS_FIRST,
-    meta.IS_LAST: IS_LAST,
-}
-"""The metadata columns of a pane: their names in a frame, and in an emission."""
+_PANE_COLUMNS: Final = (EVENT_TIME, START, END, CHANGE, TIMING, INDEX, IS_FIRST, IS_LAST)
+"""The metadata columns of a pane in an emission."""
 
-_DROP_COLUMNS: Final = {START: START, END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
-"""The columns of a drop: their names in a frame, and in an emission."""
+_DROP_COLUMNS: Final = (START, END, DROP_REASON, DROP_COUNT)
+"""The columns of a drop in an emission."""
 
 
 @frozen
@@ -163,7 +154,7 @@ class SideInputRows:
         yield {
             **element_columns,
             **emission.clocks(origins.height),
-            **_select(origins, {name: name for name in metadata}),
+            **_select(origins, metadata),
             EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
@@ -226,8 +217,8 @@ def _dropped(emission: Emission, label: str, late: Sequence[LateElement], shape:
         END: pa.array([drop.window.end for drop in late], pa.int64()),
         EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
         meta.STAGE: _texts([label] * len(late)),
-        meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
-        meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
+        DROP_REASON: _texts([drop.reason.value for drop in late]),
+        DROP_COUNT: pa.array([1] * len(late), pa.int64()),
         meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
         meta.DROPPED_VALUE: _texts([encode_json(drop.value, shape) for drop in late]),
     }
@@ -275,8 +266,7 @@ class EmittedRows:
     def pass_through(self, emission: Emission) -> Iterator[pa.RecordBatch]:
         """Returns the rows of earlier stages' drops and metrics, of this stage's metrics, and of the report."""
         if emission.upstream.height:
-            columns = {name: name for name in emission.upstream.columns}
-            yield self.rows(_select(emission.upstream, columns), kept=False)
+            yield self.rows(_select(emission.upstream, emission.upstream.columns), kept=False)
         if emission.metrics is not None:
             yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
         if self.reports:
@@ -335,6 +325,6 @@ def _arrays(table: pl.DataFrame, layout: Layout) -> list[AnyArray]:
     return [column.cast(type_).combine_chunks() for column, type_ in zip(columns, types, strict=True)]
 
 
-def _select(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray]:
-    """Returns columns of a table under new names."""
-    return {name: table[column].to_arrow() for name, column in names.items()}
+def _select(table: pl.DataFrame, names: Iterable[str]) -> dict[str, AnyArray]:
+    """Returns columns of a table by their names."""
+    return {name: table[name].to_arrow() for name in names}

@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
-from flowalg_columns.names import DROP_REASON, FORWARDED_META, METRICS
+from flowalg_columns.names import FORWARDED_META, METRICS
 from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
-from flowalg_shard.tables.columns import END, KEEP, SHARD, START
+from flowalg_shard.tables.columns import DROP_REASON, END, KEEP, SHARD, START
 from pyspark import TaskContext
 from pyspark.sql import types as T
 

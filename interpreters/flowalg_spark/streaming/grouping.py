@@ -15,11 +15,22 @@ from flowalg_columns.combiners import (
 )
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.names import CHANGE, CLOCK_META, DROP_REASON, FORWARDED_META
+from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.step.stage import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, SHARD, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    DROP_REASON,
+    END,
+    EVENT_TIME,
+    KEEP,
+    NEW,
+    SHARD,
+    START,
+    VALUE,
+    WEIGHT,
+)
 from flowalg_shard.triggers.summary import type_of
 from pyspark.sql import Column
 from pyspark.sql import functions as F

@@ -13,9 +13,7 @@ from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import (
     CLOCK_META,
     DROP,
-    DROP_COUNT,
     DROP_META,
-    DROP_REASON,
     ERROR,
     FORWARDED_META,
     METRICS,
@@ -30,6 +28,8 @@ from flowalg_shard.operators import Computing
 from flowalg_shard.state.compatibility import describe_computation, describe_side
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import (
+    DROP_COUNT,
+    DROP_REASON,
     END,
     EVENT_TIME,
     KEEP,

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
-from flowalg_columns.names import BAD_RECORD, DROP_REASON, METRICS
+from flowalg_columns.names import BAD_RECORD, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
+from flowalg_shard.tables.columns import DROP_REASON
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 

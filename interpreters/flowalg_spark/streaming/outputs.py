@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 
-from flowalg_columns.names import DROP_META, DROP_REASON, ERROR, METRICS
+from flowalg_columns.names import DROP_META, ERROR, METRICS
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.panes import METRICS_COLUMN
+from flowalg_shard.tables.columns import DROP_REASON
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 

@@ -13,19 +13,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaf_columns, leaves
-from flowalg_columns.names import (
-    CLOCK_META,
-    DROP_COUNT,
-    DROP_META,
-    DROP_REASON,
-    DROPPED_KEY,
-    DROPPED_VALUE,
-    ERROR,
-    METRICS,
-    STAGE,
-)
+from flowalg_columns.names import CLOCK_META, DROP_META, DROPPED_KEY, DROPPED_VALUE, ERROR, METRICS, STAGE
 from flowalg_shard import Upstream
-from flowalg_shard.tables.columns import EVENT_TIME, KEEP, UPSTREAM
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP, UPSTREAM
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

@@ -12,6 +12,7 @@ from flowalg import (
     FOREVER,
     KV,
     MAX_TIME,
+    Accumulation,
     CalendarDays,
     CalendarMonths,
     CalendarWeeks,
@@ -158,7 +159,7 @@ def split_into_sessions(readings: Iterable[Reading], gap: float) -> list[list[Re
 
 
 @job(
-    sum_in_windows(windows=Sessions(3 * MINUTE)),
+    sum_in_windows(windows=Sessions(3 * MINUTE), accumulation=Accumulation.ACCUMULATING),
     SOME,
     panes="""
         11: +a=1 [0, 3) on_time 0
@@ -292,7 +293,9 @@ def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
 
 
 @job(
-    sum_in_windows(windows=CustomWindows("bursts", around, within_fives)),
+    sum_in_windows(
+        windows=CustomWindows("bursts", around, within_fives), accumulation=Accumulation.ACCUMULATING
+    ),
     SOME,
     panes="""
         11: +b=2 [1, 2) on_time 0
@@ -327,6 +330,7 @@ def to_six_minutes(windows: tuple[Window, ...]) -> list[MergedWindow]:
     panes="""
         13: +a=10 [0, 6) on_time 0
         13: +b=2 [0, 6) on_time 0
+        14: -a=10 [0, 6) late 0
         14: +a=19 [0, 6) late 1
         14: +a=5 [5, 11) on_time 0
         14: +b=11 [5, 11) on_time 0
