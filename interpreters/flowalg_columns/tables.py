@@ -26,6 +26,7 @@ from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.output_elements import ELEMENT_COLUMNS
+from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_columns.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
@@ -61,7 +62,14 @@ def records_in(source: Source[A], table: pa.Table) -> list[A]:
     that is not optional, and ``ElementError`` for a name that an enum lacks.
     """
     shape = _shape_of(source)
-    columns = [_decoded(read_column(source, name, field, table), field) for name, field in fields_in(shape)]
+    columns = []
+    for name, field in fields_in(shape):
+        try:
+            columns.append(_decoded(read_column(source, name, field, table), field))
+        except OverflowError as error:  # of a time inside of a value
+            raise ElementError(
+                f"source {source.name!r}: {name} must be {field}, with times in the years 1 to 9999 of UTC: {error}"
+            ) from error
     if not isinstance(shape, RecordOf):
         return cast("list[A]", columns[0])
     names = [field.name for field in shape.fields]
@@ -193,11 +201,10 @@ def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table
     column: AnyColumn = table.column(name)
     if pa.types.is_timestamp(column.type) and column.type.tz is None and pa.types.is_timestamp(wanted):
         raise SchemaMismatchError(f"{expected}; got {column.type}, which has no time zone")
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        column = pc.floor_temporal(column, unit="microsecond")
     try:
-        converted: AnyColumn = column.cast(wanted)
-    except pa.ArrowException as error:
+        whole = in_whole_microseconds(table.column(name).combine_chunks())
+        converted: AnyColumn = pa.chunked_array([whole], whole.type).cast(wanted)
+    except (pa.ArrowException, DurationRangeError) as error:
         raise SchemaMismatchError(f"{expected}; got {column.type}: {error}") from error
     if converted.null_count and not isinstance(shape, OptionalOf):
         row = pc.index(pc.is_null(converted), True).as_py() + 1

@@ -5,7 +5,7 @@ The tests catch a message that calls ``str`` or ``repr`` of a user's class, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import flowalg_reference as reference
@@ -15,7 +15,7 @@ from attrs import asdict
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_polars import batch
 
-from flowalg import Source, Timeline, UserFunctionError
+from flowalg import BadRecord, Source, Timeline, UserFunctionError
 from flowalg.data.errors import format_value
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)
@@ -60,13 +60,18 @@ def test_an_error_that_cannot_be_shown_names_the_step(fail: Callable[[Reading], 
     pipeline = READINGS.filter(fail)
     frame = pl.DataFrame([asdict(RECORD)])
     timeline = Timeline.batch([RECORD], time=START)
-    for run in (
-        lambda dead: reference.ReferenceBatch(dead_letters=dead).run(pipeline, {READINGS: timeline}),
-        lambda dead: batch.run(pipeline, {READINGS: frame}, dead_letters=dead),
-    ):
+
+    def run_reference(dead_letters: bool) -> Sequence[BadRecord]:
+        engine = reference.ReferenceBatch(dead_letters=dead_letters)
+        return engine.run(pipeline, {READINGS: timeline}).bad_records
+
+    def run_batch(dead_letters: bool) -> Sequence[BadRecord]:
+        return batch.run(pipeline, {READINGS: frame}, dead_letters=dead_letters).bad_records
+
+    for run in (run_reference, run_batch):
         with pytest.raises(UserFunctionError, match=rf"filter\({fail.__name__}.*raised {raised}") as error:
             run(False)
-        (bad,) = run(True).bad_records
+        (bad,) = run(True)
         for message in (str(error.value), bad.error):
             assert f"raised {raised}" in message
             assert len(message) < 20_000

@@ -14,6 +14,7 @@ import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
 from flowalg_columns.notes import LiftingNote
+from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import without_negative_zeros
 
@@ -68,7 +69,7 @@ def scan_parquet(source: str, files: Path | list[str], *, partitioned: bool = Fa
     frame = pl.scan_parquet(files, hive_partitioning=partitioned)
     try:
         frame.collect_schema()
-    except (pl.exceptions.ComputeError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).partition("\n")[0]
         named = files if isinstance(files, Path) else files[0]
         raise ElementError(f"source {source!r}: {named} cannot be read as Parquet: {reason}") from error
@@ -227,6 +228,11 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         )
         return Branch(shape, tuple(parts))
     kind = polars_type(shape)
+    if not isinstance(stored, pl.Datetime) and (plain := _in_microseconds(stored)) != stored:
+        column = column.map_batches(
+            lambda values: _whole_microseconds(values, path), return_dtype=plain, is_elementwise=True
+        )
+        stored = plain
     if isinstance(stored, pl.Datetime | pl.Date):
         column = in_microseconds(column, stored).map_batches(
             lambda values: require_in_years(values, shape, path), is_elementwise=True
@@ -239,6 +245,34 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
     )
     return Leaf(shape, checked)
+
+
+def _in_microseconds(stored: pl.DataType) -> pl.DataType:
+    """Returns a type with its times and durations in microseconds, and its times in UTC."""
+    match stored:
+        case pl.Datetime():
+            return pl.Datetime("us", None if stored.time_zone is None else "UTC")
+        case pl.Duration():
+            return pl.Duration("us")
+        case pl.List() | pl.Array():
+            inner = _in_microseconds(_inner(stored))
+            return stored if inner == _inner(stored) else pl.List(inner)
+        case pl.Struct():
+            return pl.Struct({part.name: _in_microseconds(_type(part.dtype)) for part in stored.fields})
+        case _:
+            return stored
+
+
+def _whole_microseconds(values: pl.Series, path: FieldPath) -> pl.Series:
+    """Returns the values of a field in microseconds; raises ``ElementError`` for a duration beyond 64 bits."""
+    try:
+        found = pl.from_arrow(in_whole_microseconds(values.to_arrow()))
+    except DurationRangeError as error:
+        raise ElementError(
+            f"source {path.source!r}: a duration in {path.path} must have 64 bits in microseconds; got {error}"
+        ) from error
+    assert isinstance(found, pl.Series), "an array is a series"
+    return found.alias(values.name)
 
 
 def in_microseconds(column: pl.Expr, stored: pl.DataType) -> pl.Expr:

@@ -18,9 +18,11 @@ import pyarrow as pa
 from attrs import define, evolve, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.names import ORIGIN
+from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_columns.values import decode_leniently, times_as_integers
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
+from flowalg.data.errors import ElementError
 from flowalg.data.shapes import OptionalOf, RecordOf
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
@@ -108,6 +110,13 @@ def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:
     """Returns the records in rows as they are stored, valid or not."""
     names = [name for name, _ in fields_in(source.shape)]
     stored = rows.select(in_microseconds(pl.col(name), rows.schema[name]) for name in names).to_arrow()
+    try:
+        arrays = [in_whole_microseconds(column.combine_chunks()) for column in stored.columns]
+    except DurationRangeError as error:
+        raise ElementError(
+            f"source {source.name!r}: a duration must have 64 bits in microseconds; got {error}"
+        ) from error
+    stored = pa.Table.from_arrays(arrays, names=names)
     plain = pa.schema([each.with_type(times_as_integers(each.type)) for each in stored.schema])
     found = stored.cast(plain).to_pylist()
     if isinstance(source.shape, RecordOf):

@@ -10,7 +10,16 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flowalg import ArgumentError, BadRecord, FlowalgError, MissingExtraError, Output, PCollection, Source
+from flowalg import (
+    ArgumentError,
+    BadRecord,
+    FlowalgError,
+    MissingExtraError,
+    Output,
+    PCollection,
+    SchemaMismatchError,
+    Source,
+)
 from flowalg.data.shapes import TIMESTAMP
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import bad_text
@@ -75,17 +84,24 @@ def _read(
     """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
     import pyarrow as pa
     from flowalg_columns.layout import fields_in
+    from flowalg_columns.tables import arrow_schema_of
     from flowalg_columns.text.csv_files import BadFileError
     from flowalg_columns.text.files import read_file
+    from flowalg_polars.lowering.binding import require_schema, scan_parquet
     from pyarrow import parquet
 
     node = source_node(source)
     try:
         data = path.read_bytes()
         if kind == "parquet":
+            if not data:
+                return arrow_schema_of(source).empty_table()
+            require_schema(node, scan_parquet(source.name, path).collect_schema())
             return parquet.read_table(pa.BufferReader(data))
         extra = [(name, TIMESTAMP) for name in times]
         found = read_file(data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra)
+    except SchemaMismatchError as error:
+        raise SchemaMismatchError(f"{path}: {error}") from None
     except BadFileError as error:
         raise UnreadableFileError(f"{path}: {error}") from error
     except (pa.ArrowException, OSError) as error:
