@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from itertools import count
 from typing import TypeAlias
 
 import pytest
@@ -26,6 +27,7 @@ from flowalg import (
     WindowFn,
     WindowsByValue,
     combiner,
+    event_time,
 )
 
 SECOND = 1_000_000
@@ -106,6 +108,46 @@ def test_a_greedy_cap_of_sessions_is_found(length: int, windows_in_a_cap: int) -
     """Sessions that are cut at a length, from their earliest window on, are not associative, whatever the length."""
     with pytest.raises(AssertionError, match="merging"):
         check_window_fn(of_length(length, greedily_to(windows_in_a_cap * length)))
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("part", [3, 10, 100])
+@pytest.mark.parametrize("length", [SECOND, MINUTE, 1440 * MINUTE, 365 * 1440 * MINUTE])
+def test_a_merge_that_depends_on_the_order_of_close_windows_is_found(length: int, part: int) -> None:
+    """Some event times are much closer than a window is long: a merge may look at a part of the length only."""
+
+    def close(windows: tuple[Window, ...]) -> list[list[Window]]:
+        groups: list[list[Window]] = []
+        for window in windows:
+            near = (group for group in groups if abs(group[0].start - window.start) < length // part)
+            group = next(near, None)
+            if group is None:
+                groups.append([window])
+            else:
+                group.append(window)
+        return groups
+
+    with pytest.raises(AssertionError):
+        check_window_fn(of_length(length, close))
+
+
+def test_windows_of_a_year_whose_end_is_computed_pass() -> None:
+    """No event time is so late that the end of its window is beyond the times of Python."""
+    year = timedelta(days=365)
+    check_window_fn(
+        CustomWindows("years", lambda point, key: [Window(point, event_time(point.datetime + year))])
+    )
+
+
+@pytest.mark.usefixtures("without_shrinking")
+def test_a_function_that_is_not_pure_is_a_broken_law() -> None:
+    """A function that returns other windows for the same arguments fails the check with an ``AssertionError``."""
+    calls = count()
+    windows = CustomWindows(
+        "w", lambda point, key: [Window(point, EventTime(point + (1 if next(calls) % 97 else 2) * SECOND))]
+    )
+    with pytest.raises(AssertionError):
+        check_window_fn(windows)
 
 
 @pytest.mark.usefixtures("without_shrinking")

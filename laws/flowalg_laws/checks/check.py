@@ -13,6 +13,7 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
@@ -51,7 +52,12 @@ from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import WINDOW_LAWS
 from flowalg_laws.strategies import event_times, histories, key_histories, scenarios
 from flowalg_laws.strategies import keys as any_keys
-from flowalg_laws.strategies.scaled_points import row_limit, scaled_points, with_values
+from flowalg_laws.strategies.scaled_points import (
+    neighbouring_points,
+    row_limit,
+    scaled_points,
+    with_values,
+)
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -61,21 +67,29 @@ def _equal(left: object, right: object) -> bool:
     return left == right
 
 
-def _run_test(test: Callable[[], None], name: str) -> None:
+def _run_test(test: Callable[[], None], name: str, most: int | None = None) -> None:
     """Runs a hypothesis test. A side condition that rarely holds is not an error; one that never holds is.
 
     There is no deadline, since how long a user-defined function takes says nothing about laws. Of several failures one
     is raised, which is then an ``AssertionError`` and not a group of them.
 
     A derandomized profile derives its examples from the source of the test, which all laws share. The name gives each
-    law different examples, so that the laws together cover more.
+    law different examples, so that the laws together cover more; there are at most ``most`` of them. A function that is
+    not pure fails when hypothesis repeats an example; that is an ``AssertionError`` too.
     """
     if settings().derandomize:
         test = seed(crc32(name.encode()))(test)
     quiet = [HealthCheck.filter_too_much, HealthCheck.too_slow, *settings().suppress_health_check]
-    settings(suppress_health_check=list(dict.fromkeys(quiet)), deadline=None, report_multiple_bugs=False)(
-        test
-    )()
+    options = settings(
+        max_examples=min(settings().max_examples, most or settings().max_examples),
+        suppress_health_check=list(dict.fromkeys(quiet)),
+        deadline=None,
+        report_multiple_bugs=False,
+    )
+    try:
+        options(test)()
+    except Flaky as error:
+        raise AssertionError(f"{name}: a function returns other results for the same arguments") from error
 
 
 def _failure_message(law: Law[..., object], sides: Equation[object], *, of: str = "", where: str = "") -> str:
@@ -188,16 +202,34 @@ def check_window_fn(
         first, second = data.draw(
             pairs if points is not None else pairs | scaled_points(tried, key, limit_of)
         )
-        drawn = {"windows": tried, "key": key, "points": first, "more": second}
-        for law in WINDOW_LAWS:
-            try:
-                sides = law(**{name: drawn[name] for name in variables_of(law, {})})
-            except ElementError as error:  # groups that are no partition, or windows that are not distinct
-                raise AssertionError(f"{windows}: {error}") from error
-            if sides is not None and sides.left != sides.right:
-                raise AssertionError(_failure_message(law, sides, of=f" for {windows}"))
+        _check_windows(tried, windows, key, first, second)
 
+    @given(any_keys() if keys is None else keys)
+    def neighbours_hold(key: str) -> None:
+        for first, second in neighbouring_points(windows, key):
+            _check_windows(windows, windows, key, first, second)
+
+    if points is None and values is None:
+        _run_test(neighbours_hold, str(windows), 5)
     _run_test(holds, str(windows))
+
+
+def _check_windows(
+    tried: WindowFn,
+    windows: WindowFn,
+    key: str,
+    first: tuple[EventTime, ...],
+    second: tuple[EventTime, ...],
+) -> None:
+    """Raises ``AssertionError`` unless all laws of windows hold of some event times; ``tried`` has values for them."""
+    drawn = {"windows": tried, "key": key, "points": first, "more": second}
+    for law in WINDOW_LAWS:
+        try:
+            sides = law(**{name: drawn[name] for name in variables_of(law, {})})
+        except ElementError as error:  # groups that are no partition, or windows that are not distinct
+            raise AssertionError(f"{windows}: {error}") from error
+        if sides is not None and sides.left != sides.right:
+            raise AssertionError(_failure_message(law, sides, of=f" for {windows}"))
 
 
 def check_trigger(trigger: Trigger, values: SearchStrategy[A]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import product
 from typing import Final
 from zlib import crc32
 
@@ -46,6 +47,9 @@ def scaled_points(
     length = draw(st.sampled_from(_lengths(windows, base, key)))
     quarters, more = draw(_steps())
     step = max(1, length * quarters // 4 + more)
+    last = max(
+        base, MAX_TIME - 1 - length
+    )  # after it, a function may compute the end of a window beyond all of time
     limit = limit_of(key, length)
     if limit is not None and draw(st.booleans()):
         step = max(1, min(step, length))
@@ -57,7 +61,20 @@ def scaled_points(
     else:
         some = st.lists(st.integers(0, 2 * _FEW).map(lambda number: base + number * step), max_size=_FEW)
         first, second = draw(some), draw(some)
-    return _inside(first), _inside(second)
+    return _inside(first, last), _inside(second, last)
+
+
+def neighbouring_points(
+    windows: WindowFn, key: str
+) -> Iterator[tuple[tuple[EventTime, ...], tuple[EventTime, ...]]]:
+    """Yields two sets of event times in one row, in some orders: windows of neighbours merge, and others need not."""
+    for length in _lengths(windows, _START, key):
+        last = max(_START, MAX_TIME - 1 - length)
+        for unit in dict.fromkeys((merge_reach(windows, key, length), length)):
+            for quarters, order in product((3, 4, 2), ((0, 1, 2, 3), (1, 0, 3, 2), (0, 2, 1, 3))):
+                row = [_START + number * max(1, unit * quarters // 4) for number in order]
+                for cut in (2, len(row)):
+                    yield _inside(row[:cut], last), _inside(row[cut:], last)
 
 
 def _lengths(windows: WindowFn, point: EventTime, key: str) -> list[int]:
@@ -69,6 +86,27 @@ def _lengths(windows: WindowFn, point: EventTime, key: str) -> list[int]:
     return [_MINUTE]
 
 
+def merge_reach(windows: WindowFn, key: str, length: int) -> int:
+    """Returns the greatest distance of two event times whose windows merge, or the length of a window if none do.
+
+    It is found by bisection, as if windows that merge did so whenever they are closer.
+    """
+    merge = as_merging(windows)
+    least, most = 0, length
+    with suppress(FlowalgError):
+        while merge is not None and least < most:
+            distance = (least + most + 1) // 2
+            pair = _inside((_START, _START + distance), max(_START, MAX_TIME - 1 - length))
+            known = dict.fromkeys(
+                window for point in pair for window in assign_windows(windows, point, key, None)
+            )
+            if len(merged_windows(merge, known)) > 1:
+                most = distance - 1
+            else:
+                least = distance
+    return least or length
+
+
 def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
     """Returns a number of windows, each of which overlaps the next, that are more than one window after merging.
 
@@ -78,7 +116,8 @@ def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
     count = 2
     with suppress(FlowalgError):
         while merge is not None and count <= _LONGEST:
-            row = _inside(_START + number * max(1, length * 3 // 4) for number in range(count))
+            steps = (_START + number * max(1, length * 3 // 4) for number in range(count))
+            row = _inside(steps, max(_START, MAX_TIME - 1 - length))
             known = dict.fromkeys(
                 window for point in row for window in assign_windows(windows, point, key, None)
             )
@@ -104,5 +143,5 @@ def with_values(windows: WindowsByValue, values: Sequence[object]) -> WindowsByV
     return _WindowsOfValues(windows.name, windows.assign_with, windows.merge_with, values=values)
 
 
-def _inside(points: Iterable[int]) -> tuple[EventTime, ...]:
-    return tuple(EventTime(min(max(point, MIN_TIME), MAX_TIME - 1)) for point in points)
+def _inside(points: Iterable[int], last: int = MAX_TIME - 1) -> tuple[EventTime, ...]:
+    return tuple(EventTime(min(max(point, MIN_TIME), last)) for point in points)
