@@ -51,7 +51,7 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
     from tests.faults.kafka.on_spark import compare_on_spark
 
     counts = compare_on_spark(
-        kafka, tmp_path / "query", messages=120, kills=0, seed=7, format=format, parts=1, outages=False
+        kafka, tmp_path / "query", messages=300, kills=0, seed=7, format=format, parts=1, outages=False
     )
     assert counts.problems == []
     assert counts.bad
