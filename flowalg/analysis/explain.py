@@ -21,7 +21,7 @@ from flowalg.elementwise.steps import Scope, Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import emits_pairs
+from flowalg.pipeline.joins import is_of_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -228,7 +228,7 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 
 def _step(analysis: StepAnalysis) -> _Entry:
     step, opaque = analysis.step, analysis.opaque
-    if emits_pairs(step):
+    if is_of_join(step):
         # A join is shown by its method, since its function is not the user's.
         return _Entry(step.scope, f"> {step.name}", _type(analysis.after))
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"

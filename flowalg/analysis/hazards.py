@@ -20,6 +20,7 @@ from flowalg.data.views import HasView
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import drops_panes, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.joins import is_of_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -188,7 +189,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
 
 def _of_step(analysis: StepAnalysis) -> Hazard | None:
     opaque = analysis.opaque
-    if opaque is None:
+    if opaque is None or is_of_join(analysis.step):
         return None
     why = f"{opaque.reason}, at {opaque.location}" if opaque.location else opaque.reason
     remedy = "write it so that engines compute it as columns, or accept that it is slower"

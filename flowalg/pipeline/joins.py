@@ -191,6 +191,11 @@ def emits_pairs(step: Step) -> bool:
     return f is each_pair or isinstance(f, PairSides)
 
 
+def is_of_join(step: Step) -> bool:
+    """Returns whether a step is one that a join has added, whose function is not the user's."""
+    return emits_pairs(step) or user_call(step.function).f in (can_match, has_key)
+
+
 def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:
     """Returns the pairs of a key and window, each under its key."""
     return [KV(matches.key, pair) for pair in matches.value]

@@ -247,6 +247,17 @@ def test_a_key_that_is_none_matches_nothing(
         assert {(pane.key, pane.value) for pane in engine.run(joined, timelines).panes} == set(pairs)
 
 
+@pytest.mark.parametrize("kind", ["inner_join", "left_join", "full_join"])
+def test_the_steps_of_a_join_are_no_hazard_and_are_shown_as_the_join(kind: str) -> None:
+    """A user cannot write the functions of a join otherwise, so no hazard reports them, and ``explain`` hides them."""
+    keyed = [
+        source.key_by(lambda s: (None if s.team == "none" else s.team, 1)) for source in (SCORES, OTHERS)
+    ]
+    joined = getattr(keyed[0], kind)(keyed[1])
+    assert Danger.PYTHON not in {hazard.danger for hazard in hazards(joined)}
+    assert "pipeline/joins.py" not in explain(joined)
+
+
 def by_team(windows: WindowFn, trigger: Trigger, combiner: TimestampCombiner) -> PCollection[object]:
     """Returns the full join of points by team, with no team for ``none``."""
     left, right = (
