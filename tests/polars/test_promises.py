@@ -5,13 +5,30 @@ The tests catch a page that promises more than the engines do, and an engine tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
+import polars as pl
 import pytest
-from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_polars import PolarsBatch, PolarsStreaming, streaming
+from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import Count, FixedWindows, Interpreter, Max, Source, Timeline, TimestampCombiner
+from flowalg import (
+    KV,
+    Accumulation,
+    BoundedOutOfOrderness,
+    Count,
+    FixedWindows,
+    Interpreter,
+    Max,
+    PCollection,
+    Source,
+    Sum,
+    Timeline,
+    TimestampCombiner,
+)
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 STREAMS = pytest.mark.parametrize("stream", [Reference(), PolarsStreaming()], ids=["reference", "local"])
@@ -66,6 +83,48 @@ def test_an_on_time_pane_is_late_only_with_the_time_of_a_late_element(
         )
         run = stream.run(again, {SCORES: timeline})
         assert (len(run.dropped), len(run.panes)) == (dropped, 1 - dropped)
+
+
+@pytest.mark.parametrize("fails", ["source", "function"])
+def test_a_bad_record_advances_the_watermark_if_its_source_accepts_it(fails: str) -> None:
+    """One that fails in a function advances it as one does that a filter drops, and one of the source does not."""
+    inverse = SCORES.key_by(lambda score: score.team).map_values(lambda score: 1 // score.points)
+    counts = inverse.window(FixedWindows(MINUTE), allowed_lateness=NONE).combine_per_key(Count())
+    schema = {"team": pl.String, "points": pl.Int64, "at": pl.Datetime("us", "UTC")}
+    later = (None if fails == "source" else "a", 0, NOON + 60 * MINUTE)
+    frames = [
+        pl.DataFrame([row], schema, orient="row")
+        for row in (("a", 1, NOON), later, ("a", 1, NOON + MINUTE / 2))
+    ]
+    stream = StreamInput(Frames(frames), BoundedOutOfOrderness(NONE))
+    found = list(streaming.batches(counts, {SCORES: stream}, dead_letters=True))
+    assert sum(len(each.bad_records) for each in found) == 1
+    assert sum(len(each.dropped) for each in found) == (fails == "function")
+    assert [pane.value for each in found for pane in each.panes] == [1 if fails == "function" else 2]
+
+
+@pytest.mark.parametrize(
+    ("step", "continues"),
+    [
+        (lambda sums: sums.map(lambda pair: pair.value), True),
+        (lambda sums: sums.filter(lambda pair: pair.value > 3), False),
+    ],
+    ids=["map", "filter"],
+)
+def test_a_step_after_the_last_grouping_continues_unless_it_changes_the_unset_mode(
+    tmp_path: Path, step: Callable[[PCollection[KV[str, int]]], PCollection[object]], continues: bool
+) -> None:
+    """A first filter makes an unset mode retracting, which the state is not; with the old mode it goes on."""
+    windowed = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
+    rows = pl.DataFrame([{"team": "a", "points": 1, "at": NOON}])
+    inputs = {SCORES: StreamInput(Frames([rows]), BoundedOutOfOrderness(NONE))}
+    list(streaming.batches(windowed.combine_per_key(Sum()), inputs, checkpoint=tmp_path / "checkpoint"))
+    changed = step(windowed.combine_per_key(Sum()))
+    assert streaming.plan(changed, tmp_path / "checkpoint").accepted is continues
+    kept = windowed.window(
+        FixedWindows(MINUTE), allowed_lateness=MINUTE, accumulation=Accumulation.ACCUMULATING
+    )
+    assert streaming.plan(step(kept.combine_per_key(Sum())), tmp_path / "checkpoint").accepted
 
 
 PRICES = Source("prices", Score, event_time=lambda score: score.at)
