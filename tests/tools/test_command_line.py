@@ -694,7 +694,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         b'{"team": "red",\n',
         "bad.jsonl: row 1 is not valid JSON: Expecting property name",
     ),
-    "a broken Parquet file": ("bad.parquet", b"PAR1", "bad.parquet cannot be read as parquet: "),
+    "a broken Parquet file": (
+        "bad.parquet",
+        b"PAR1",
+        "source 'scores': bad.parquet cannot be read as Parquet: ",
+    ),
 }
 
 

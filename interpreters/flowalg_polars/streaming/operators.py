@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,6 +45,7 @@ from flowalg_shard.tables.columns import (
     VALUE,
 )
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.tables.pickled import pickle_value
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import EventTime, ProcessingTime
@@ -327,7 +327,11 @@ class ShardedSide:
         """Returns the elements of the side, pickled."""
         table = to_arrow(rows, self.side.shape, self.side.meta)
         values = read_elements(layout_of(self.side.shape), table)
-        packed = pl.Series(VALUE, [pickle.dumps(value) for value in values], pl.Binary())
+        packed = pl.Series(
+            VALUE,
+            [pickle_value(self.label, "a value of its side input", value) for value in values],
+            pl.Binary(),
+        )
         bounds = () if self.stage.fresh else (START, END)
         return rows.select(EVENT_TIME, weight_of(self.side.meta), *bounds).with_columns(packed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from flowalg_columns.values import read_elements
 from flowalg_shard import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
+from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import UnsupportedError, errors_of
@@ -164,7 +164,10 @@ class _ObjectRows:
         rows = _with_python_columns(self.stage, self.elements, frame.collect())
         values = _values(self.elements, rows)
         tag = self.tag
-        packed = [pickle.dumps(value if tag is None else Tagged(tag, value)) for value in values]
+        packed = [
+            pickle_value(self.stage.label, "a value", value if tag is None else Tagged(tag, value))
+            for value in values
+        ]
         with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
         return with_values.lazy().select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
 

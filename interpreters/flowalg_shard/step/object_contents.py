@@ -29,7 +29,7 @@ from flowalg_shard.tables.columns import (
     VALUE,
     WEIGHT,
 )
-from flowalg_shard.tables.pickled import unpickle
+from flowalg_shard.tables.pickled import pickle_value, unpickle
 from flowalg_shard.tables.rows import for_rows
 
 
@@ -238,7 +238,10 @@ class ObjectContents:
         """Returns the table with pickled results in place of contents."""
         results = for_rows(
             table,
-            (pickle.dumps(self._extract(self._unpickle(packed))) for packed in table[CONTENTS].to_list()),
+            (
+                pickle_value(self.stage.label, "a result", self._extract(self._unpickle(packed)))
+                for packed in table[CONTENTS].to_list()
+            ),
         )
         return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
 
@@ -272,7 +275,7 @@ class ObjectContents:
         return WindowContents(accumulator, values, -len(values), self._times(times))
 
     def _pickle(self, contents: WindowContents) -> bytes:
-        packed = pickle.dumps(contents)
+        packed = pickle_value(self.stage.label, "an accumulator", contents)
         self.unpickled[packed] = contents
         return packed
 

@@ -5,7 +5,6 @@ Python functions merge and evaluate them, for the windows that an instant touche
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TypeAlias, cast
@@ -24,7 +23,7 @@ from flowalg.triggers.accumulation import (
     merge_accumulated,
 )
 from flowalg.triggers.syntax import AtValue, CustomTrigger
-from flowalg_shard.tables.pickled import unpickle
+from flowalg_shard.tables.pickled import pickle_value, unpickle
 from flowalg_shard.tables.rows import for_rows
 
 Observed: TypeAlias = tuple[str, str, str]
@@ -125,7 +124,7 @@ def _merge(leaf: AccumulatingTrigger, parts: Iterable[bytes | None]) -> bytes | 
 
 
 def _pack(observed: Accumulated) -> bytes:
-    return pickle.dumps((observed.accumulator, observed.size))
+    return pickle_value("a user-defined trigger", "its accumulator", (observed.accumulator, observed.size))
 
 
 def _unpack(packed: bytes) -> Accumulated:
