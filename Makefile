@@ -33,10 +33,10 @@ setup: $(STAMP) ## prepare .venv and Java (other targets do this if necessary)
 	@'$(BIN)/python' tests/components/java.py.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
-	@$(WITH_JAVA) '$(BIN)/flowalg' demo
+	@$(WITH_JAVA) '$(BIN)/python' -m flights
 
 zeitgeist: $(STAMP) ## find spikes and dips in searches with known anomalies, on all engines
-	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_tools.zeitgeist
+	@$(WITH_JAVA) '$(BIN)/python' -m zeitgeist
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' -m docs.benchmarks.reference
@@ -66,7 +66,7 @@ nexmark: $(STAMP) ## compare the answers to the queries of Nexmark on all engine
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.nexmark
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
-	@'$(BIN)/flowalg' figures --output docs/gallery
+	@'$(BIN)/python' -m figures docs/gallery
 
 docs: $(STAMP) ## write the pages that are generated from the code, and build the guide in build/site
 	@'$(BIN)/python' -m docs.tables
@@ -78,7 +78,7 @@ pages: $(STAMP) ## run the pages of the guide and update their output and pictur
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.mistakes
 
 figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
+	@$(WITH_JAVA) '$(BIN)/python' -m figures.streaming
 
 laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/combiners/test_combiners.py

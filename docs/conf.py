@@ -21,7 +21,7 @@ author = "the flowalg authors"
 project_copyright = "the flowalg authors"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["benchmarks", "examples", "figures", "tables"]
+exclude_patterns = ["benchmarks", "examples", "tables"]
 root_doc = "index"
 
 html_theme = "furo"

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import flowalg_reference as reference
-from flowalg_tools.flights.data import clean, read_flights
-from flowalg_tools.flights.pipeline import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
+from flights.data import clean, read_flights
+from flights.pipeline import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
 
 from docs.benchmarks.small import add_small
 from flowalg import (

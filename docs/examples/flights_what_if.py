@@ -13,7 +13,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Final
 
-from flowalg_tools.flights.data import clean, read_flights
+from flights.data import clean, read_flights
 from flowalg_tools.what_if import Records, WhatIf, what_if
 
 from flowalg import FixedWindows

@@ -138,12 +138,13 @@ PAGES: Final = {
         {
             "Pictures": ("flowalg_tools.pictures", ()),
             "What-if analysis": ("flowalg_tools.what_if", ()),
-            "Live view": ("flowalg_tools.live", ()),
+            "Live view": ("flowalg_tools.live", ("show", "table_of", "watch")),
             "Monitoring": ("flowalg_tools.monitoring", ()),
-            "Monitoring with Prometheus": ("flowalg_tools.monitoring.prometheus", ()),
-            "Monitoring with OpenTelemetry": ("flowalg_tools.monitoring.open_telemetry", ()),
-            "Flights": ("flowalg_tools.flights", ()),
-            "Zeitgeist": ("flowalg_tools.zeitgeist", ()),
+            "Monitoring with Prometheus": (
+                "flowalg_tools.monitoring.prometheus",
+                ("CONTENT_TYPE", "families", "prometheus_text", "register"),
+            ),
+            "Monitoring with OpenTelemetry": ("flowalg_tools.monitoring.open_telemetry", ("instrument",)),
         },
     ),
 }
@@ -172,7 +173,7 @@ def missing() -> list[str]:
     return [
         f"{package}.{name}"
         for package in sorted({package for page in PAGES.values() for package, _ in page.sections.values()})
-        for name in importlib.import_module(package).__all__
+        for name in getattr(importlib.import_module(package), "__all__", ())
         if id(getattr(importlib.import_module(package), name)) not in shown
     ]
 

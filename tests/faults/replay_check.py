@@ -22,15 +22,15 @@ import flowalg_spark
 import polars as pl
 import pyarrow.parquet as pq
 from attrs import frozen
+from flights import WATERMARK, departures, hourly
+from flights.data import clean, read_flights, write_replay
+from flights.demo import MICRO_BATCHES
+from flights.on_spark import why_not
+from flights.pipeline import records_of
 from flowalg_polars import streaming as local_streaming
 from flowalg_shard.replay import ReplayLog
 from flowalg_spark import StreamInput, collect, local_session, replay_log, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
-from flowalg_tools.flights import WATERMARK, departures, hourly
-from flowalg_tools.flights.data import clean, read_flights, write_replay
-from flowalg_tools.flights.demo import MICRO_BATCHES
-from flowalg_tools.flights.on_spark import why_not
-from flowalg_tools.flights.pipeline import records_of
 from pyspark.sql import functions as F
 
 from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source, WatermarkPolicy

@@ -77,8 +77,6 @@ EXTRAS: Final[Mapping[str, str]] = {
     "prometheus": "from flowalg_tools.monitoring.prometheus import prometheus_text\nprometheus_text([])\n",
     "opentelemetry": "from flowalg_tools.monitoring import Monitor\n"
     "from flowalg_tools.monitoring.open_telemetry import instrument\ninstrument(Monitor())\n",
-    "demo": "from flowalg_tools.flights import storm\n"
-    "assert sum(len(instant.elements) for instant in storm()) == 799\n",
 }
 """The extras for users, and what to run with each. The others are for the development of the project."""
 

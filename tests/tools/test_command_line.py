@@ -464,24 +464,6 @@ def test_a_plan_for_a_query_of_spark(folder: Path, capsys: pytest.CaptureFixture
         assert line in output_of(capsys, *arguments, code=code)
 
 
-@pytest.mark.spark
-@pytest.mark.thorough
-def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
-    """``flowalg demo`` in an empty folder runs all engines and writes panes and pictures."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout.splitlines()[-1].startswith(
-        "demo: all interpreters agree (4 engines over the year on 19,4"
-    )
-    assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
-
-
 @pytest.mark.thorough
 def test_the_demo_without_java_leaves_spark_out(tmp_path: Path) -> None:
     """Without Java the demo runs the other engines, and says what it left out."""
@@ -865,19 +847,3 @@ def test_a_plan_needs_a_checkpoint(folder: Path, capsys: pytest.CaptureFixture[s
         capsys, "reshard", "state", "--shards", "2", "--into", "wider", code=2
     )
     assert "a mapping of names to PCollections" in output_of(capsys, "plan", "games:MINUTE", ".", code=2)
-
-
-def test_the_demo_keeps_the_files_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``flowalg demo`` fails at once with a folder that contains other files."""
-    (tmp_path / "thesis.tex").touch()
-    assert "it contains thesis.tex" in output_of(capsys, "demo", "--output", str(tmp_path), code=2)
-
-
-@pytest.mark.long
-def test_figures_writes_the_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``flowalg figures`` writes a picture of each figure, and the page of ``docs/gallery``."""
-    printed = output_of(capsys, "figures", "--output", str(tmp_path))
-    assert "figures: 29 of 29" in printed
-    assert len(list(tmp_path.glob("*.svg"))) == 29
-    gallery = ROOT / "docs" / "gallery" / "index.md"
-    assert (tmp_path / "index.md").read_text(encoding="utf-8") == gallery.read_text(encoding="utf-8")

@@ -84,7 +84,7 @@ def test_the_check_of_lakehouses_holds_for_one_kill() -> None:
 @pytest.mark.spark
 def test_the_figures_are_those_of_real_queries() -> None:
     """All figures, on the local engine and on Spark."""
-    command = [sys.executable, "-m", "docs.figures.streaming"]
+    command = [sys.executable, "-m", "figures.streaming"]
     finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
 

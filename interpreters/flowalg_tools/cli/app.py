@@ -17,7 +17,6 @@ from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
 from flowalg_tools.cli.plan import divide_local_state, divide_spark_state, is_local, plan_changes
 from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, run_reference, run_streaming
-from flowalg_tools.cli.show import run_demo, run_figures
 from flowalg_tools.cli.terminal import print_error
 from flowalg_tools.cli.what_if import Grid, recommend
 from flowalg_tools.cli.why import explain_computation, explain_window
@@ -396,32 +395,6 @@ def reshard(
         divide_local_state(checkpoint, shards)
     else:
         divide_spark_state(checkpoint, shards, into, partitions)
-
-
-@app.command()
-def demo(
-    output: Annotated[Path, typer.Option(help="The folder for panes and a picture.")] = Path("build", "demo"),
-) -> None:
-    """Run a year of New York's departures in all interpreters (about a minute); exits with 1 if they differ.
-
-    Example: flowalg demo --output demo
-    """
-    if not run_demo(output):
-        raise typer.Exit(1)
-
-
-@app.command()
-def figures(
-    output: Annotated[Path, typer.Option(help="The folder for the pictures and their page.")] = Path(
-        "build", "figures"
-    ),
-) -> None:
-    """Compare every figure of the papers with the reference interpreter, and draw it; exits with 1 if any differs.
-
-    Example: flowalg figures --output figures
-    """
-    if not run_figures(output):
-        raise typer.Exit(1)
 
 
 def timeline_options(

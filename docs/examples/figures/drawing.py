@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from attrs import evolve
-
-from flowalg import EventTime, event_time, processing_time
-from flowalg_tools.figures.figure_run import FigureRun
-from flowalg_tools.figures.listing import Listing
-from flowalg_tools.figures.published import PublishedFigure
-from flowalg_tools.figures.timelines import timeline_of
 from flowalg_tools.pictures.drawing import figure_of
 from flowalg_tools.pictures.elements import ElementStatus
 from flowalg_tools.pictures.files import save
 from flowalg_tools.pictures.layout import Layout, layout_of
 from flowalg_tools.pictures.run_facts import run_facts
 from flowalg_tools.pictures.style import BLUE, GREY
+
+from figures.figure_run import FigureRun
+from figures.listing import Listing
+from figures.published import PublishedFigure
+from figures.timelines import timeline_of
+from flowalg import EventTime, event_time, processing_time
 
 
 def layout_of_figure(figure: PublishedFigure, listing: Listing, figure_run: FigureRun) -> Layout:

@@ -3,9 +3,9 @@
 ``alerts`` is the pipeline, ``Generator`` makes searches with known anomalies, and ``score`` compares alerts with them.
 """
 
-from flowalg_tools.zeitgeist.detection import Alert, Model, alerts, counts, detector
-from flowalg_tools.zeitgeist.scores import Detection, Scores, score
-from flowalg_tools.zeitgeist.searches import Generator, Injected, Kind, Search, Traffic, searches
+from zeitgeist.detection import Alert, Model, alerts, counts, detector
+from zeitgeist.scores import Detection, Scores, score
+from zeitgeist.searches import Generator, Injected, Kind, Search, Traffic, searches
 
 __all__ = [
     "Alert",

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from flowalg_tools.figures.drawing import draw, layout_of_figure
-from flowalg_tools.figures.figure_run import FigureRun, differences, run_figure
-from flowalg_tools.figures.listings import LISTINGS
-from flowalg_tools.figures.page import page
-from flowalg_tools.figures.published import FigurePane, PublishedFigure, read_figures
+from figures import make_gallery, streaming
+from figures.drawing import draw, layout_of_figure
+from figures.figure_run import FigureRun, differences, run_figure
+from figures.listings import LISTINGS
+from figures.page import page
+from figures.published import FigurePane, PublishedFigure, read_figures
 from flowalg_tools.pictures.boxes import Box, text_width
 from flowalg_tools.pictures.layout import LABEL_SIZE
 
-from docs.figures import streaming
 from flowalg import Timing
 
 FIGURES = read_figures()
@@ -133,3 +133,15 @@ def test_the_gallery_has_every_figure() -> None:
     """The committed page equals that of the listings, and each picture is that of a figure."""
     assert (GALLERY / "index.md").read_text(encoding="utf-8") == page(LISTINGS.values())
     assert {path.stem for path in GALLERY.glob("*.svg")} == set(FIGURES)
+
+
+@pytest.mark.long
+def test_the_gallery_has_a_picture_of_each_figure(tmp_path: Path) -> None:
+    """``make figures`` writes a picture of each figure, and the page of ``docs/gallery``."""
+    printed: list[str] = []
+    assert make_gallery(tmp_path, printed.append) == 0
+    assert printed[-1] == "figures: 29 of 29"
+    assert len(list(tmp_path.glob("*.svg"))) == 29
+    assert (tmp_path / "index.md").read_text(encoding="utf-8") == (GALLERY / "index.md").read_text(
+        encoding="utf-8"
+    )

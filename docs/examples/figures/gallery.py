@@ -1,4 +1,4 @@
-"""Runs, compares and draws every figure: ``flowalg figures``."""
+"""Runs, compares and draws every figure: ``make figures``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from flowalg_tools.figures.drawing import draw
-from flowalg_tools.figures.figure_run import differences, run_figure
-from flowalg_tools.figures.listings import LISTINGS
-from flowalg_tools.figures.page import page
-from flowalg_tools.figures.published import read_figures
+from figures.drawing import draw
+from figures.figure_run import differences, run_figure
+from figures.listings import LISTINGS
+from figures.page import page
+from figures.published import read_figures
 
 FOLDER: Final = Path("build", "figures")
 

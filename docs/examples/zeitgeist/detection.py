@@ -24,7 +24,7 @@ from flowalg import (
     Timer,
     Transition,
 )
-from flowalg_tools.zeitgeist.searches import SECOND, Kind, searches
+from zeitgeist.searches import SECOND, Kind, searches
 
 LEARNING: Final = 60
 """The number of seconds from which a model learns before it judges."""

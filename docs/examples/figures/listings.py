@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from figures.listing import ARRIVALS, SCORES, Build, Listing, Scores
+from figures.published import Datum
 from flowalg import (
     Accumulation,
     AtCount,
@@ -23,8 +25,6 @@ from flowalg import (
     Source,
     Sum,
 )
-from flowalg_tools.figures.listing import ARRIVALS, SCORES, Build, Listing, Scores
-from flowalg_tools.figures.published import Datum
 
 LISTINGS: Final[dict[str, Listing]] = {}
 """The pipelines by the id of their figure."""

@@ -9,8 +9,8 @@ from statistics import median
 from attrs import frozen
 
 from flowalg import KV, OutputElement
-from flowalg_tools.zeitgeist.detection import Alert
-from flowalg_tools.zeitgeist.searches import SECOND, Injected
+from zeitgeist.detection import Alert
+from zeitgeist.searches import SECOND, Injected
 
 AlertElement = OutputElement[KV[str, Alert]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from flights.pipeline import HourStats
 from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingTime, Timing
-from flowalg_tools.flights.pipeline import HourStats
 
 
 def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:

@@ -22,13 +22,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
-from flowalg_tools.figures.figure_run import FigureRun, differences, figure_pane
-from flowalg_tools.figures.listing import ARRIVALS, Listing, Scores
-from flowalg_tools.figures.listings import LISTINGS
-from flowalg_tools.figures.published import NOON, Arrival, Closing, PublishedFigure, read_figures
-from flowalg_tools.figures.timelines import timeline_of
-from flowalg_tools.flights.on_spark import why_not
+from flights.on_spark import why_not
 
+from figures.figure_run import FigureRun, differences, figure_pane
+from figures.listing import ARRIVALS, Listing, Scores
+from figures.listings import LISTINGS
+from figures.published import NOON, Arrival, Closing, PublishedFigure, read_figures
+from figures.timelines import timeline_of
 from flowalg import (
     FOREVER,
     INGRESS_TIME,
@@ -291,7 +291,7 @@ def main() -> int:
             return wrong
         from flowalg_spark import local_session
 
-        spark = local_session("flowalg figures", log=Path(name) / "spark.log")
+        spark = local_session("figures", log=Path(name) / "spark.log")
         try:
             return wrong + compare_all("streaming", on_spark(spark), _make_folder(Path(name) / "spark"))
         finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from figures.published import END_OF_INPUT, NOON, Datum, PublishedFigure
 from flowalg import MAX_TIME, Timeline
-from flowalg_tools.figures.published import END_OF_INPUT, NOON, Datum, PublishedFigure
 
 _MICRO_BATCH: Final = timedelta(minutes=1)
 

@@ -10,6 +10,9 @@ import flowalg_reference as reference
 from attrs import frozen
 from flowalg_reference import DroppedElement
 
+from figures.listing import Listing
+from figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
+from figures.timelines import timeline_of
 from flowalg import (
     KV,
     Change,
@@ -21,9 +24,6 @@ from flowalg import (
     Timeline,
     Window,
 )
-from flowalg_tools.figures.listing import Listing
-from flowalg_tools.figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
-from flowalg_tools.figures.timelines import timeline_of
 
 
 @frozen

@@ -10,10 +10,10 @@ from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from flights.outcomes import AirportHour, Outcome
+from flights.pipeline import WATERMARK, departures, hourly
+from flights.report import Steps
 from flowalg import EventTime, Window
-from flowalg_tools.flights.outcomes import AirportHour, Outcome
-from flowalg_tools.flights.pipeline import WATERMARK, departures, hourly
-from flowalg_tools.flights.report import Steps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

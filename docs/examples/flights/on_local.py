@@ -11,10 +11,10 @@ import polars as pl
 from flowalg_polars import batch, collect, streaming
 from flowalg_polars.streaming import StreamInput
 
+from flights.outcomes import AirportHour, Outcome
+from flights.pipeline import WATERMARK, HourStats, departures, hourly
+from flights.report import Steps
 from flowalg import KV, Pane
-from flowalg_tools.flights.outcomes import AirportHour, Outcome
-from flowalg_tools.flights.pipeline import WATERMARK, HourStats, departures, hourly
-from flowalg_tools.flights.report import Steps
 
 BATCH: Final = "local batch"
 STREAMING: Final = "local streaming"

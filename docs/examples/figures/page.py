@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from figures.listing import Listing
 from flowalg import describe
-from flowalg_tools.figures.listing import Listing
 
 _HEAD: Final = """\
 # The figures of the papers
 
 Each figure below is a pipeline. The reference interpreter runs it over the ten elements of the papers, and every pane
-is compared with the published figure. `flowalg figures` repeats this.
+is compared with the published figure. `make figures` repeats this.
 
 Event time runs to the right and processing time upwards. A circle is an element with its value, at its event time and
 the time at which it is observed. A rectangle is a pane. Its width is its window, its top is the time at which it fires,

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from attrs import define
 
+from figures.published import Datum
 from flowalg import INGRESS_TIME, KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
 from flowalg.data.durations import duration_in_words
 from flowalg.pipeline.structure import last_grouping
-from flowalg_tools.figures.published import Datum
 
 Scores: TypeAlias = PCollection[KV[str, int]]
 Build: TypeAlias = Callable[[Scores], Scores]

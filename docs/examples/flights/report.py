@@ -20,9 +20,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from flights.data import NEW_YORK
+from flights.outcomes import AirportHour, Outcome, Stats
 from flowalg import Timing
-from flowalg_tools.flights.data import NEW_YORK
-from flowalg_tools.flights.outcomes import AirportHour, Outcome, Stats
 
 FEWEST: Final = 10
 """Departures that an airport-hour needs to be ranked. Three in four have 13 or more; the mean of two is an anecdote."""

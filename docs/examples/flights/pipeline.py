@@ -14,8 +14,8 @@ from typing import Final
 import pyarrow as pa
 from attrs import frozen
 
+from flights.data import NEW_YORK, CleanFlights, clean, read_flights
 from flowalg import BoundedOutOfOrderness, Count, FixedWindows, Mean, Source, Timeline
-from flowalg_tools.flights.data import NEW_YORK, CleanFlights, clean, read_flights
 
 
 @frozen

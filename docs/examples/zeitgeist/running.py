@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 import flowalg_polars
 import flowalg_reference
 from attrs import frozen
+from flights.on_spark import why_not
 
 from flowalg import Perfect, Timeline
-from flowalg_tools.flights.on_spark import why_not
-from flowalg_tools.zeitgeist.detection import alerts
-from flowalg_tools.zeitgeist.picture import draw
-from flowalg_tools.zeitgeist.scores import AlertElement, score
-from flowalg_tools.zeitgeist.searches import SECOND, Generator, Kind, Traffic, searches
+from zeitgeist.detection import alerts
+from zeitgeist.picture import draw
+from zeitgeist.scores import AlertElement, score
+from zeitgeist.searches import SECOND, Generator, Kind, Traffic, searches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

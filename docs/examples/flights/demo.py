@@ -2,7 +2,7 @@
 
 ``run_demo`` runs ``hourly`` over a week in the reference interpreter, and over the year on the local engine and on
 Spark, each as a batch and as a replayed stream. It compares their final values, and writes panes and a picture to a
-folder. Without Java or PySpark it leaves Spark out, and says so. ``flowalg demo`` calls it.
+folder. Without Java or PySpark it leaves Spark out, and says so. ``make demo`` calls it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from flowalg_columns.tables import pane_table
 from flowalg_reference import DroppedElement
+from flowalg_tools.pictures import draw_run
 from rich.console import Console
 
-from flowalg import (
-    KV,
-    ArgumentError,
-)
-from flowalg.data.time import event_time
-from flowalg_tools.flights import on_local, on_spark
-from flowalg_tools.flights.data import NEW_YORK, CleanFlights, write_replay
-from flowalg_tools.flights.outcomes import Comparison, Outcome, compare
-from flowalg_tools.flights.pipeline import (
+from flights import on_local, on_spark
+from flights.data import NEW_YORK, CleanFlights, write_replay
+from flights.outcomes import Comparison, Outcome, compare
+from flights.pipeline import (
     HOUR,
     STORM,
     Departure,
@@ -41,8 +37,12 @@ from flowalg_tools.flights.pipeline import (
     replay_timeline,
     storm,
 )
-from flowalg_tools.flights.report import Steps, engine_table, steps, worst_hours
-from flowalg_tools.pictures import draw_run
+from flights.report import Steps, engine_table, steps, worst_hours
+from flowalg import (
+    KV,
+    ArgumentError,
+)
+from flowalg.data.time import event_time
 
 WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzinfo=NEW_YORK))
 """The seven days that end with January's two worst."""

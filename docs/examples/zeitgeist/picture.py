@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from flowalg_tools.pictures.files import save
+from flowalg_tools.pictures.style import BLUE, GREY, INK, PALE, VERMILION
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from flowalg_tools.pictures.files import save
-from flowalg_tools.pictures.style import BLUE, GREY, INK, PALE, VERMILION
-from flowalg_tools.zeitgeist.scores import AlertElement, Scores
-from flowalg_tools.zeitgeist.searches import BEGIN, SECOND, Kind, Traffic
+from zeitgeist.scores import AlertElement, Scores
+from zeitgeist.searches import BEGIN, SECOND, Kind, Traffic
 
 COLOURS = {Kind.SPIKE: VERMILION, Kind.DIP: BLUE}
 MARKERS = {Kind.SPIKE: "^", Kind.DIP: "v"}

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from attrs import evolve
 from flowalg_laws import check_computation
-from flowalg_tools.zeitgeist import Alert, Detection, Generator, Injected, Kind, Traffic, detector, score
-from flowalg_tools.zeitgeist.running import on_reference, run_zeitgeist
-from flowalg_tools.zeitgeist.searches import BEGIN, SECOND
 from hypothesis import strategies as st
+from zeitgeist import Alert, Detection, Generator, Injected, Kind, Traffic, detector, score
+from zeitgeist.running import on_reference, run_zeitgeist
+from zeitgeist.searches import BEGIN, SECOND
 
 from flowalg import KV, OutputElement
 from flowalg.data.time import event_time, processing_time
@@ -76,7 +76,7 @@ def test_engines_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference and the local engine find the same anomalies; the last line says so, and a picture shows them."""
-    monkeypatch.setattr("flowalg_tools.zeitgeist.running.why_not", lambda: "it is left out here")
+    monkeypatch.setattr("zeitgeist.running.why_not", lambda: "it is left out here")
     assert run_zeitgeist(tmp_path, SMALL)
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "zeitgeist: all engines agree, precision 1.000, recall 1.000"

@@ -6,6 +6,7 @@ results, and the comparisons with results that differ.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -16,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from flowalg_tools.flights import LATENESS, NEW_YORK, STORM, WATERMARK, HourStats, data, hourly, outcomes
-from flowalg_tools.flights.data import CleanFlights
-from flowalg_tools.flights.demo import WEEK, prepare_folder, report, run_reference
-from flowalg_tools.flights.outcomes import Outcome
+from flights import LATENESS, NEW_YORK, STORM, WATERMARK, HourStats, data, hourly, outcomes
+from flights.data import CleanFlights
+from flights.demo import WEEK, prepare_folder, report, run_reference
+from flights.outcomes import Outcome
 
 from flowalg import KV, ArgumentError, Timing
 from flowalg.data.shapes import kv_of, shape_of
@@ -260,3 +261,30 @@ def test_the_demo_removes_only_its_own_files(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"it contains thesis\.tex"):
         prepare_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.spark
+@pytest.mark.thorough
+def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
+    """``make demo`` in an empty folder runs all engines and writes panes and pictures."""
+    finished = run_demo(tmp_path, "demo")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.splitlines()[-1].startswith(
+        "demo: all interpreters agree (4 engines over the year on 19,4"
+    )
+    assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
+
+
+def test_the_demo_keeps_the_files_of_others(tmp_path: Path) -> None:
+    """The demo fails at once with a folder that contains other files."""
+    (tmp_path / "thesis.tex").touch()
+    assert "it contains thesis.tex" in run_demo(tmp_path, ".").stderr
+
+
+def run_demo(folder: Path, output: str) -> subprocess.CompletedProcess[str]:
+    """Runs the demo in a process of its own."""
+    command = [sys.executable, "-m", "flights", output]
+    path = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **path}
+    )
