@@ -90,7 +90,7 @@ def test_a_bad_record_advances_the_watermark_if_its_source_accepts_it(fails: str
     """One that fails in a function advances it as one does that a filter drops, and one of the source does not."""
     inverse = SCORES.key_by(lambda score: score.team).map_values(lambda score: 1 // score.points)
     counts = inverse.window(FixedWindows(MINUTE), allowed_lateness=NONE).combine_per_key(Count())
-    schema = {"team": pl.String, "points": pl.Int64, "at": pl.Datetime("us", "UTC")}
+    schema = pl.Schema({"team": pl.String(), "points": pl.Int64(), "at": pl.Datetime("us", "UTC")})
     later = (None if fails == "source" else "a", 0, NOON + 60 * MINUTE)
     frames = [
         pl.DataFrame([row], schema, orient="row")
