@@ -125,12 +125,6 @@ class DecodeTexts:
             found = read_file(data, "csv", self.fields)
         except BadFileError as error:
             raise ElementError(f"source {self.source.name!r}: {path}: {error}") from error
-        lacking = [name for name, _ in self.fields if name not in found.rows.column_names]
-        if lacking:
-            columns = ", ".join(found.rows.column_names) or "none of them"
-            raise ElementError(
-                f"source {self.source.name!r}: {path}: {lacking[0]} must be a column; the file has {columns}"
-            )
         bad = [self._bad(path, line.error, line.text) for line in found.bad]
         return found.rows, bad
 
