@@ -21,7 +21,7 @@ export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python
 
 # Spark prefers JAVA_HOME to the PATH, so a JAVA_HOME that is too old must be unset.
-WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tests/components/java.py.py) && export JAVA_HOME && \
+WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tests/components/java.py) && export JAVA_HOME && \
 	{ [ -n "$$JAVA_HOME" ] || unset JAVA_HOME; } &&
 
 help: ## list the targets
@@ -30,7 +30,7 @@ help: ## list the targets
 	done
 
 setup: $(STAMP) ## prepare .venv and Java (other targets do this if necessary)
-	@'$(BIN)/python' tests/components/java.py.py > /dev/null
+	@'$(BIN)/python' tests/components/java.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
 	@$(WITH_JAVA) '$(BIN)/python' -m flights
