@@ -24,8 +24,6 @@ from docs.benchmarks.stream.queries import CASES
 from tests.components import broker
 from tests.components.jars import missing_jars
 
-pytestmark = pytest.mark.thorough
-
 ROOT = Path(__file__).parents[2]
 WITHOUT_SPARK = ["reference", "local"]
 ON_SPARK = ["batch --more", "batch.python_rows", "stream", "millwheel", "depth", "nexmark"]

@@ -17,8 +17,6 @@ from tests.components.jars import missing_jars
 from tests.differential import step
 from tests.differential.generated import run_cases
 
-pytestmark = pytest.mark.thorough
-
 ROOT = Path(__file__).parents[2]
 CHECKS = {
     "differential.chains 20": r"chains: 20 of 20 converge",
@@ -68,7 +66,7 @@ def test_the_check_of_topics_holds_for_few_messages() -> None:
     lacking = broker.missing() or missing_jars("spark-kafka")
     if lacking is not None:
         pytest.skip(lacking)
-    run_check("kafka.check 1 1 2 600", r"kafka: all held: .*")
+    run_check("faults.kafka.check 1 1 2 600", r"kafka: all held: .*")
 
 
 @pytest.mark.thorough
@@ -77,7 +75,7 @@ def test_the_check_of_lakehouses_holds_for_one_kill() -> None:
     """One kill, the page, and the tests."""
     if not (ROOT / "build" / "lakehouse" / "4.1" / "ready").exists():
         pytest.skip("make lakehouse-check makes the environments")
-    run_check("lakehouse 1", r"lakehouse: all held: .*")
+    run_check("faults.lakehouse 1", r"lakehouse: all held: .*")
 
 
 @pytest.mark.thorough
