@@ -25,7 +25,7 @@ for name, examples in (("quick", 15), ("explore", 150), ("thorough", 2000)):
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-# Like ``quick``, but without shrinking failures: for ``make mutants``, where hundreds of runs fail.
+# Like ``quick``, but without shrinking failures: for ``make mutants`` and tests in which many runs fail.
 settings.register_profile(
     "mutants", parent=settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
 )
@@ -33,6 +33,15 @@ settings.load_profile(os.environ.get("FLOWALG_PROFILE", "quick"))
 
 # The settings of every Spark that the tests start, in this process or in others.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "support" / "spark"))
+
+
+@pytest.fixture
+def unshrunk() -> Iterator[None]:
+    """Checks that fail show the first failure that they find, since shrinking it takes most of the time."""
+    before = settings.get_current_profile_name()
+    settings.load_profile("mutants")
+    yield
+    settings.load_profile(before)
 
 
 @pytest.fixture(scope="session")

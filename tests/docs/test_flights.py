@@ -275,6 +275,20 @@ def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
     assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
 
 
+@pytest.mark.thorough
+def test_the_demo_without_java_leaves_spark_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Java the demo runs the other engines, and says what it left out."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    finished = run_demo(tmp_path, "demo")
+    assert finished.returncode == 0, finished.stderr
+    assert "Spark is left out: it needs Java 17 or newer" in finished.stdout
+    assert "local streaming" in finished.stdout
+    assert finished.stdout.splitlines()[-1].startswith(
+        "demo: all interpreters agree (2 engines over the year on 19,4"
+    )
+
+
 def test_the_demo_keeps_the_files_of_others(tmp_path: Path) -> None:
     """The demo fails at once with a folder that contains other files."""
     (tmp_path / "thesis.tex").touch()

@@ -68,6 +68,7 @@ def conjunctions_have_one_written_order(a: OnceTrigger, b: OnceTrigger) -> Equat
         (conjunctions_have_one_written_order, r"left:  And\("),
     ],
 )
+@pytest.mark.usefixtures("unshrunk")
 def test_a_false_law_of_triggers_is_reported(law: Law[..., object], message: str) -> None:
     """A false law fails with a scenario that distinguishes the triggers; an exact equation fails with their forms."""
     with pytest.raises(AssertionError, match=f"(?s){law.name} does not hold.*{message}"):

@@ -117,6 +117,7 @@ FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("computation", "error", "message"), FAULTS)
+@pytest.mark.usefixtures("unshrunk")
 def test_each_fault_is_found(
     computation: Processor[str, int, int], error: type[Exception], message: str
 ) -> None:

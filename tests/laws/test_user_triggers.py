@@ -135,6 +135,7 @@ def test_a_fault_is_an_error_that_names_the_part(
         (AtValue(Max(), three), "AtValue.predicate gave 3"),
     ],
 )
+@pytest.mark.usefixtures("unshrunk")
 def test_a_fault_is_found_by_its_law(trigger: OnceTrigger, message: str) -> None:
     """``check_trigger`` finds summaries that are no commutative monoid, and functions that return the wrong type."""
     with pytest.raises((AssertionError, FlowalgError), match=message):

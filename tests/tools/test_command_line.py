@@ -464,25 +464,6 @@ def test_a_plan_for_a_query_of_spark(folder: Path, capsys: pytest.CaptureFixture
         assert line in output_of(capsys, *arguments, code=code)
 
 
-@pytest.mark.thorough
-def test_the_demo_without_java_leaves_spark_out(tmp_path: Path) -> None:
-    """Without Java the demo runs the other engines, and says what it left out."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": ""},
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert "Spark is left out: it needs Java 17 or newer" in finished.stdout
-    assert "local streaming" in finished.stdout
-    assert finished.stdout.splitlines()[-1].startswith(
-        "demo: all interpreters agree (2 engines over the year on 19,4"
-    )
-
-
 def test_diff_shows_a_timeline_that_distinguishes_two_triggers(capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg diff`` exits with 1 if it finds a timeline, and otherwise with 0."""
     different = output_of(capsys, "diff", "AtCount(2).repeat()", "AtCount(2)", "--timelines", "200", code=1)
@@ -826,8 +807,6 @@ def test_a_bad_record_of_a_batch_on_spark_is_an_error_of_one_line(folder: Path) 
         "what-if",
         "plan",
         "reshard",
-        "demo",
-        "figures",
     ],
 )
 def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
