@@ -15,7 +15,8 @@ from attrs import asdict
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_polars import batch
 
-from flowalg import BadRecord, Source, Timeline, UserFunctionError
+import flowalg
+from flowalg import BadRecord, FlowalgError, Source, Timeline, UserFunctionError
 from flowalg.data.errors import format_value
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)
@@ -80,3 +81,29 @@ def test_an_error_that_cannot_be_shown_names_the_step(fail: Callable[[Reading], 
 def test_a_value_that_cannot_be_shown_has_a_type() -> None:
     """A message shows the class of a value whose ``repr`` raises."""
     assert format_value(Shy()) == "a value whose repr raises ValueError (Shy)"
+
+
+def test_every_public_error_is_a_flowalg_error_and_a_built_in_one() -> None:
+    """All public errors are ``FlowalgError``, and each is also the built-in error of its kind."""
+    public = [vars(flowalg)[name] for name in flowalg.__all__ if name.endswith("Error")]
+    kinds = {
+        error.__name__: [base.__name__ for base in error.__bases__ if base is not FlowalgError]
+        for error in public
+        if error is not FlowalgError
+    }
+    assert all(issubclass(error, FlowalgError) for error in public)
+    assert kinds == {
+        "ArgumentError": ["ValueError"],
+        "CheckpointError": ["RuntimeError"],
+        "DocumentError": ["ValueError"],
+        "ElementError": ["ValueError"],
+        "KeyedCollectionError": ["TypeError"],
+        "MissingExtraError": ["ImportError"],
+        "NotWritableError": ["TypeError"],
+        "RecordTypeError": ["TypeError"],
+        "SchemaMismatchError": ["TypeError"],
+        "UnboundSourceError": ["KeyError"],
+        "UnsupportedError": ["NotImplementedError"],
+        "UserFunctionError": ["RuntimeError"],
+        "ValueRangeError": ["ArithmeticError"],
+    }

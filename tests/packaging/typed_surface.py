@@ -1,27 +1,32 @@
-"""The public surface, by introspection, and the part of it that the tables of types cover, by their syntax.
+"""What the tables of types must cover, by introspection, and what they cover, by their syntax.
 
 The surface is every name in the ``__all__`` of the packages below, and every public member of those that are classes:
 methods, properties, fields and operators that this project defines. An inherited member belongs to the class that
 defines it, so one row for a base class is a row for all. The flowalg_shard package is internal to engines: only what
 public classes inherit from it is included.
 
-A table covers a member when an ``assert_type`` has it, in its first argument, after a parameter of the enclosing
-function, after a class, or after a call of a class; a parameter whose type is a union represents all of its members.
-A table covers a name when an ``assert_type`` has it, or the type of such a parameter. Limits: the check does not see
-whether each overload has a row, whether the asserted type depends on the member at all, or the members of the result
-of an expression (``a.map(f).filter`` is a row for ``map`` alone). So it finds forgotten members; whether a row is a
-good test is for its author to judge.
+The tables must cover the part of the surface whose types are *solved*: whose declaration mentions a type variable,
+``Self`` or an overload. The type of the rest is the annotation itself, which both checkers check at its definition.
+
+A row is an ``assert_type`` or a call as a statement. A table covers a member when a row has it, in its (first)
+expression, after a parameter of the enclosing function, after a class, or after a call of a class; a parameter whose
+type is a union represents all of its members. A table covers a name when a row has it, or the type of a parameter.
+Limits: the check does not see whether each overload has a row, whether the asserted type depends on the member at all,
+or the members of the result of an expression (``a.map(f).filter`` is a row for ``map`` alone). So it finds forgotten
+members; whether a row is a good test is for its author to judge.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Final, get_args
+from typing import Final, ParamSpec, Self, TypeAlias, TypeVar, get_args, get_origin, overload
 
 from attrs import frozen
 
@@ -47,7 +52,12 @@ _BINARY: Final[Mapping[type[ast.operator], str]] = {
     ast.RShift: "__rshift__",
 }
 _CALLED: Final = {"iter": "__iter__", "len": "__len__"}
-_OPERATORS: Final = frozenset({*_BINARY.values(), *_CALLED.values(), "__contains__"})
+_OPERATORS: Final = frozenset(
+    {*_BINARY.values(), *_CALLED.values(), "__call__", "__contains__", "__getitem__"}
+)
+
+Declaration: TypeAlias = ast.AnnAssign | ast.FunctionDef
+"""What a module declares with types."""
 
 
 def name_in(module: str, name: str) -> str:
@@ -60,33 +70,105 @@ def name_in(module: str, name: str) -> str:
 
 def member_of(cls: type, name: str) -> str | None:
     """Returns a member of a class, by the class that defines it; ``None`` if no class of this project does."""
+    definer = _definer_of(cls, name)
+    return None if definer is None else f"{definer.__module__}.{definer.__qualname__}.{name}"
+
+
+def _definer_of(cls: type, name: str) -> type | None:
     definer = next((base for base in cls.__mro__ if name in vars(base)), None)
-    if definer is None or not definer.__module__.startswith("flowalg"):
-        return None
-    return f"{definer.__module__}.{definer.__qualname__}.{name}"
+    return definer if definer is not None and definer.__module__.startswith("flowalg") else None
 
 
-def members(cls: type) -> frozenset[str]:
-    """Returns the public members of a class that this project defines; the values of an enum are left out."""
+def members(cls: type) -> Mapping[str, bool]:
+    """Returns the public members of a class that this project defines, each with whether its type is solved.
+
+    The values of an enum are left out.
+    """
     names = {name for base in cls.__mro__ for name in vars(base)}
     public = {name for name in names if not name.startswith("_") or name in _OPERATORS}
     values = set(cls.__members__) if issubclass(cls, Enum) else set[str]()
-    found = (member_of(cls, name) for name in public - values)
-    return frozenset(member for member in found if member is not None)
+    found = ((member_of(cls, name), name) for name in public - values)
+    return {member: _member_is_solved(cls, name) for member, name in found if member is not None}
 
 
-def surface(packages: Sequence[str] = PACKAGES) -> frozenset[str]:
-    """Returns all public names of some packages, and the public members of all public classes there."""
-    found: set[str] = set()
+def surface(packages: Sequence[str] = PACKAGES) -> Mapping[str, bool]:
+    """Returns all public names of some packages, and the public members of all public classes there.
+
+    Each has whether its type is solved.
+    """
+    found: dict[str, bool] = {}
     for module in packages:
         exported: list[str] = import_module(module).__all__
         for name in exported:
             value: object = getattr(import_module(module), name)
             if not isinstance(value, ModuleType):
-                found.add(name_in(module, name))
+                found[name_in(module, name)] = _is_solved(value)
             if inspect.isclass(value):
                 found |= members(value)
-    return frozenset(found)
+    return found
+
+
+def _is_solved(value: object) -> bool:
+    """Returns whether a public object is a generic class or alias, or a constructor or function with solved types."""
+    if inspect.isfunction(value):
+        return _declares_solved(value.__module__, value.__qualname__)
+    made = inspect.isclass(value) and _member_is_solved(value, "__init__")
+    is_type = inspect.isclass(value) or get_origin(value) is not None
+    return made or (is_type and getattr(value, "__parameters__", ()) != ())
+
+
+def _member_is_solved(cls: type, name: str) -> bool:
+    definer = _definer_of(cls, name)
+    return definer is not None and _declares_solved(definer.__module__, f"{definer.__qualname__}.{name}")
+
+
+def _declares_solved(module: str, name: str) -> bool:
+    """Returns whether a declaration mentions a type variable, ``Self``, an overload, or a class that is called so."""
+    for declaration in _declarations_of(module)[name]:
+        for named in _names_of_types(declaration):
+            value: object = getattr(import_module(module), named, None)
+            if isinstance(value, TypeVar | ParamSpec) or value in (Self, overload):
+                return True
+            if named.startswith("_") and inspect.isclass(value) and _member_is_solved(value, "__call__"):
+                return True
+    return False
+
+
+def _names_of_types(declaration: Declaration) -> Iterator[str]:
+    """Yields the names in the annotations and decorators of a declaration."""
+    match declaration:
+        case ast.AnnAssign(annotation=annotation):
+            parts: list[ast.AST] = [annotation]
+        case ast.FunctionDef(args=arguments, returns=returns, decorator_list=decorators):
+            parts = [arguments, *decorators, *([] if returns is None else [returns])]
+    for part in parts:
+        for node in ast.walk(part):
+            match node:
+                case ast.Name(id=name):
+                    yield name
+                case _:
+                    pass
+
+
+@cache
+def _declarations_of(module: str) -> Mapping[str, Sequence[Declaration]]:
+    """Returns the declarations of a module by qualified name, with those that only type checkers see."""
+    found: defaultdict[str, list[Declaration]] = defaultdict(list)
+
+    def visit(body: Sequence[ast.stmt], prefix: str) -> None:
+        for node in body:
+            match node:
+                case ast.ClassDef(name=name):
+                    visit(node.body, f"{prefix}{name}.")
+                case ast.If():
+                    visit([*node.body, *node.orelse], prefix)
+                case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                    found[prefix + name].append(node)
+                case _:
+                    pass
+
+    visit(ast.parse(inspect.getsource(import_module(module))).body, "")
+    return found
 
 
 @frozen
@@ -135,19 +217,87 @@ def covered_by(text: str) -> frozenset[str]:
     tree = ast.parse(text)
     table = _table_of(tree)
     found: set[str] = set()
+    for function, parameters in _functions_in(tree, table):
+        for parameter in function.args.args:
+            found.update(_names_in(parameter, table))
+        for row in _rows_in(function):
+            for expression in row.args if _asserts(row) else [row]:
+                found.update(_names_in(expression, table))
+            found.update(_members_in(row.args[0] if _asserts(row) else row, table, parameters))
+    return frozenset(found)
+
+
+def restated_by(text: str) -> tuple[str, ...]:
+    """Returns the ``assert_type`` rows of a table that read an annotation: nothing in them has an inferred type.
+
+    Inferred are the types of solved names and members, of lambdas, of the results of operators, and of what a table
+    assigns or decorates; the last only outside the arguments of a call.
+    """
+    tree = ast.parse(text)
+    table = _table_of(tree)
+    solved = {name for name, is_solved in surface().items() if is_solved}
+    decorated = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.decorator_list}
+    made = decorated | {
+        name for node in tree.body if isinstance(node, ast.Assign) for name in _assigned_in(node)
+    }
+    found: list[str] = []
+    for function, parameters in _functions_in(tree, table):
+        local = made | _assigned_in(function)
+        for row in filter(_asserts, _rows_in(function)):
+            expression = row.args[0]
+            inferred = any(
+                isinstance(node, ast.Lambda) or (isinstance(node, ast.BinOp) and type(node.op) in _BINARY)
+                for node in ast.walk(expression)
+            )
+            used = solved.intersection(_members_in(expression, table, parameters))
+            if not (inferred or used or local & _subjects_of(expression)):
+                found.append(ast.unparse(row))
+    return tuple(found)
+
+
+def _assigned_in(tree: ast.AST) -> set[str]:
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def _subjects_of(expression: ast.expr) -> set[str]:
+    """Returns the variables in an expression, without those in arguments of calls."""
+    match expression:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Call(func=called):
+            return _subjects_of(called)
+        case _:
+            parts = (node for node in ast.iter_child_nodes(expression))
+            return set[str]().union(*(_subjects_of(part) for part in parts if isinstance(part, ast.expr)))
+
+
+def _functions_in(
+    tree: ast.Module, table: _Table
+) -> Iterator[tuple[ast.FunctionDef, Mapping[str, tuple[type, ...]]]]:
+    """Yields the functions of a table, each with the classes of its parameters."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
-            parameters = {argument.arg: table.classes(argument.annotation) for argument in function.args.args}
-            for parameter in function.args.args:
-                found.update(_names_in(parameter, table))
-            for node in ast.walk(function):
-                match node:
-                    case ast.Call(func=ast.Name(id="assert_type"), args=[expression, asserted]):
-                        found.update(_members_in(expression, table, parameters))
-                        found.update(_names_in(asserted, table))
-                    case _:
-                        pass
-    return frozenset(found)
+            yield (
+                function,
+                {argument.arg: table.classes(argument.annotation) for argument in function.args.args},
+            )
+
+
+def _rows_in(function: ast.FunctionDef) -> Iterator[ast.Call]:
+    """Yields the rows of a function of a table: each ``assert_type``, and each call as a statement."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Call() if _asserts(node):
+                yield node
+            case ast.Expr(value=ast.Call() as call) if not _asserts(call):
+                yield call
+            case _:
+                pass
+
+
+def _asserts(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "assert_type"
 
 
 def _table_of(tree: ast.Module) -> _Table:
@@ -183,10 +333,14 @@ def _accesses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     match node:
         case ast.Attribute(value=base, attr=name):
             yield base, name
+        case ast.Subscript(value=base):
+            yield base, "__getitem__"
         case ast.BinOp(left=left, op=operator) if type(operator) in _BINARY:
             yield left, _BINARY[type(operator)]
         case ast.Call(func=ast.Name(id=called), args=[argument]) if called in _CALLED:
             yield argument, _CALLED[called]
+        case ast.Call(func=base):
+            yield base, "__call__"
         case ast.Compare(ops=[ast.In()], comparators=[container]):
             yield container, "__contains__"
         case _:

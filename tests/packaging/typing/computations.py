@@ -14,20 +14,17 @@ from flowalg import (
     KV,
     Clocks,
     Computation,
-    EventTime,
     EventTimer,
     KeyContents,
     Late,
     Observed,
     PCollection,
-    ProcessingTime,
     ProcessingTimer,
     Processor,
     Timer,
     Transition,
     WaitingElement,
 )
-from flowalg.data.shapes import Shape
 from tests.packaging.typing.records import Flight
 
 MINUTE = timedelta(minutes=1)
@@ -98,7 +95,7 @@ def fire(total: int, timer: Timer, clocks: Clocks) -> Transition[int, float]:
     return Transition(None)
 
 
-def named_functions(values: PCollection[KV[str, int]]) -> None:
+def named_functions(values: PCollection[KV[str, int]], other: Processor[str, int, float]) -> None:
     """Annotated functions determine all types of a computation."""
     halves = Computation(
         initial=0, on_element=observe, on_timer=fire, commutative=True, name="halves", result=float
@@ -106,6 +103,7 @@ def named_functions(values: PCollection[KV[str, int]]) -> None:
     assert_type(halves, Computation[str, int, int, float])
     hidden: Processor[str, int, float] = halves
     assert_type(values.process(hidden), PCollection[KV[str, float]])
+    assert_type(values.process(other), PCollection[KV[str, float]])
 
 
 def members(halves: Computation[str, int, int, float]) -> None:
@@ -116,12 +114,7 @@ def members(halves: Computation[str, int, int, float]) -> None:
     assert_type(
         halves.on_retraction, Callable[[int, Observed[str, int], Clocks], Transition[int, float]] | None
     )
-    assert_type(halves.commutative, bool)
-    assert_type(halves.name, str | None)
     assert_type(halves.result, type[float] | None)
-    assert_type(halves.title, str)
-    assert_type(halves.output_shape, Shape | None)
-    assert_type(halves.state_shape, Shape | None)
 
 
 def of_the_library(values: PCollection[KV[str, int]]) -> None:
@@ -131,43 +124,18 @@ def of_the_library(values: PCollection[KV[str, int]]) -> None:
     assert_type(values.every(3, in_order=True), PCollection[KV[str, list[int]]])
 
 
-def received(seen: Observed[str, int], clocks: Clocks, late: Late) -> None:
+def received(seen: Observed[str, int]) -> None:
     """What the functions receive."""
     assert_type(seen.key, str)
     assert_type(seen.value, int)
-    assert_type(seen.event_time, datetime)
-    assert_type(seen.late, bool)
-    assert_type(clocks.processing_time, datetime)
-    assert_type(clocks.watermark, datetime)
-    assert_type(clocks.input_ended, bool)
-    assert_type(late, Late)
-
-
-def timers(by_watermark: EventTimer, by_clock: ProcessingTimer, timer: Timer) -> None:
-    """Timers of both kinds."""
-    assert_type(EventTimer("end", datetime.max), EventTimer)
-    assert_type(ProcessingTimer("end", datetime.max), ProcessingTimer)
-    assert_type(by_watermark.tag, str)
-    assert_type(by_watermark.at, datetime)
-    assert_type(by_watermark.point, EventTime)
-    assert_type(by_watermark.micros, int)
-    assert_type(by_clock.tag, str)
-    assert_type(by_clock.at, datetime)
-    assert_type(by_clock.point, ProcessingTime)
-    assert_type(by_clock.micros, int)
-    assert_type(timer.at, datetime)
 
 
 def contents(kept: KeyContents[str, int, Model], waiting: WaitingElement[int]) -> None:
     """What a stream keeps for a key."""
     assert_type(kept.key, str)
     assert_type(kept.state, Model | None)
-    assert_type(kept.timers, tuple[Timer, ...])
-    assert_type(kept.hold, datetime | None)
     assert_type(kept.waiting, tuple[WaitingElement[int], ...])
     assert_type(waiting.value, int)
-    assert_type(waiting.event_time, datetime)
-    assert_type(waiting.retraction, bool)
 
 
 def transitions(transition: Transition[int, str]) -> None:
@@ -176,6 +144,3 @@ def transitions(transition: Transition[int, str]) -> None:
     assert_type(transition.state, int | None)
     assert_type(transition.emit, Sequence[str])
     assert_type(transition.emit_at, Sequence[tuple[datetime, str]])
-    assert_type(transition.set, Sequence[Timer])
-    assert_type(transition.clear, Sequence[str])
-    assert_type(transition.hold, datetime | None)

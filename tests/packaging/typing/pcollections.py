@@ -1,13 +1,13 @@
-"""Collections, sources and side inputs: expressions and the types that both checkers infer; checked, never run."""
+"""Collections, side inputs and documents: expressions and the types that both checkers infer; checked, never run."""
 
 # pyright: strict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Literal, assert_type
+from typing import assert_type
 
 from returns.result import Failure, Result, Success
 
@@ -16,36 +16,38 @@ from flowalg import (
     INGRESS_TIME,
     KV,
     Accumulation,
+    Aggregate,
     AtCount,
     AtElement,
+    AtPeriod,
     Count,
-    Danger,
     FixedWindows,
     Hazard,
     Max,
     Mean,
     Min,
+    OnceTrigger,
     OnTimeBehavior,
     Pane,
     PaneTable,
     PaneTiming,
     PCollection,
     Repeat,
+    Sessions,
     SideInput,
     Source,
     Sum,
     TimestampCombiner,
+    Trigger,
     WatermarkPolicy,
     WindowBounds,
-    explain,
+    WindowFn,
     flatten,
+    from_json,
     hazards,
-    sources,
 )
 from flowalg.data.shapes import Shape
-from flowalg.data.time import Ingress
-from flowalg.pipeline.nodes import Node
-from flowalg.pipeline.side_inputs import View
+from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
 from tests.packaging.typing.records import Flight, Stats
 
 
@@ -59,8 +61,8 @@ def unpack_pairs(pair: KV[str, int], several: list[KV[str, int]]) -> None:
     assert_type(key, str)
     assert_type(value, int)
     assert_type([seats for _, seats in several], list[int])
-    assert_type(dict(several), dict[str, int])
-    assert_type(iter(pair), Iterator[str | int])
+    as_dict = dict(several)
+    assert_type(as_dict, dict[str, int])
 
 
 def widen(pair: KV[str, int]) -> KV[object, float]:
@@ -78,16 +80,10 @@ def validate(flight: Flight) -> Result[Flight, str]:
     return Success(flight) if flight.seats else Failure(flight.origin)
 
 
-def inputs(flights: Source[Flight], flight: Flight) -> None:
+def inputs() -> None:
     """Sources and their elements."""
     assert_type(Source("flights", Flight, event_time=lambda f: f.at), Source[Flight])
-    assert_type(flights.name, str)
-    assert_type(flights.event_time_of(flight), datetime)
-    assert_type(flights.event_time_of(flight, datetime.now(UTC)), datetime)
-    assert_type(INGRESS_TIME, Literal[Ingress.INGRESS_TIME])
     assert_type(Source("flights", Flight, event_time=INGRESS_TIME), Source[Flight])
-    assert_type(flights.node, Node)
-    assert_type(flights.shape, Shape | None)
 
 
 def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
@@ -253,8 +249,6 @@ def sides(
     assert_type(
         flights.flat_map_with(known_seats, lambda f, known: [*known, f.origin], result=str), PCollection[str]
     )
-    assert_type(known_total.node, Node)
-    assert_type(known_total.view, View)
 
 
 def pairs(pair: KV[str, Flight]) -> None:
@@ -266,19 +260,24 @@ def pairs(pair: KV[str, Flight]) -> None:
 
 def structure(
     seats: PCollection[KV[str, int]],
-    hazard: Hazard,
     table: PaneTable[KV[str, int]],
     flights: Source[Flight],
     policy: WatermarkPolicy,
 ) -> None:
     """The structure and the hazards of a pipeline."""
-    assert_type(sources(seats), tuple[Source[object], ...])
     assert_type(table.panes, tuple[Pane[KV[str, int]], ...])
-    assert_type(explain(seats), str)
     assert_type(hazards(seats), tuple[Hazard, ...])
     assert_type(hazards(seats, {flights: policy}), tuple[Hazard, ...])
-    assert_type(hazard.danger, Danger)
-    assert_type([Danger.DROPS, Danger.NO_OUTPUT], list[Danger])
-    assert_type(hazard.where, str)
-    assert_type(hazard.why, str)
-    assert_type(hazard.remedy, str)
+
+
+def read_back(text: str) -> None:
+    """Values are read back as a class, or as a kind that has several classes."""
+    assert_type(from_json(text, PCollection[KV[str, int]]), PCollection[KV[str, int]])
+    assert_type(from_json(text, Source[Flight]), Source[Flight])
+    assert_type(from_json(text, AtPeriod), AtPeriod)
+    assert_type(from_json(text, Sessions), Sessions)
+    assert_type(from_json(text, TRIGGER), Trigger)
+    assert_type(from_json(text, ONCE_TRIGGER), OnceTrigger)
+    assert_type(from_json(text, WINDOWS), WindowFn)
+    assert_type(from_json(text, WATERMARK_POLICY), WatermarkPolicy)
+    assert_type(from_json(text, COMBINER), Aggregate[object, object])

@@ -14,12 +14,9 @@ from flowalg import (
     PCollection,
     PTransform,
     Sum,
-    explain,
     from_json,
     ptransform,
-    to_json,
 )
-from flowalg.pipeline.nodes import Hole, Node
 from tests.packaging.typing.records import Flight
 
 LONG = PTransform.of(Flight, lambda flights: flights.filter(lambda f: f.seats > 100), name="long")
@@ -50,13 +47,13 @@ def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     return pairs
 
 
-def members(long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]]) -> None:
+def members(
+    long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]], flights: PCollection[Flight]
+) -> None:
     """The members of a transform."""
+    assert_type(seats(flights), PCollection[KV[str, int]])
     assert_type(long >> seats, PTransform[Flight, KV[str, int]])
     assert_type(seats.named("seats"), PTransform[Flight, KV[str, int]])
-    assert_type(seats.name, str)
-    assert_type(seats.hole, Hole)
-    assert_type(seats.body, Node)
 
 
 def transforms(flights: PCollection[Flight]) -> None:
@@ -76,6 +73,4 @@ def transforms(flights: PCollection[Flight]) -> None:
     assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
     assert_type(flights.apply(LONG >> SEATS >> double), PCollection[KV[str, int]])
     assert_type(flights.apply(lambda these: these.map(lambda f: f.seats), label="seats"), PCollection[int])
-    assert_type(explain(SEATS), str)
-    assert_type(to_json(SEATS), str)
     assert_type(from_json("", PTransform[Flight, KV[str, int]]), PTransform[Flight, KV[str, int]])

@@ -1,55 +1,52 @@
-"""The reference interpreter: expressions and the types that both checkers infer; checked, never run."""
+"""Interpreters and their runs: expressions and the types that both checkers infer; checked, never run."""
 
 # pyright: strict
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import assert_type
 
 import flowalg_reference as reference
+import pyarrow as pa
 from flowalg_reference import (
-    ArrivedElement,
-    AwaitedCondition,
-    Cause,
-    Condition,
-    DroppedElement,
     Explanation,
     KeyExplanation,
-    KeyStatus,
     OutputExplanation,
-    Reason,
+    Reference,
+    ReferenceBatch,
     ReferenceRun,
-    RunSpec,
-    SetTimer,
-    WatermarkHold,
-    WatermarkReading,
     WhyNot,
 )
+from flowalg_spark import (
+    SparkBatch,
+    SparkStreaming,
+    StreamInput,
+    record_table,
+)
+from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
     KV,
-    Clocks,
     Count,
-    EventTime,
+    Interpreter,
     Mode,
-    Observed,
-    OnceTrigger,
+    Output,
     OutputElement,
+    Outputs,
     Pane,
     PCollection,
-    ProcessingTime,
+    Run,
     Source,
     Timeline,
-    Timer,
     Window,
+    WindowedValue,
+    final_values,
 )
-from flowalg.analysis.capabilities import Capabilities
 from tests.packaging.typing.records import Flight
 
 
-def runs(
+def runs_of_the_reference(
     totals: PCollection[KV[str, int]],
     flights: Source[Flight],
     names: Source[str],
@@ -77,22 +74,11 @@ def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: d
     assert_type(reference.run_batch(by_length, of_one, time=time), ReferenceRun[KV[int, int]])
 
 
-def limitations() -> None:
-    """The limitations of the interpreter, as data."""
-    assert_type(reference.CAPABILITIES, Capabilities)
-
-
-def results(run: ReferenceRun[KV[str, int]], reading: WatermarkReading) -> None:
+def results(run: ReferenceRun[KV[str, int]]) -> None:
     """Panes, drops and watermarks of a run."""
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type([pane.value for pane in run.panes], list[int])
     assert_type({pane.key: pane.index for pane in run.panes}, dict[str, int])
-    assert_type(run.dropped, tuple[DroppedElement, ...])
-    assert_type(run.watermarks, tuple[WatermarkReading, ...])
-    assert_type(run.spec, RunSpec)
-    assert_type(reading.processing_time, ProcessingTime)
-    assert_type(reading.input, EventTime)
-    assert_type(reading.output, EventTime)
 
 
 def questions(
@@ -107,13 +93,6 @@ def questions(
 def explanations(why: Explanation[KV[str, int]]) -> None:
     """The parts of an explanation."""
     assert_type(why.pane, Pane[KV[str, int]])
-    assert_type(why.grouping, str)
-    assert_type(why.key, object)
-    assert_type(why.cause, Cause)
-    assert_type([Cause.FIRED, Cause.EXPIRED, Cause.ENDED], list[Cause])
-    assert_type(why.conditions, tuple[AwaitedCondition, ...])
-    assert_type(why.previous_conditions, tuple[AwaitedCondition, ...])
-    assert_type(why.last_evaluated, ProcessingTime | None)
 
 
 def questions_about_computations(
@@ -128,78 +107,97 @@ def questions_about_computations(
 def explanations_of_outputs(why: OutputExplanation[KV[str, int]]) -> None:
     """The parts of the explanation of an output."""
     assert_type(why.output, OutputElement[KV[str, int]])
-    assert_type(why.computation, str)
-    assert_type(why.key, object)
-    assert_type(why.cause, ArrivedElement | SetTimer)
-    assert_type(why.clocks, Clocks)
-    assert_type(why.state, object)
-    assert_type(why.next_state, object)
 
 
-def events(arrived: ArrivedElement, timer: SetTimer) -> None:
-    """The parts of the events of a computation."""
-    assert_type(arrived.observed, Observed[object, object])
-    assert_type(arrived.arrival, ProcessingTime)
-    assert_type(arrived.retraction, bool)
-    assert_type(timer.timer, Timer)
-    assert_type(timer.clock, str)
-    assert_type(timer.origin, str)
-    assert_type(timer.set_by, ArrivedElement | Timer)
-    assert_type(timer.set_at, ProcessingTime)
-
-
-def keys(found: KeyExplanation) -> None:
-    """The parts of the explanation of what a key waits for."""
-    assert_type(found.computation, str)
-    assert_type(found.key, object)
-    assert_type(found.processing_time, ProcessingTime)
-    assert_type(found.watermark, EventTime)
-    assert_type(found.status, KeyStatus)
-    assert_type([KeyStatus.WAITING, KeyStatus.FREED], list[KeyStatus])
-    assert_type(found.state, object)
-    assert_type(found.timers, tuple[SetTimer, ...])
-    assert_type(found.waiting, tuple[ArrivedElement, ...])
-    assert_type(found.next_watermark, EventTime | None)
-    assert_type(found.next_time, ProcessingTime | None)
-    assert_type(found.key_hold, EventTime | None)
-    assert_type(found.outputs, int)
-    assert_type(found.last_output, ProcessingTime | None)
-    assert_type(found.drops, tuple[DroppedElement, ...])
-    assert_type(found.failures, tuple[str, ...])
-    assert_type(found.hold, WatermarkHold | None)
-
-
-def answers(
-    found: WhyNot, awaited: AwaitedCondition, condition: Condition, hold: WatermarkHold, spec: RunSpec
+def interpreters(
+    engine: Interpreter,
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    timeline: Timeline[Flight],
+    other: Timeline[str],
 ) -> None:
-    """The parts of the explanation of a missing pane."""
-    assert_type(found.grouping, str)
-    assert_type(found.key, object)
-    assert_type(found.window, Window)
-    assert_type(found.processing_time, ProcessingTime)
-    assert_type(found.watermark, EventTime)
-    assert_type(found.reason, Reason)
-    assert_type([Reason.NO_ELEMENTS, Reason.DROPPED], list[Reason])
-    assert_type(found.panes, tuple[Pane[object], ...])
-    assert_type(found.drops, tuple[DroppedElement, ...])
-    assert_type(found.conditions, tuple[AwaitedCondition, ...])
-    assert_type(found.next_deadline, ProcessingTime | None)
-    assert_type(found.hold, WatermarkHold | None)
-    assert_type(found.open_windows, tuple[Window, ...])
-    assert_type(awaited.path, tuple[str, ...])
-    assert_type(awaited.condition, Condition)
-    assert_type(list(awaited.lines()), list[str])
-    assert_type(condition.trigger, OnceTrigger)
-    assert_type(condition.satisfied, bool)
-    assert_type(condition.progress, str)
-    assert_type(condition.parts, tuple[Condition, ...])
-    assert_type(list(condition.lines()), list[str])
-    assert_type(hold.event_time, EventTime)
-    assert_type(hold.description, str)
-    assert_type(hold.source, str | None)
-    assert_type(hold.partition, str | None)
-    assert_type(hold.window, Window | None)
-    assert_type(spec.pipeline, PCollection[object])
-    assert_type(spec.timelines, Mapping[str, Timeline[object]])
-    assert_type(spec.mode, Mode)
-    assert_type(spec.dead_letters, bool)
+    """An interpreter is a value, and its run has the pipeline's element type."""
+    assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
+    assert_type(engine.run(totals, {flights: timeline, names: other}), Run[KV[str, int]])
+    of_one = {flights: timeline}
+    assert_type(engine.run(totals, of_one), Run[KV[str, int]])
+
+
+def outputs(
+    engine: Interpreter,
+    totals: PCollection[KV[str, int]],
+    lengths: PCollection[int],
+    flights: Source[Flight],
+    timeline: Timeline[Flight],
+    run: Run[KV[str, int]],
+    element: OutputElement[KV[str, int]],
+) -> None:
+    """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
+    found = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
+    assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(found[totals], Output[KV[str, int]])
+    assert_type(found[lengths].panes, tuple[Pane[int], ...])
+    assert_type(found["totals"], Output[object])
+    assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
+    assert_type(found[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(element.element, KV[str, int])
+    assert_type(element.key, str)
+    assert_type(element.value, int)
+
+
+def references(
+    totals: PCollection[KV[str, int]], flights: Source[Flight], timeline: Timeline[Flight]
+) -> None:
+    """The reference, in both modes and as a batch, is an interpreter whose runs have more details."""
+    continuous, batch = Reference(), ReferenceBatch()
+    engines: list[Interpreter] = [continuous, Reference(mode=Mode.MICRO_BATCH), batch]
+    assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
+    assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
+
+
+def on_spark(
+    spark: SparkSession,
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    timeline: Timeline[Flight],
+    frame: DataFrame,
+    stream: StreamInput,
+    time: datetime,
+) -> None:
+    """Spark batch and Spark streaming take timelines, as every interpreter does, and inputs of their own."""
+    batch, streaming = SparkBatch(spark, time=time), SparkStreaming(spark, shards=2)
+    engines: list[Interpreter] = [batch, streaming]
+    assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
+    assert_type(SparkBatch(spark).run(totals, {flights: frame}), Run[KV[str, int]])
+    assert_type(SparkStreaming(spark).run(totals, {flights: stream}), Run[KV[str, int]])
+    assert_type(SparkBatch(spark).run_all({"totals": totals}, {flights: frame}), Outputs)
+    assert_type(SparkStreaming(spark).run_all({"totals": totals}, {flights: stream}), Outputs)
+    assert_type(record_table(flights, timeline.elements), pa.Table)
+
+
+def runs(run: Run[KV[str, int]], unkeyed: Run[int]) -> None:
+    """The results that every run has."""
+    assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(unkeyed.final_values(by=lambda n: n % 2), tuple[WindowedValue[int], ...])
+    assert_type(final_values(run.panes), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(final_values(unkeyed.panes, by=lambda n: n % 2), tuple[WindowedValue[int], ...])
+
+
+def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> None:
+    """A final value; that of a pair has a key and a value."""
+    assert_type(final.element, KV[str, int])
+    assert_type(final.key, str)
+    assert_type(final.value, int)
+    assert_type(plain.element, int)
+
+
+def several_outputs(outputs: Outputs, totals: PCollection[int], output: Output[str]) -> None:
+    """The members of several outputs, and of one."""
+    assert_type(outputs[totals], Output[int])
+    assert_type(outputs["totals"], Output[object])
+    assert_type(output.panes, tuple[Pane[str], ...])

@@ -1,90 +1,73 @@
-"""The Spark interpreters: expressions and the types that both checkers infer; checked, never run."""
+"""Spark, sinks and snapshots: expressions and the types that both checkers infer; checked, never run."""
 
 # pyright: strict
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import assert_type
 
+import flowalg_spark
 import pyarrow as pa
 from flowalg_kafka import KafkaInput
-from flowalg_shard.replay import ReplayBatch
+from flowalg_polars import streaming as local
+from flowalg_sinks import SinkBatch
+from flowalg_snapshots import Snapshots, postgresql_rows
 from flowalg_spark import (
-    LiftingNote,
     PaneFrame,
-    Plan,
     ReplayedBatch,
     ReplayedBatches,
     ReplayInput,
     ReplayLog,
-    StageMetrics,
     StreamInput,
-    arrow_schema_of,
-    bad_records,
     batch,
-    check_checkpoint,
     collect,
     collect_elements,
-    configure,
-    final_values,
-    listener,
-    local_session,
-    metrics,
     open_keys,
-    open_state,
-    output_of,
     pane_table,
-    plan,
-    query_progress,
-    read_files,
-    read_table,
     records_in,
     replay,
     replay_all,
-    replay_log,
-    reshard,
-    schema_of,
-    stage_metrics,
     stream_files,
     streaming,
 )
-from flowalg_spark.lowering.binding import StreamColumns
+from flowalg_spark.sinks import (
+    Changelog,
+    Delta,
+    Iceberg,
+    Lakehouse,
+    LakehouseChangelog,
+    LakehouseUpsert,
+    PostgreSQL,
+    Route,
+    Row,
+    SQLite,
+    Transaction,
+    Upsert,
+    changelog,
+    route,
+    upsert,
+)
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener, StreamingQueryProgress
-from pyspark.sql.types import StructType
 
 from flowalg import (
     KV,
-    BadRecord,
-    BoundedOutOfOrderness,
     Computation,
-    Drop,
     KeyContents,
-    Observer,
     Output,
     OutputElement,
     Outputs,
     Pane,
     PCollection,
-    QueryProgress,
     Run,
     Source,
     Timeline,
     WatermarkPolicy,
 )
-from flowalg.analysis.capabilities import Capabilities
-from flowalg.data.time import ProcessingTime
 from tests.packaging.typing.records import Flight
-
-
-def sessions() -> None:
-    """A local session."""
-    assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
-    assert_type(local_session(settings={"spark.jars": "a.jar"}), SparkSession)
-    assert_type(configure(local_session(), partitions=2), SparkSession)
 
 
 def batches(
@@ -122,29 +105,15 @@ def several(
 
 
 def several_of_a_stream(
-    totals: PCollection[KV[str, int]],
-    names: PCollection[str],
-    flights: Source[Flight],
-    stream: StreamInput,
-    frame: DataFrame,
+    totals: PCollection[KV[str, int]], names: PCollection[str], flights: Source[Flight], stream: StreamInput
 ) -> None:
     """Several outputs of a stream are the rows of one frame."""
     both = {"totals": totals, "names": names}
     assert_type(streaming.compile_all(both, {flights: stream}, metrics=True), PaneFrame[object])
-    assert_type(output_of(frame, "totals"), DataFrame)
 
 
-def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:
+def sources(spark: SparkSession, names: Source[str]) -> None:
     """Frames, sources and their elements."""
-    assert_type(schema_of(flights), StructType)
-    assert_type(schema_of(names), StructType)
-    assert_type(read_table(spark, flights, "flights"), DataFrame)
-    assert_type(open_state(spark, "checkpoint", stage=1), DataFrame)
-    assert_type(plan(spark, names, "checkpoint", shards=2), Plan)
-    assert_type(plan(spark, {"names": names}, "checkpoint"), Plan)
-    check_checkpoint(spark, Path("checkpoint"))
-    reshard(spark, Path("checkpoint"), "resharded", shards=8)
-    assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
     assert_type(stream_files(spark, names, "names", format="csv", columns={"seen": str | None}), DataFrame)
 
 
@@ -158,50 +127,14 @@ def state_of_a_computation(
 
 
 def metrics_of_a_stream(
-    totals: PCollection[KV[str, int]],
-    flights: Source[Flight],
-    stream: StreamInput,
-    frame: PaneFrame[KV[str, int]],
-    stored: DataFrame,
-    progress: StreamingQueryProgress,
-    observer: Observer,
+    totals: PCollection[KV[str, int]], flights: Source[Flight], stream: StreamInput
 ) -> None:
     """The metrics of a run."""
     assert_type(streaming.compile(totals, {flights: stream}, metrics=True), PaneFrame[KV[str, int]])
-    assert_type(frame.with_metrics(), DataFrame)
-    assert_type(metrics(stored), DataFrame)
-    assert_type(stage_metrics(progress), tuple[StageMetrics, ...])
-    assert_type(bad_records(progress), int)
-    assert_type(query_progress(progress), QueryProgress | None)
-    assert_type(listener(print, observer), StreamingQueryListener)
 
 
-def stage(metrics: StageMetrics) -> None:
-    """The metrics of a stage."""
-    assert_type(metrics.number, int)
-    assert_type(metrics.stage, str)
-    assert_type(metrics.processing_time, datetime)
-    assert_type(metrics.watermark, datetime)
-    assert_type(metrics.watermark_lag, float | None)
-    assert_type(metrics.elements, int)
-    assert_type(metrics.windows, int)
-    assert_type(metrics.state_bytes, int)
-    assert_type(metrics.early, int)
-    assert_type(metrics.on_time, int)
-    assert_type(metrics.late, int)
-    assert_type(metrics.retraction, int)
-    assert_type(metrics.expired, int)
-    assert_type(metrics.closed, int)
-    assert_type(metrics.dropped_late, int)
-    assert_type(metrics.unfired_timers, int)
-    assert_type(metrics.step_seconds, float)
-
-
-def replays(log: ReplayLog, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
+def replays(log: ReplayLog, flights: Source[Flight]) -> None:
     """The replay of a run."""
-    assert_type(replay_log(stored), ReplayLog)
-    assert_type(replay_log(table), ReplayLog)
-    assert_type(log.batches, tuple[ReplayBatch, ...])
     flown: list[Flight] = []
     assert_type(log.timeline(flights, flown), Timeline[Flight])
 
@@ -216,46 +149,29 @@ def recorded(
     output: ReplayedBatch[KV[str, int]],
 ) -> None:
     """Recorded data, instant by instant."""
-    assert_type(found, DataFrame | StreamInput)
     assert_type(
         replay(totals, {flights: frame}, watermark=policy, processing_time=time, every=timedelta(1)),
         Generator[ReplayedBatch[KV[str, int]], None, None],
     )
     replay(totals, {flights: found}, micro_batch=time, ends=False, shards=2, folder=Path("scratch"))
     assert_type(output.pipeline, PCollection[KV[str, int]])
-    assert_type(output.number, int)
-    assert_type(output.processing_time, ProcessingTime)
-    assert_type(output.frame, DataFrame)
     assert_type(output.output, Output[KV[str, int]])
     assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
-    assert_type(output.dropped, tuple[Drop, ...])
-    assert_type(output.bad_records, tuple[BadRecord, ...])
 
 
 def several_recorded(
-    totals: PCollection[KV[str, int]],
-    flights: Source[Flight],
-    found: ReplayInput,
-    time: Column,
-    output: ReplayedBatches,
+    totals: PCollection[KV[str, int]], flights: Source[Flight], found: ReplayInput, time: Column
 ) -> None:
     """Several outputs of recorded data."""
     assert_type(
         replay_all({"totals": totals}, {flights: found}, micro_batch=time),
         Generator[ReplayedBatches, None, None],
     )
-    assert_type(output.collections, Mapping[str, PCollection[object]])
-    assert_type(output.number, int)
-    assert_type(output.processing_time, ProcessingTime)
-    assert_type(output.frame, DataFrame)
-    assert_type(output.outputs, Outputs)
-    assert_type(output.outputs[totals], Output[KV[str, int]])
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:
     """Records and panes as Arrow tables."""
-    assert_type(arrow_schema_of(flights), pa.Schema)
     assert_type(records_in(flights, table), list[Flight])
     panes: tuple[Pane[KV[str, int]], ...] = ()
     assert_type(pane_table(totals, panes), pa.Table)
@@ -266,7 +182,6 @@ def streams(
     flights: Source[Flight],
     names: Source[str],
     stream: StreamInput,
-    spark: SparkSession,
 ) -> None:
     """Streams over unbounded frames."""
     assert_type(streaming.compile(totals, {flights: stream}), PaneFrame[KV[str, int]])
@@ -277,54 +192,56 @@ def streams(
     assert_type(streaming.compile(totals, given, tick_when_idle=True), PaneFrame[KV[str, int]])
     assert_type(streaming.compile(totals, given, tick=False), PaneFrame[KV[str, int]])
     assert_type(streaming.compile(totals, given, drain_signal_path=Path("drain")), PaneFrame[KV[str, int]])
-    streaming.drain(spark, "drain")
 
 
-def inputs(frame: DataFrame, stream: StreamInput) -> None:
-    """The inputs of a stream: the watermark, the processing time and the end."""
-    policy = BoundedOutOfOrderness(timedelta(seconds=30))
-    assert_type(StreamInput(frame, policy), StreamInput)
-    assert_type(
-        StreamInput(frame, watermark=policy, processing_time=frame["seen"], end_of_input=frame["last"]),
-        StreamInput,
-    )
-    topic = KafkaInput("localhost:9092", "scores")
-    assert_type(StreamInput(topic, policy), StreamInput)
-    assert_type(stream.data, DataFrame | KafkaInput)
-    assert_type(stream.frame, DataFrame)
-    assert_type(stream.watermark, WatermarkPolicy)
-    assert_type(stream.processing_time, Column | None)
-    assert_type(stream.end_of_input, Column | None)
-    assert_type(stream.source_watermark, Column | None)
-    assert_type(
-        StreamInput(frame, policy, partition=frame["part"], signal=frame["signal"], tick=frame["tick"]),
-        StreamInput,
-    )
-    assert_type(stream.partition, Column | None)
-    assert_type(stream.signal, Column | None)
-    assert_type(stream.signal_key, Column | None)
-    assert_type(stream.signal_window, Column | None)
-    assert_type(stream.tick, Column | None)
-    assert_type(stream.corrupt_record, Column | None)
-    assert_type(stream.columns, StreamColumns)
+def inputs() -> None:
+    """A topic as an input, with a format of its own."""
+    assert_type(KafkaInput("localhost:9092", "scores", format=lambda message: message.offset), KafkaInput)
 
 
-def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:
-    """The result of compiling: a frame with notes on lifting and drops."""
+def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]]) -> None:
+    """The panes of a frame."""
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
     assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
-    assert_type(panes.with_drops(), DataFrame)
-    assert_type(panes.final_values(), DataFrame)
-    assert_type(panes.dead_letters(), DataFrame)
-    assert_type(panes.final_values(by=["key"]), DataFrame)
-    assert_type(final_values(panes.with_drops(), by=("key",)), DataFrame)
-    assert_type(panes.select("key", "value"), DataFrame)
-    assert_type(panes.lifting, tuple[LiftingNote, ...])
-    assert_type(note.transform, str)
-    assert_type(note.reason, str | None)
-    assert_type(note.engine, str)
-    assert_type(note.location, str | None)
-    assert_type(batch.CAPABILITIES, Capabilities)
-    assert_type(streaming.CAPABILITIES, Capabilities)
-    panes.explain()
-    panes.explain(extended=True)
+
+
+def snapshots(scores: Source[Flight], taken: Snapshots[Flight], spark: SparkSession) -> None:
+    """Snapshots, and the inputs that they are."""
+    rows = postgresql_rows("dbname=shop", "SELECT * FROM scores")
+    assert_type(Snapshots(scores, Path("scores"), rows, time="at", every=timedelta(1)), Snapshots[Flight])
+    assert_type(taken.source, Source[Flight])
+    assert_type(local.snapshot_input(taken), local.StreamInput)
+    assert_type(flowalg_spark.snapshot_input(spark, taken), flowalg_spark.StreamInput)
+
+
+class CustomTarget:
+    """A user-defined target."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """The body does not matter here."""
+        raise NotImplementedError
+
+
+def sinks(
+    totals: PCollection[KV[str, int]], names: PCollection[str], rows: SinkBatch[KV[str, int]], log: Changelog
+) -> None:
+    """Functions for ``foreachBatch``."""
+    assert_type(upsert(totals, SQLite("panes.db"), table="totals"), Upsert)
+    assert_type(upsert(names, CustomTarget(), table="names", by=["value"], query="names", since=3), Upsert)
+    assert_type(changelog(totals, PostgreSQL("dbname=panes"), table="log"), Changelog)
+    assert_type(changelog(totals, CustomTarget(), table="log", query="names", since=3), Changelog)
+    assert_type(log.rows(3, rows.output), list[Row])
+
+
+def routes() -> None:
+    """A function for ``foreachBatch`` that writes several outputs."""
+    assert_type(route({"names": lambda rows, batch: rows.show()}), Route)
+
+
+def lakehouse_sinks(totals: PCollection[KV[str, int]], place: Lakehouse) -> None:
+    """Functions for ``foreachBatch`` that write tables of a lakehouse."""
+    assert_type(
+        upsert(totals, Delta("tables"), table="totals", by=["key"], query="q", since=3), LakehouseUpsert
+    )
+    assert_type(changelog(totals, Iceberg("lake.panes"), table="log", query="q", since=3), LakehouseChangelog)
+    assert_type(upsert(totals, place, table="totals"), LakehouseUpsert)
