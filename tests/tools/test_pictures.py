@@ -227,9 +227,11 @@ def test_a_merged_session_extends_from_the_panes_of_its_members() -> None:
         .at(minute(2.5), Score("a", 1, minute(1.5)))
         .at(minute(3.5))
     )
-    pipeline = POINTS.window(Sessions(TWO), trigger=Repeat(AtPeriod(timedelta(minutes=1)))).combine_per_key(
-        Sum()
-    )
+    pipeline: PCollection[object] = POINTS.window(
+        Sessions(TWO),
+        trigger=Repeat(AtPeriod(timedelta(minutes=1))),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
     (panel,) = default_layout(reference.run(pipeline, {SCORES: timeline})).panels
     member, merged = panel.panes
     assert merged.box.bottom == pytest.approx(member.box.top)
