@@ -1,11 +1,12 @@
-"""The Arrow types of shapes."""
+"""The types of columns by shape: a library of columns gives its scalars, lists and structs; here those of Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Generic, TypeVar, assert_never
 
 import pyarrow as pa
+from attrs import frozen
 
 from flowalg.data.shapes import (
     BINARY,
@@ -31,36 +32,56 @@ from flowalg.data.shapes import (
 )
 from flowalg_columns.layout import parts_of
 
-_TYPES: Final[Mapping[Scalar, pa.DataType]] = {
-    BOOLEAN: pa.bool_(),
-    INTEGER: pa.int64(),
-    FLOAT: pa.float64(),
-    TEXT: pa.string(),
-    BINARY: pa.binary(),
-    TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    DAY: pa.date32(),
-    DURATION: pa.duration("us"),
-    DECIMAL: pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
-}
+T = TypeVar("T")
 
 
-def arrow_type(shape: Shape) -> pa.DataType:
-    """Returns the Arrow type of a shape.
+@frozen
+class ColumnTypes(Generic[T]):
+    """The types of a library of columns. Called with a shape, it returns the type of its columns.
 
     An enum is the name of its member. Sets and mappings are lists that are sorted by ``flowalg.data.values.sort_key``,
     so equal sets are equal lists.
     """
-    match shape:
-        case Scalar():
-            return _TYPES[shape]
-        case EnumOf():
-            return pa.string()
-        case OptionalOf(of=inner):
-            return arrow_type(inner)
-        case ListOf(of=inner) | SetOf(of=inner):
-            return pa.list_(arrow_type(inner))
-        case MapOf():
-            return pa.list_(arrow_type(shape.item))
-        case TupleOf() | RecordOf():
-            return pa.struct([pa.field(name, arrow_type(part)) for name, part in parts_of(shape)])
-    assert_never(shape)
+
+    scalars: Mapping[Scalar, T]
+    list_of: Callable[[T], T]
+    struct_of: Callable[[Sequence[tuple[str, T]]], T]
+
+    def __call__(self, shape: Shape) -> T:
+        """Returns the type of a shape."""
+        match shape:
+            case Scalar():
+                return self.scalars[shape]
+            case EnumOf():
+                return self.scalars[TEXT]
+            case OptionalOf(of=inner):
+                return self(inner)
+            case ListOf(of=inner) | SetOf(of=inner):
+                return self.list_of(self(inner))
+            case MapOf():
+                return self.list_of(self(shape.item))
+            case TupleOf() | RecordOf():
+                return self.struct_of([(name, self(part)) for name, part in parts_of(shape)])
+        assert_never(shape)
+
+
+_ARROW: Final[ColumnTypes[pa.DataType]] = ColumnTypes(
+    {
+        BOOLEAN: pa.bool_(),
+        INTEGER: pa.int64(),
+        FLOAT: pa.float64(),
+        TEXT: pa.string(),
+        BINARY: pa.binary(),
+        TIMESTAMP: pa.timestamp("us", tz="UTC"),
+        DAY: pa.date32(),
+        DURATION: pa.duration("us"),
+        DECIMAL: pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
+    },
+    lambda inner: pa.list_(inner),
+    lambda parts: pa.struct([pa.field(name, part) for name, part in parts]),
+)
+
+
+def arrow_type(shape: Shape) -> pa.DataType:
+    """Returns the Arrow type of a shape."""
+    return _ARROW(shape)

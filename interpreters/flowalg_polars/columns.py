@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 import polars as pl
+from flowalg_columns.arrow_types import ColumnTypes
 from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
 
 from flowalg.data.shapes import (
@@ -20,13 +20,7 @@ from flowalg.data.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
     RecordOf,
-    Scalar,
-    SetOf,
     Shape,
     TupleOf,
 )
@@ -34,39 +28,26 @@ from flowalg.data.shapes import (
 Columns: TypeAlias = Tree[pl.Expr]
 """A tree of column expressions."""
 
-_TYPES: Final[Mapping[Scalar, pl.DataType]] = {
-    BOOLEAN: pl.Boolean(),
-    INTEGER: pl.Int64(),
-    FLOAT: pl.Float64(),
-    TEXT: pl.String(),
-    BINARY: pl.Binary(),
-    TIMESTAMP: pl.Datetime("us", "UTC"),
-    DAY: pl.Date(),
-    DURATION: pl.Duration("us"),
-    DECIMAL: pl.Decimal(DECIMAL_PRECISION, DECIMAL_SCALE),
-}
+_POLARS: Final[ColumnTypes[pl.DataType]] = ColumnTypes(
+    {
+        BOOLEAN: pl.Boolean(),
+        INTEGER: pl.Int64(),
+        FLOAT: pl.Float64(),
+        TEXT: pl.String(),
+        BINARY: pl.Binary(),
+        TIMESTAMP: pl.Datetime("us", "UTC"),
+        DAY: pl.Date(),
+        DURATION: pl.Duration("us"),
+        DECIMAL: pl.Decimal(DECIMAL_PRECISION, DECIMAL_SCALE),
+    },
+    pl.List,
+    lambda parts: pl.Struct([pl.Field(name, part) for name, part in parts]),
+)
 
 
 def polars_type(shape: Shape) -> pl.DataType:
-    """Returns the Polars type of a shape.
-
-    An enum is the name of its member. Sets and mappings are lists that are sorted by ``flowalg.data.values.sort_key``,
-    so equal sets are equal lists.
-    """
-    match shape:
-        case Scalar():
-            return _TYPES[shape]
-        case EnumOf():
-            return pl.String()
-        case OptionalOf(of=inner):
-            return polars_type(inner)
-        case ListOf(of=inner) | SetOf(of=inner):
-            return pl.List(polars_type(inner))
-        case MapOf():
-            return pl.List(polars_type(shape.item))
-        case TupleOf() | RecordOf():
-            return pl.Struct([pl.Field(name, polars_type(part)) for name, part in parts_of(shape)])
-    assert_never(shape)
+    """Returns the Polars type of a shape."""
+    return _POLARS(shape)
 
 
 def columns_of(layout: Layout) -> Columns:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 import pyarrow as pa
-from flowalg_columns.layout import parts_of
+from flowalg_columns.arrow_types import ColumnTypes
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -21,28 +21,24 @@ from flowalg.data.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
     Shape,
-    TupleOf,
 )
 
-_SPARK_TYPES: Final[dict[Scalar, T.DataType]] = {
-    BOOLEAN: T.BooleanType(),
-    INTEGER: T.LongType(),
-    FLOAT: T.DoubleType(),
-    TEXT: T.StringType(),
-    BINARY: T.BinaryType(),
-    TIMESTAMP: T.TimestampType(),
-    DAY: T.DateType(),
-    DURATION: T.DayTimeIntervalType(),
-    DECIMAL: T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE),
-}
+_SPARK: Final[ColumnTypes[T.DataType]] = ColumnTypes(
+    {
+        BOOLEAN: T.BooleanType(),
+        INTEGER: T.LongType(),
+        FLOAT: T.DoubleType(),
+        TEXT: T.StringType(),
+        BINARY: T.BinaryType(),
+        TIMESTAMP: T.TimestampType(),
+        DAY: T.DateType(),
+        DURATION: T.DayTimeIntervalType(),
+        DECIMAL: T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE),
+    },
+    T.ArrayType,
+    lambda parts: T.StructType([T.StructField(name, part) for name, part in parts]),
+)
 _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
     T.BooleanType(): pa.bool_(),
     T.ByteType(): pa.int8(),
@@ -59,25 +55,8 @@ _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
 
 
 def spark_type(shape: Shape) -> T.DataType:
-    """Returns the Spark type of a shape.
-
-    An enum is the name of its member. Sets and mappings are arrays that are sorted by ``flowalg.data.values.sort_key``,
-    so equal sets are equal arrays.
-    """
-    match shape:
-        case Scalar():
-            return _SPARK_TYPES[shape]
-        case EnumOf():
-            return T.StringType()
-        case OptionalOf(of=inner):
-            return spark_type(inner)
-        case ListOf(of=inner) | SetOf(of=inner):
-            return T.ArrayType(spark_type(inner))
-        case MapOf():
-            return T.ArrayType(spark_type(shape.item))
-        case TupleOf() | RecordOf():
-            return T.StructType([T.StructField(name, spark_type(part)) for name, part in parts_of(shape)])
-    assert_never(shape)
+    """Returns the Spark type of a shape."""
+    return _SPARK(shape)
 
 
 def cast_to(column: Column, kind: T.DataType) -> Column:
