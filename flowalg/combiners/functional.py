@@ -64,11 +64,7 @@ class FunctionCombiner(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
         return None if self.result is None else shape_of(self.result, where=f"the result of {self.name}")
 
     def _error(self, part: str, f: Callable[..., object], argument: object, cause: Exception) -> FlowalgError:
-        return (
-            cause
-            if isinstance(cause, FlowalgError)
-            else user_function_error(f"{self.name}.{part}", f, argument, cause)
-        )
+        return user_function_error(f"{self.name}.{part}", f, argument, cause)
 
     @property
     def title(self) -> str:

@@ -98,6 +98,13 @@ def with_message(kind: type[E], message: str) -> E:
     return error
 
 
+def renamed(error: FlowalgError, message: str) -> FlowalgError:
+    """Returns an error of the class of another, with what that has and another message."""
+    named = with_message(type(error), message)
+    vars(named).update(vars(error))
+    return named
+
+
 class ArgumentError(FlowalgError, ValueError):
     """An argument of a constructor or function is invalid."""
 
@@ -165,6 +172,14 @@ class DocumentError(FlowalgError, ValueError):
     """A JSON document is not a valid pipeline. The message names the path in the document."""
 
 
+def path_text(argument: str, path: object) -> str:
+    """Returns a path as a str; raises ``ArgumentError`` unless it is a str, or a ``PathLike`` of one."""
+    text = path.__fspath__() if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or not text:
+        raise ArgumentError(argument, path, "a path, such as 'folder' or Path('folder')")
+    return text
+
+
 def require_flag(argument: str, value: object) -> None:
     """Raises ``ArgumentError`` unless a value is a bool."""
     if not isinstance(value, bool):
@@ -176,7 +191,7 @@ def errors_of(label: str) -> Iterator[None]:
     """Prefixes the errors of elements, numbers and user-defined functions with the label of the step that raised."""
     try:
         yield
-    except (ElementError, UserFunctionError, ValueRangeError) as error:
+    except FlowalgError as error:
         if label in str(error):
             raise
-        raise type(error)(f"{label}: {error}") from error.__cause__
+        raise renamed(error, f"{label}: {error}") from error.__cause__

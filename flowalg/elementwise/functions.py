@@ -20,6 +20,7 @@ from flowalg.data.errors import (
     describe_function,
     describe_raised,
     format_value,
+    renamed,
 )
 from flowalg.data.kv import KV
 from flowalg.data.shapes import ElementType, Shape, shape_of
@@ -90,7 +91,7 @@ def apply_all(function: Function, elements: Sequence[object], transform: str) ->
     """Returns the result of the function for each element.
 
     Raises ``UserFunctionError`` if the user function raises; the message names the transform, the function with its
-    file and line, and the element.
+    file and line, and the element. An error of flowalg that it raises keeps its class.
     """
     match function:
         case Call(f=f):
@@ -117,8 +118,6 @@ def _call_each(
     try:
         for element in elements:
             results.append(f(element))
-    except FlowalgError:
-        raise
     except Exception as cause:
         raise user_function_error(transform, named or f, elements[len(results)], cause) from cause
     return results
@@ -135,14 +134,14 @@ def require_keyed(element: object, transform: str) -> KV[object, object]:
 
 def user_function_error(
     transform: str, f: Callable[..., object], element: object, cause: BaseException
-) -> UserFunctionError:
+) -> FlowalgError:
     """Returns the error to raise when a user function has raised ``cause`` for ``element``.
 
-    A ``MemoryError`` is raised as it is: it is no fault of the element, so it is no dead letter.
+    An error of flowalg keeps its class. One that names the transform is raised as it is, and so is a ``MemoryError``:
+    it is no fault of the element, so it is no dead letter.
     """
-    if isinstance(cause, MemoryError):
+    raised = describe_raised(cause)
+    if isinstance(cause, MemoryError) or (isinstance(cause, FlowalgError) and transform in raised):
         raise cause
-    return UserFunctionError(
-        f"{transform}: {describe_function(f)} raised {describe_raised(cause)}; "
-        f"its argument was {format_value(element)}"
-    )
+    message = f"{transform}: {describe_function(f)} raised {raised}; its argument was {format_value(element)}"
+    return renamed(cause, message) if isinstance(cause, FlowalgError) else UserFunctionError(message)

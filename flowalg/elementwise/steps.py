@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ElementError, FlowalgError, describe_function, format_value
+from flowalg.data.errors import ElementError, describe_function, format_value
 from flowalg.data.time import EventTime, event_time
 from flowalg.elementwise.functions import Function, apply, user_call, user_function_error
 
@@ -110,8 +110,6 @@ def items_of(step: FlatMap, element: object, result: object) -> list[object]:
         )
     try:
         return list(result)
-    except FlowalgError:
-        raise
     except Exception as cause:
         raise user_function_error(step.label, user_call(step.function).f, element, cause) from cause
 

@@ -21,6 +21,8 @@ def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -
 
     Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
     """
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError("inputs", inputs, f"a mapping from sources to a {kind} each")
     wanted = {source.name: source for source in sources_of(*roots)}
     given: dict[str, Input] = {}
     for source, value in inputs.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, event_time, processing_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Observation, SourceInstant, WatermarkPolicy
@@ -154,7 +154,5 @@ def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:
 def _call(argument: str, f: Callable[[A], B], record: A) -> B:
     try:
         return f(record)
-    except FlowalgError:
-        raise
     except Exception as cause:
         raise user_function_error(argument, f, record, cause) from cause

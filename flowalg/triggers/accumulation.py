@@ -8,7 +8,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from flowalg.combiners.subtraction import can_subtract, is_signed, subtract
-from flowalg.data.errors import ElementError, FlowalgError, format_value
+from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.triggers.syntax import AtValue, CustomTrigger
@@ -106,8 +106,6 @@ def _arrivals(first: ProcessingTime, last: ProcessingTime) -> Arrivals:
 def _call(part: str, f: Callable[..., object], *arguments: object) -> object:
     try:
         return f(*arguments)
-    except FlowalgError:
-        raise
     except Exception as cause:
         shown = arguments[0] if len(arguments) == 1 else arguments
         raise user_function_error(part, f, shown, cause) from cause

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, event_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
@@ -74,8 +74,6 @@ class CustomPolicy(WatermarkPolicy):
         view = self.view(clock)
         try:
             point = self.watermark_of(view)
-        except FlowalgError:
-            raise
         except Exception as cause:
             raise user_function_error(self.name, self.watermark_of, view, cause) from cause
         return None if point is None else event_time(point, argument=f"the watermark of {self.name}")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flowalg.data.errors import UserFunctionError, format_value
+from flowalg.data.errors import FlowalgError, format_value, renamed
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window
 
 
-def in_group(
-    error: UserFunctionError, key: object, window: Window | EventTime | None = None
-) -> UserFunctionError:
+def in_group(error: FlowalgError, key: object, window: Window | EventTime | None = None) -> FlowalgError:
     """Returns an error with the key and the window of the group in which it was raised.
 
     If only the start of the window is known, ``window`` is that.
@@ -20,7 +18,7 @@ def in_group(
     where = "" if window is None else f", its window {window}"
     if isinstance(window, EventTime):
         where = f", its window starts at {window}"
-    named = UserFunctionError(f"{error}; the key of the group is {format_value(key)}{where}")
+    named = renamed(error, f"{error}; the key of the group is {format_value(key)}{where}")
     named.__cause__ = error.__cause__
     return named
 
@@ -30,5 +28,5 @@ def errors_in_group(key: object, window: Window | None = None) -> Iterator[None]
     """Adds the key and the window of a group to the errors of user-defined functions."""
     try:
         yield
-    except UserFunctionError as error:
+    except FlowalgError as error:
         raise in_group(error, key, window) from error.__cause__

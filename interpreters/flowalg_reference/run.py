@@ -22,7 +22,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all, sources_read_together
 from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import output_of
-from flowalg.runs.inputs import AnySource, timelines_by_name
+from flowalg.runs.inputs import AnySource, inputs_by_name, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
 from flowalg.runs.output import Output, sort_panes
 from flowalg.runs.panes import Pane
@@ -204,6 +204,7 @@ def run_batch(
     >>> [(pane.key, pane.value) for pane in run.panes]
     [('blue', 7), ('red', 8)]
     """
+    inputs_by_name(inputs, "list of elements", pipeline.node)
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
     return ReferenceBatch(dead_letters=dead_letters).run(pipeline, timelines)
 

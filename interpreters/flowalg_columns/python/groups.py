@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.combiners.core import Combiner
-from flowalg.data.errors import UserFunctionError, errors_of
+from flowalg.data.errors import FlowalgError, errors_of
 from flowalg.data.time import EventTime
 from flowalg.data.values import sort_by_time
 from flowalg.windows.group_errors import in_group
@@ -125,7 +125,7 @@ class CombineGroups:
         """Returns the result of one group, and its earliest and latest event times."""
         try:
             return self._finish(parts)
-        except UserFunctionError as error:
+        except FlowalgError as error:
             row = parts[0].slice(0, 1)
             (key,) = read_elements(self.key, row) or [None]
             raise in_group(error, key, _window_of(row, self.by)) from error.__cause__

@@ -40,7 +40,7 @@ def errors_in_stage(stage: Stage) -> Iterator[None]:
             yield
         except RowError as error:
             key, window = _group_of(stage, error.row)
-            raise in_group(error, key, window) from error.__cause__
+            raise in_group(error.error, key, window) from error.__cause__
 
 
 def _group_of(stage: Stage, row: pl.DataFrame) -> tuple[object, Window | None]:

@@ -7,25 +7,27 @@ from typing import TypeVar
 
 import polars as pl
 
-from flowalg.data.errors import UserFunctionError
+from flowalg.data.errors import FlowalgError
 
 T = TypeVar("T")
 
 
-class RowError(UserFunctionError):
-    """A user-defined function raised for a row of a table, which is ``row``."""
+class RowError(FlowalgError):
+    """``error`` was raised for a row of a table, which is ``row``."""
 
+    error: FlowalgError
     row: pl.DataFrame
 
 
 def for_rows(table: pl.DataFrame, results: Iterable[T]) -> list[T]:
-    """Returns a result for each row of a table; raises ``RowError`` if a user-defined function raises for one."""
+    """Returns a result for each row of a table; raises ``RowError`` for the error of one."""
     found: list[T] = []
     try:
         for result in results:
             found.append(result)
-    except UserFunctionError as error:
+    except FlowalgError as error:
         failed = RowError(str(error))
+        failed.error = error
         failed.row = table[len(found)]
         raise failed from error.__cause__
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -12,9 +12,10 @@ from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
-from flowalg.data.errors import ArgumentError, hidden
+from flowalg.data.errors import ArgumentError, hidden, path_text
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
+from flowalg.runs.micro_batches import require_iterable
 from flowalg.watermarks import WatermarkPolicy
 
 R_co = TypeVar("R_co", covariant=True)
@@ -69,7 +70,7 @@ def micros_of(column: StreamColumn) -> pl.Expr:
 
 
 def _path(folder: str | PathLike[str]) -> str:
-    return fspath(folder)
+    return path_text("Files.folder", folder)
 
 
 @frozen
@@ -104,6 +105,9 @@ class Frames:
 
     frames: Iterable[pl.DataFrame]
 
+    def __attrs_post_init__(self) -> None:
+        require_iterable("Frames.frames", self.frames, "Polars frames")
+
 
 @frozen
 class Records(Generic[R_co]):
@@ -117,6 +121,7 @@ class Records(Generic[R_co]):
     per_batch: int = field(default=100_000, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
+        require_iterable("Records.records", self.records, "records")
         if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
             raise ArgumentError("Records.per_batch", self.per_batch, "an int of 1 or more")
 

@@ -24,7 +24,14 @@ from flowalg_columns.text.json_objects import Fields
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
 
-from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError, format_value, hidden
+from flowalg.data.errors import (
+    ArgumentError,
+    CheckpointError,
+    ElementError,
+    SchemaMismatchError,
+    format_value,
+    hidden,
+)
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import bad_text
@@ -281,6 +288,8 @@ class FrameReader:
         if self._next is None and not self._ended:
             self._next = next(self.frames, None)
             self._ended = self._next is None
+            if not self._ended and not isinstance(self._next, pl.DataFrame):
+                raise ArgumentError("a frame of Frames.frames", self._next, "a Polars DataFrame")
         return self._next is not None
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
