@@ -27,7 +27,7 @@ from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.output_elements import ELEMENT_COLUMNS
 from flowalg_columns.units import DurationRangeError, in_whole_microseconds
-from flowalg_columns.values import AnyColumn, decode, encode
+from flowalg_columns.values import AnyColumn, decode, encode, encoded_table
 
 A = TypeVar("A")
 F = TypeVar("F")
@@ -82,7 +82,7 @@ def record_table(source: Source[A], records: Iterable[A]) -> pa.Table:
 
     Raises ``ElementError`` for a record that does not match the source.
     """
-    return pa.Table.from_pylist(list(record_rows(source, records)), schema=arrow_schema_of(source))
+    return encoded_table(list(record_rows(source, records)), arrow_schema_of(source))
 
 
 def record_rows(source: Source[A], records: Iterable[A]) -> Iterator[dict[str, object]]:
@@ -127,7 +127,7 @@ def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:
     """
     shape = _known_shape(pipeline)
     rows = [{**_element_row(pane.element, shape), **_pane_row(pane)} for pane in panes]
-    return pa.Table.from_pylist(rows, _schema(shape, _PANE_FIELDS))
+    return encoded_table(rows, _schema(shape, _PANE_FIELDS))
 
 
 def output_table(pipeline: PCollection[A], output: Output[A]) -> pa.Table:
@@ -144,7 +144,7 @@ def output_table(pipeline: PCollection[A], output: Output[A]) -> pa.Table:
         for each in output.elements
     ]
     times = [pa.field(name, _TIMESTAMP) for name in ELEMENT_COLUMNS]
-    return pa.Table.from_pylist(rows, _schema(shape, times))
+    return encoded_table(rows, _schema(shape, times))
 
 
 def _known_shape(pipeline: PCollection[object]) -> Shape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -33,7 +33,14 @@ from flowalg.data.shapes import (
     TupleOf,
     required,
 )
-from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from flowalg.data.time import (
+    EPOCH,
+    FIRST_DAY,
+    FIRST_MICROSECOND,
+    LAST_DAY,
+    LAST_MICROSECOND,
+    MICROSECOND,
+)
 from flowalg.data.values import canonical_decimal, conform, sort_key
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import Branch, Layout, Leaf, leaves, parts_of
@@ -232,14 +239,55 @@ def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
     """Writes the values of a leaf to an array, each in its canonical form."""
     if not _are_canonical(values, shape):
         values = [conform(value, shape, where) for value in values]
-    if not isinstance(required(shape), Scalar):
-        values = [encode(value, shape) for value in values]
+    is_scalar = isinstance(required(shape), Scalar)
+    encoded = values if is_scalar else [encode(value, shape) for value in values]
     try:
-        array = pa.array(values, arrow_type(shape))
+        array = pa.array(encoded, arrow_type(shape))
         return pc.add(array, 0.0) if required(shape) == FLOAT else array  # -0.0 + 0.0 is 0.0
     except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
         # A number exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
-        return pa.array([conform(value, shape, where) for value in values], arrow_type(shape))
+        checked = [encode(conform(value, shape, where), shape) for value in values]
+        return encoded_array(checked, arrow_type(shape))
+
+
+def encoded_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:
+    """Writes encoded values by column to a table."""
+    try:
+        return pa.Table.from_pylist(rows, schema=schema)
+    except pa.ArrowInvalid:
+        columns = [encoded_array([row.get(each.name) for row in rows], each.type) for each in schema]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+
+def encoded_array(encoded: Sequence[object], kind: pa.DataType) -> AnyArray:
+    """Writes encoded values to an array, with their durations as integers on the way.
+
+    Arrow rejects a Python duration within a day of the least one of 64 bits, but not its number of microseconds.
+    """
+    return pa.array(map(_durations_as_integers, encoded), _with_integers(kind)).cast(kind)
+
+
+def _durations_as_integers(encoded: object) -> object:
+    """Returns an encoded value with the microseconds of its durations."""
+    if isinstance(encoded, timedelta):
+        return encoded // MICROSECOND
+    if isinstance(encoded, list):
+        return list(map(_durations_as_integers, encoded))
+    if isinstance(encoded, dict):
+        return {name: _durations_as_integers(part) for name, part in encoded.items()}
+    return encoded
+
+
+def _with_integers(kind: pa.DataType) -> pa.DataType:
+    """Returns a type with integers for its durations."""
+    if pa.types.is_duration(kind):
+        return pa.int64()
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        make = pa.list_ if isinstance(kind, pa.ListType) else pa.large_list
+        return make(_with_integers(kind.value_type))
+    if isinstance(kind, pa.StructType):
+        return pa.struct([each.with_type(_with_integers(each.type)) for each in kind])
+    return kind
 
 
 def _are_canonical(values: list[object], shape: Shape) -> bool:

@@ -18,7 +18,7 @@ from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_polars.expressions.failures import Failures, fail_where
+from flowalg_polars.expressions.failures import OVERFLOW, Failures, fail_where
 
 FLOAT: Final = pl.Float64()
 _EXACT_FLOATS: Final = Interval(-(2**53), 2**53)
@@ -143,8 +143,11 @@ def to_integer(node: Apply, a: pl.Expr) -> tuple[pl.Expr, Failures]:
         case _:
             rounded = a
     whole = rounded.cast(pl.Int64(), strict=False)
-    message = "the float must round to an integer in [-2**63, 2**63)"
-    return whole, fail_where(whole.is_null(), node.location, message)
+    not_a_number = fail_where(a.is_nan(), node.location, "ValueError: cannot convert float NaN to integer")
+    infinite = fail_where(
+        a.is_infinite(), node.location, "OverflowError: cannot convert float infinity to integer"
+    )
+    return whole, (*not_a_number, *infinite, *fail_where(whole.is_null(), node.location, OVERFLOW))
 
 
 def divide_integers(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply
+
+OVERFLOW: Final = "the result overflows 64 bits: integers must lie in [-2**63, 2**63)"
 
 
 def fail(location: str, message: str) -> Column:
@@ -15,7 +19,7 @@ def fail(location: str, message: str) -> Column:
 
 def fail_with_overflow(location: str) -> Column:
     """Returns a column that fails the query with an overflow of 64 bits."""
-    return fail(location, "the result overflows 64 bits: integers must lie in [-2**63, 2**63)")
+    return fail(location, OVERFLOW)
 
 
 def fail_where(condition: Column, node: Apply, message: str, value: Column) -> Column:

@@ -15,7 +15,7 @@ from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import fail_where
+from flowalg_spark.expressions.errors import OVERFLOW, fail_where
 from flowalg_spark.expressions.integers import EXACT
 
 _EXACT_FLOATS: Final = 2**53
@@ -114,9 +114,11 @@ def to_integer(node: Apply, a: Column) -> Column:
         case _:
             rounded = a
     limit = F.lit(2.0**63)
-    outside = F.isnan(a) | (rounded >= limit) | (rounded < -limit)
-    message = "the float must round to an integer in [-2**63, 2**63)"
-    return fail_where(outside, node, message, rounded.cast("bigint"))
+    outside = (rounded >= limit) | (rounded < -limit)
+    whole = fail_where(outside, node, OVERFLOW, rounded.cast("bigint"))
+    infinite = "OverflowError: cannot convert float infinity to integer"
+    finite = fail_where(is_infinite(node, a), node, infinite, whole)
+    return fail_where(F.isnan(a), node, "ValueError: cannot convert float NaN to integer", finite)
 
 
 def is_infinite(_: Apply, a: Column) -> Column:

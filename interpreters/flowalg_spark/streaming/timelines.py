@@ -31,6 +31,7 @@ from flowalg_columns.observed_rows import (
     require_policy,
 )
 from flowalg_columns.tables import arrow_schema_of, record_rows
+from flowalg_columns.values import encoded_table
 from flowalg_shard import FromStage, StageReport
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -73,7 +74,7 @@ class InstantFiles:
         """Writes one file for each micro-batch; ``first`` is the number of micro-batches that were written before."""
         for number, rows in enumerate(batches, start=first):
             path = self.folder / f"{number:06}.parquet"
-            pq.write_table(pa.Table.from_pylist(list(rows), schema=self.schema), path)
+            pq.write_table(encoded_table(list(rows), self.schema), path)
             os.utime(path, (_FIRST_FILE + number, _FIRST_FILE + number))
 
     @property

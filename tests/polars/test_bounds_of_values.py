@@ -1,0 +1,127 @@
+"""Durations and integers at the bounds of 64 bits, as values, keys, parts of values and results of functions."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+import pytest
+from attrs import frozen
+from flowalg_columns.tables import output_table
+from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    INGRESS_TIME,
+    FixedWindows,
+    FlowalgError,
+    Max,
+    Min,
+    Mode,
+    PCollection,
+    Source,
+    Timeline,
+    ToList,
+    UserFunctionError,
+    ValueRangeError,
+)
+from flowalg.data.time import EPOCH
+
+MICROSECOND = timedelta(microseconds=1)
+DAY = 24 * timedelta(hours=1)
+LEAST, GREATEST = -(2**63) * MICROSECOND, (2**63 - 1) * MICROSECOND
+
+
+@frozen
+class Gap:
+    """A duration, alone and inside of other values."""
+
+    length: timedelta
+    lengths: list[timedelta]
+    pair: tuple[timedelta, int] | None
+
+
+GAPS = Source("gaps", Gap, event_time=INGRESS_TIME)
+FLOATS = Source("floats", float, event_time=INGRESS_TIME)
+
+
+def length_of(gap: Gap) -> timedelta:
+    """Returns the duration, by a function that Python calls."""
+    return max([gap.length])
+
+
+KEYED = GAPS.key_by(lambda gap: gap.length).map_values(length_of)
+BY_HOUR = KEYED.window(FixedWindows(timedelta(hours=1)), allowed_lateness=timedelta(0))
+PIPELINES: dict[str, PCollection[object]] = {
+    "as they are": GAPS.map(lambda gap: gap),
+    "by Python": GAPS.map(length_of),
+    "key and least": BY_HOUR.combine_per_key(Min()),
+    "key and greatest": BY_HOUR.combine_per_key(Max()),
+    "lists": BY_HOUR.combine_per_key(ToList()),
+}
+DURATIONS = st.one_of(
+    st.timedeltas(LEAST, LEAST + 2 * DAY),
+    st.timedeltas(GREATEST - 2 * DAY, GREATEST),
+    st.sampled_from([LEAST, GREATEST, timedelta(0)]),
+)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@given(lengths=st.lists(DURATIONS, min_size=1, max_size=4))
+def test_durations_have_64_bits(name: str, lengths: list[timedelta]) -> None:
+    """All engines return the reference's values, and its output can be written to a table."""
+    pipeline = PIPELINES[name]
+    records = [Gap(each, [each], (each, 1)) for each in lengths]
+    batch = {GAPS: Timeline.batch(records, time=EPOCH + DAY)}
+    stream = {GAPS: Timeline[Gap]().at(EPOCH + DAY, *records).end(EPOCH + 2 * DAY)}
+    expected = ReferenceBatch().run(pipeline, batch)
+    found = PolarsBatch().run(pipeline, batch)
+    assert (found.panes, found.elements) == (expected.panes, expected.elements)
+    assert output_table(pipeline, expected).num_rows
+    streamed, in_steps = (
+        PolarsStreaming().run(pipeline, stream),
+        Reference(Mode.MICRO_BATCH).run(pipeline, stream),
+    )
+    assert (streamed.panes, streamed.elements) == (in_steps.panes, in_steps.elements)
+
+
+def rounded(x: float) -> int:
+    """Rounds half to even."""
+    return round(x)
+
+
+ROUNDINGS: dict[str, PCollection[int]] = {
+    "int": FLOATS.map(lambda x: int(x)),
+    "floor": FLOATS.map(lambda x: math.floor(x)),
+    "ceil": FLOATS.map(lambda x: math.ceil(x)),
+    "round": FLOATS.map(rounded),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDINGS)
+@pytest.mark.parametrize(
+    ("number", "error", "message"),
+    [
+        (math.nan, UserFunctionError, "ValueError: cannot convert float NaN to integer"),
+        (math.inf, UserFunctionError, "OverflowError: cannot convert float infinity to integer"),
+        (-math.inf, UserFunctionError, "OverflowError: cannot convert float infinity to integer"),
+        (float(2**63 - 1), ValueRangeError, "overflows 64 bits"),
+        (-1e300, ValueRangeError, "overflows 64 bits"),
+        (-(2.0**63), None, ""),
+        (2.0**63 - 1024, None, ""),
+    ],
+)
+def test_a_float_beyond_64_bits_is_no_integer(
+    name: str, number: float, error: type[FlowalgError] | None, message: str
+) -> None:
+    """The error has the same class on all engines, and Python's message where Python raises."""
+    timelines = {FLOATS: Timeline.batch([number], time=EPOCH)}
+    for engine in (ReferenceBatch(), PolarsBatch()):
+        if error is None:
+            (element,) = engine.run(ROUNDINGS[name], timelines).elements
+            assert element.element == int(number)
+            continue
+        with pytest.raises(error, match=message):
+            engine.run(ROUNDINGS[name], timelines)
