@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, assert_never, cast
 
 import pyarrow as pa
 from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, INDEX, IS_FIRST, IS_LAST, START, TIMING
 
-from flowalg.data.errors import RecordTypeError
+from flowalg.data.errors import ArgumentError, RecordTypeError
 from flowalg.data.metadata import Metadata, Timing
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime, ProcessingTime
@@ -31,6 +31,27 @@ PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
 
 RESERVED_COLUMNS: Final = (*PANE_COLUMNS, "drop", METRICS_COLUMN)
 """The columns of a frame of panes that are not columns of the element."""
+
+
+def identifying_columns(columns: Sequence[str], by: Sequence[str] | None) -> tuple[str, ...]:
+    """Returns the columns that identify an element within its window: the ``key`` of pairs, or those of ``by``.
+
+    Raises ``ArgumentError`` for columns that are not those of panes, and for an invalid ``by``.
+    """
+    missing = [name for name in PANE_COLUMNS if name not in columns]
+    if missing:
+        raise ArgumentError(
+            "panes", list(columns), f"a frame of panes, with the columns {', '.join(missing)}"
+        )
+    if by is None:
+        if "key" in columns:
+            return ("key",)
+        valid = "the columns that identify an element within its window, since the elements are not pairs"
+        raise ArgumentError("by", by, valid)
+    elements = [name for name in columns if name not in RESERVED_COLUMNS]
+    if isinstance(by, str) or any(name not in elements for name in by):
+        raise ArgumentError("by", by, f"names of columns of the element, from {', '.join(elements)}")
+    return tuple(by)
 
 
 def element_shape(pipeline: PCollection[object]) -> Shape:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from flowalg_columns.checks.streams import batch_capabilities, stream_capabilities
+
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 
-BATCH: Final = Capabilities(
-    "Spark batch", {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"}
-)
+BATCH: Final = batch_capabilities("Spark")
 """The capabilities of ``flowalg_spark.batch``."""
 
-STREAMING: Final = Capabilities(
-    "Spark streaming",
-    {
-        Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
-        Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
-    },
-)
+STREAMING: Final = stream_capabilities("Spark")
 """The capabilities of ``flowalg_spark.streaming``."""
 
 REPLAYING: Final = Capabilities(

@@ -223,9 +223,7 @@ def test_final_values_of_elements_without_a_key_need_by(spark: SparkSession) -> 
         teams.final_values()
     with pytest.raises(ArgumentError, match="by must be names of columns of the element, from value; got"):
         teams.final_values(by=["pane"])
-    with pytest.raises(
-        ArgumentError, match="a DataFrame of panes, with the columns window, event_time, change"
-    ):
+    with pytest.raises(ArgumentError, match="a frame of panes, with the columns window, event_time, change"):
         final_values(scores(spark))
     with pytest.raises(ArgumentError, match=r"panes must be a DataFrame of panes; got 3 \(int\)"):
         final_values(3)  # type: ignore[arg-type]  # a fault on purpose

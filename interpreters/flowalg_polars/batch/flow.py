@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_equal_shapes
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 
-from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import RecordOf, Shape, contains_float
+from flowalg.data.shapes import Shape
 from flowalg_polars.columns import Columns, columns_of
 from flowalg_polars.lowering.programs import Program
 from flowalg_polars.meta import aligned, union_meta
@@ -43,25 +43,8 @@ class Flow:
 def union(flows: Sequence[Flow]) -> Flow:
     """Returns the union of flows; raises ``UnsupportedError`` if their shapes differ."""
     first, *others = flows
-    for other in others:
-        if other.shape != first.shape:
-            raise UnsupportedError(
-                "flatten: all collections must have elements of one type; "
-                f"got {first.shape} and {other.shape}"
-            )
+    require_equal_shapes([flow.shape for flow in flows])
     notes = [note for other in others for note in other.notes]
     meta, element = union_meta(flow.meta for flow in flows), leaf_columns(layout_of(first.shape))
     frames = [aligned(flow.frame, flow.meta, element, meta) for flow in flows]
     return evolve(first, frame=pl.concat(frames), meta=meta).with_notes(*notes)
-
-
-def require_pairs(shape: Shape, label: str) -> RecordOf:
-    """Returns the shape of pairs with exact keys; raises ``UnsupportedError`` for elements of another shape."""
-    if not isinstance(shape, RecordOf) or len(shape.fields) != 2:
-        raise UnsupportedError(f"{label}: elements must be KV pairs; got elements of type {shape}")
-    key = shape.fields[0].shape
-    if contains_float(key):
-        raise UnsupportedError(
-            f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
-        )
-    return shape

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
 from flowalg_columns.combiners import AnyCombiner, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.notes import LiftingNote
@@ -22,7 +23,7 @@ from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_polars.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
-from flowalg_polars.batch.flow import Flow, require_pairs
+from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.panes import EARLIEST, LATEST, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import ISLAND, Slices, WindowedFlow, assign_windows, key_columns
 from flowalg_polars.columns import polars_type
@@ -33,7 +34,7 @@ from flowalg_polars.lowering.python_steps import arrow_schema, to_arrow
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: pl.Expr) -> Flow:
     """Returns the panes of a grouping, by aggregates of Polars if all of its combiners have them, else by Python."""
-    key, value = require_pairs(flow.shape, node.label).fields
+    key, value = require_exact_keys(require_pairs(flow.shape, node.label), node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise unknown_result(node)

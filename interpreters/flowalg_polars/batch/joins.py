@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 import polars as pl
+from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import PANE_META
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
@@ -16,7 +17,7 @@ from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import as_merging
-from flowalg_polars.batch.flow import Flow, require_pairs
+from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.groups import grouped
 from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import WindowedFlow, assign_windows, key_columns
@@ -33,7 +34,7 @@ def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> 
     """Returns the lists of values of each collection, by key and window."""
     if node.timed:
         flows = tuple(map(_with_times, flows))
-    pairs = [require_pairs(flow.shape, node.label) for flow in flows]
+    pairs = [require_exact_keys(require_pairs(flow.shape, node.label), node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     for pair in pairs:
         if pair.fields[0].shape != key:
@@ -97,7 +98,7 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
 def _with_times(flow: Flow) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
     key, value = key_and_value(flow.element)
-    shape = require_pairs(flow.shape, "a join")
+    shape = require_exact_keys(require_pairs(flow.shape, "a join"), "a join")
     timed = kv_of(shape.fields[0].shape, TupleOf((shape.fields[1].shape, INTEGER)))
     columns = (*leaf_columns(key), *leaf_columns(value), pl.col(EVENT_TIME))
     names = leaf_columns(layout_of(timed))
@@ -140,7 +141,7 @@ def _equi_join(
     left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind, times: TimestampCombiner | None
 ) -> Flow:
     """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
-    pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
+    pairs = [require_exact_keys(require_pairs(side.flow.shape, "a join"), "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     by = [*key_columns(left.flow.shape), *left.by]

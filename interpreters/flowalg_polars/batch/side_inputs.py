@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 from attrs import define
+from flowalg_columns.checks.shapes import shape_with_side
 from flowalg_columns.layout import Branch, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_columns.python.rows import Rows
@@ -15,15 +16,15 @@ from flowalg_columns.values import read_elements, write_arrays
 from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
-from flowalg.data.errors import ElementError, UnsupportedError
+from flowalg.data.errors import ElementError
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.data.values import sort_by_time
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.lookups import lookups_of, steps_on_mapping
-from flowalg.pipeline.nodes import WithSide, shape_read
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, window_read
+from flowalg.pipeline.nodes import WithSide
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import Flow
@@ -85,18 +86,6 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
 
 
 _VALUE: Final = "__side_value"
-
-
-def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
-    """Returns the shape of an element paired with the value of its side input."""
-    read = shape_read(view, side)
-    if read is None:
-        single = view.view if isinstance(view, LatestComplete) else view
-        default = repr(single.default) if isinstance(single, Singleton) else "..."
-        raise UnsupportedError(
-            f"as_singleton: default must be None or of type {side}, the type of the side input; got {default}"
-        )
-    return TupleOf((main, read))
 
 
 def _in_columns(windows: WindowFn) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
-from flowalg_columns.panes import PANE_COLUMNS, RESERVED_COLUMNS
+from flowalg_columns.panes import RESERVED_COLUMNS, identifying_columns
 
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
@@ -29,7 +29,7 @@ def final_values(panes: pl.LazyFrame | pl.DataFrame, *, by: Sequence[str] | None
     columns of panes, and for invalid columns in ``by``.
     """
     columns = _columns_of(panes)
-    key_columns = [*_key_columns(columns, by), "window"]
+    key_columns = [*identifying_columns(columns, by), "window"]
     elements = [name for name in columns if name not in RESERVED_COLUMNS]
     rows = panes.lazy().filter(pl.col("pane").is_not_null())
     indexed = rows.with_columns(pl.col("pane").struct.field("index").alias(_INDEX))
@@ -50,22 +50,3 @@ def _columns_of(panes: object) -> list[str]:
     if isinstance(panes, pl.LazyFrame):
         return panes.collect_schema().names()
     raise ArgumentError("panes", panes, "a LazyFrame or DataFrame of panes")
-
-
-def _key_columns(columns: list[str], by: Sequence[str] | None) -> tuple[str, ...]:
-    """Returns the columns that identify an element within its window."""
-    missing = [name for name in PANE_COLUMNS if name not in columns]
-    if missing:
-        raise ArgumentError("panes", columns, f"a frame of panes, with the columns {', '.join(missing)}")
-    if by is None:
-        if "key" not in columns:
-            raise ArgumentError(
-                "by",
-                by,
-                "the columns that identify an element within its window, since the elements are not pairs",
-            )
-        return ("key",)
-    elements = [name for name in columns if name not in RESERVED_COLUMNS]
-    if isinstance(by, str) or any(name not in elements for name in by):
-        raise ArgumentError("by", by, f"names of columns of the element, from {', '.join(elements)}")
-    return tuple(by)

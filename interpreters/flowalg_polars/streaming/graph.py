@@ -8,6 +8,8 @@ from typing import TypeAlias, assert_never
 
 import polars as pl
 from attrs import define, field, frozen
+from flowalg_columns.checks.shapes import require_equal_shapes, shape_with_side
+from flowalg_columns.checks.streams import require_lateness
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import PANE_META
 from flowalg_columns.notes import LiftingNote, note_of
@@ -23,7 +25,6 @@ from flowalg_shard.clocks.exchange import (
 from flowalg_shard.state.compatibility import Outcome
 from flowalg_shard.state.plans import Plan, plan_stages
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
@@ -50,7 +51,6 @@ from flowalg.pipeline.structure import sources_of, sources_read_together
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.computation_rows import PreparedComputation
-from flowalg_polars.batch.side_inputs import shape_with_side
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps
@@ -63,7 +63,7 @@ from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.rows import Elements, prepare_grouping, require_lateness
+from flowalg_polars.streaming.rows import Elements, prepare_grouping
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
@@ -234,7 +234,7 @@ class Graph:
         prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
         strategy = prepared.stage.strategy
         if not self.finite:
-            require_lateness(prepared.stage.label, strategy.windows, strategy.allowed_lateness)
+            require_lateness(prepared.stage.label, strategy)
         upstreams = _union(each.upstreams for each in inputs)
         followed = self._followed(upstreams.values(), of)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster, followed.upstreams)
@@ -419,12 +419,7 @@ def _reports(
 
 def _flatten(inputs: Sequence[Operator]) -> Operator:
     first = inputs[0].elements
-    for other in inputs[1:]:
-        if other.elements.shape != first.shape:
-            raise UnsupportedError(
-                "flatten: all collections must have elements of one type; "
-                f"got {first.shape} and {other.elements.shape}"
-            )
+    require_equal_shapes([each.elements.shape for each in inputs])
     upstreams = _union(each.upstreams for each in inputs)
     meta = union_meta(each.elements.meta for each in inputs)
     element = leaf_columns(layout_of(first.shape))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from attrs import field, frozen
+from flowalg_columns.checks.streams import require_observable
 from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
@@ -28,7 +29,7 @@ from flowalg_polars.frames.pane_frame import output_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords
-from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_observable
+from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks
 
 A = TypeVar("A")
 

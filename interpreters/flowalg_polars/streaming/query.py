@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar, overload
 
 import polars as pl
 from attrs import define, evolve, field, frozen
+from flowalg_columns.checks.streams import require_observable
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
@@ -52,7 +53,6 @@ from flowalg_polars.streaming.reading.positions import START, Position
 from flowalg_polars.streaming.reading.readers import FileReader, Reader, reader_of
 from flowalg_polars.streaming.reading.recorded import Recording
 from flowalg_polars.streaming.sources import StreamSource
-from flowalg_polars.streaming.timelines import require_observable
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
 from flowalg_columns.combiners import (
     accumulated_argument_of,
     ignores_values,
@@ -29,8 +30,6 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
-from flowalg.windows.window_functions import GlobalWindows, WindowFn
-from flowalg_polars.batch.flow import require_pairs
 from flowalg_polars.columns import columns_of, nest
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
@@ -68,7 +67,7 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
     without a lateness, whose state would be kept indefinitely.
     """
-    pairs = [require_pairs(each.shape, node.label) for each in inputs]
+    pairs = [require_exact_keys(require_pairs(each.shape, node.label), node.label) for each in inputs]
     key = pairs[0].fields[0].shape
     for pair in pairs:
         if pair.fields[0].shape != key:
@@ -103,15 +102,6 @@ def _stage(node: GroupingNode, result: RecordOf) -> Stage:
         preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
         key_codec=KeyColumns(key.shape),
     )
-
-
-def require_lateness(label: str, windows: WindowFn, lateness: object) -> None:
-    """Raises ``UnsupportedError`` for finite windows whose state would be kept indefinitely without anyone's choice."""
-    if lateness is None and not isinstance(windows, GlobalWindows):
-        raise UnsupportedError(
-            f"{label} over {windows} has no allowed_lateness, so it would keep the state of every window indefinitely; "
-            "pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is intended"
-        )
 
 
 def _in_columns(

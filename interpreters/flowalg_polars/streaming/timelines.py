@@ -13,7 +13,6 @@ from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Up
 from flowalg_shard.clocks.reports import source_report
 from flowalg_shard.tables.columns import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, PUBLISHED
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
@@ -22,7 +21,6 @@ from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.signals import AnySignal
 from flowalg.runs.timeline import Timeline
-from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.arrivals import Arrival
@@ -116,13 +114,3 @@ def element_frame(node: SourceNode, records: Sequence[object], arrival_of: Arriv
     ]
     times = pl.Series(EVENT_TIME, [element.event_time for element in elements], pl.Int64())
     return pl.DataFrame([*columns, times])
-
-
-def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
-    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
-    if isinstance(policy, Perfect) and not publishes:
-        raise UnsupportedError(
-            f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
-            "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
-            "watermark: then pass StreamInput(..., source_watermark=column)"
-        )

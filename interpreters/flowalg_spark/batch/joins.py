@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from attrs import evolve
+from flowalg_columns.checks.shapes import require_pairs, shape_with_side
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
@@ -32,8 +33,6 @@ from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import apply_analyses
 from flowalg_spark.lowering.flow import Flow, Selection
-from flowalg_spark.lowering.pairs import require_pairs
-from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "
 _LEFT_MATCHED: Final = "__left matched"
@@ -48,7 +47,7 @@ def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) ->
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
     if node.timed:
         flows = tuple(map(_with_times, flows))
-    pairs = [require_pairs(flow, node.label) for flow in flows]
+    pairs = [require_pairs(flow.shape, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
@@ -121,7 +120,7 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time
 def _with_times(flow: Flow) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
     key, value = key_and_value(flow.element)
-    pair = require_pairs(flow, "a join")
+    pair = require_pairs(flow.shape, "a join")
     both = TupleOf((pair.fields[1].shape, INTEGER))
     timed = kv_of(pair.fields[0].shape, both)
     element = Branch(timed, (key, Branch(both, (value, Leaf(INTEGER, col(EVENT_TIME))))))
@@ -159,7 +158,7 @@ def _equi_join(
     left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind, times: TimestampCombiner | None
 ) -> Flow:
     """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
-    pairs = [require_pairs(side.flow, "a join") for side in (left, right)]
+    pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     keys = leaves(key_layout(left.flow))
@@ -260,7 +259,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     single = view.view if isinstance(view, LatestComplete) else view
     effective = node.side.windowing
     start = _side_window_start(effective.strategy.windows)
-    shape = shape_with_side(main, side, view)
+    shape = shape_with_side(main.shape, side.shape, view)
     analyses = analyse(steps, shape)
     if start is None:
         return lower_side_input_in_python(node, main, side, shape, analyses)

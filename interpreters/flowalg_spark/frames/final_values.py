@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS, RESERVED_COLUMNS
+from flowalg_columns.panes import METRICS_COLUMN, RESERVED_COLUMNS, identifying_columns
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
@@ -35,7 +35,9 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
 
         final_values(spark.read.parquet("panes")).show()  # the current values of what a stream has written
     """
-    key_columns = _key_columns(panes, by)
+    if not isinstance(panes, DataFrame):
+        raise ArgumentError("panes", panes, "a DataFrame of panes")
+    key_columns = identifying_columns(panes.columns, by)
     elements = [name for name in panes.columns if name not in RESERVED_COLUMNS]
     index = F.col("pane").getField("index")
     of_window = Over.partitionBy(*map(col, key_columns), F.col("window"))
@@ -53,25 +55,3 @@ def filter_panes(frame: DataFrame) -> DataFrame:
     """Returns the rows that are panes, without drops and metrics."""
     conditions = (F.col(name).isNull() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
     return reduce(DataFrame.filter, conditions, frame)
-
-
-def _key_columns(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
-    """Returns the columns that identify an element within its window."""
-    if not isinstance(panes, DataFrame):
-        raise ArgumentError("panes", panes, "a DataFrame of panes")
-    columns = panes.columns
-    missing = [name for name in PANE_COLUMNS if name not in columns]
-    if missing:
-        raise ArgumentError("panes", columns, f"a DataFrame of panes, with the columns {', '.join(missing)}")
-    if by is None:
-        if "key" not in columns:
-            raise ArgumentError(
-                "by",
-                by,
-                "the columns that identify an element within its window, since the elements are not pairs",
-            )
-        return ("key",)
-    elements = [name for name in columns if name not in RESERVED_COLUMNS]
-    if isinstance(by, str) or any(name not in elements for name in by):
-        raise ArgumentError("by", by, f"names of columns of the element, from {', '.join(elements)}")
-    return tuple(by)

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Final
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_equal_shapes
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
@@ -23,7 +24,7 @@ from flowalg.lifting.tree.expressions import Param, walk
 from flowalg_spark.encoding.columns import Columns, alias_column, col, flatten_columns
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.element_wise import note_lifted, result_shape, run_in_python, runs_in_python
-from flowalg_spark.lowering.flow import Flow, keep_observed_times, require_equal_shapes
+from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 _ROW: Final = "__row"
 _BRANCH: Final = "__branch"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import starmap
 
 from attrs import evolve, field, frozen
+from flowalg_columns.checks.shapes import require_equal_shapes
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
@@ -16,7 +17,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
@@ -178,12 +178,3 @@ def union(flows: tuple[Flow, ...]) -> Flow:
         frame = united.frame.union(other.frame.select(*columns))
         united = evolve(united, frame=frame).with_notes(*other.notes)
     return united
-
-
-def require_equal_shapes(shapes: Sequence[Shape]) -> None:
-    """Raises ``UnsupportedError`` unless collections that are flattened have one shape."""
-    for other in shapes:
-        if other != shapes[0]:
-            raise UnsupportedError(
-                f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
-            )

@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
+from flowalg_columns.checks.streams import require_observable, require_policy
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
@@ -35,7 +36,7 @@ from flowalg.pipeline.pair_times import assign_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
@@ -139,9 +140,7 @@ class StreamInput:
                 )
         elif not isinstance(self.data, DataFrame):
             raise ArgumentError("StreamInput.data", self.data, "a Spark DataFrame, or a KafkaInput")
-        if not isinstance(self.watermark, WatermarkPolicy):
-            valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
-            raise ArgumentError("StreamInput.watermark", self.watermark, valid)
+        require_policy(self.watermark)
         for name in STREAM_COLUMNS:
             column = getattr(self, name)
             if column is not None and not isinstance(column, Column):
@@ -337,7 +336,7 @@ def stream_sources(
         streams = _with_frames(streams, sources_of(*(pipeline.node for pipeline in pipelines)))
     for name, stream in streams.items():
         require_stream(name, stream.frame)
-        _require_policy(stream.watermark, name, publishes=stream.source_watermark is not None)
+        require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
         if tick_when_idle and stream.processing_time is not None:
             raise ArgumentError(
                 "tick_when_idle",
@@ -546,16 +545,6 @@ def _with_marks(
     if known is not None:
         marked |= F.coalesce(known, F.lit(False))
     return frame.unionByName(marks, allowMissingColumns=True), marked
-
-
-def _require_policy(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
-    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
-    if isinstance(policy, Perfect) and not publishes:
-        raise UnsupportedError(
-            f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
-            "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
-            "watermark: then pass StreamInput(..., source_watermark=column)"
-        )
 
 
 def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:

@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
 from flowalg_columns.combiners import (
     accumulated_argument_of,
     ignores_values,
@@ -45,7 +46,6 @@ from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.arguments import combiner_arguments
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
-from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
 from flowalg_spark.streaming.streams.parked_rows import parked_columns
@@ -72,7 +72,7 @@ def prepare_grouping(
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
-    pairs = [require_pairs(stream.flow, node.label) for stream in streams]
+    pairs = [require_pairs(stream.flow.shape, node.label) for stream in streams]
     key = pairs[0].fields[0].shape
     for pair in pairs:
         if pair.fields[0].shape != key:

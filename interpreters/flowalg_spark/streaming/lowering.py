@@ -9,6 +9,8 @@ from itertools import count
 from typing import assert_never
 
 from attrs import define, evolve, field
+from flowalg_columns.checks.shapes import require_equal_shapes, shape_with_side
+from flowalg_columns.checks.streams import require_lateness
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import (
     CLOCK_META,
@@ -44,7 +46,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
@@ -66,17 +67,15 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.structure import branches_of, sources_of, sources_read_together
-from flowalg.windows.window_functions import GlobalWindows
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.fan_out import fan_out
-from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
+from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.side_inputs import shape_with_side
 from flowalg_spark.lowering.stateless import STAGES, has_stages
 from flowalg_spark.streaming.computations import prepare_computation
 from flowalg_spark.streaming.emissions import (
@@ -268,12 +267,7 @@ class Lowering:
     def grouping(self, node: GroupingNode, prepared: PreparedGrouping) -> Stream:
         """Returns the panes and drops of a grouping: pre-combine, exchange by shard, step, and unpack."""
         stage = prepared.stage
-        if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
-            raise UnsupportedError(
-                f"{stage.label} over {stage.strategy.windows} has no allowed_lateness, so it would keep the state of "
-                "every window indefinitely; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is "
-                "intended"
-            )
+        require_lateness(stage.label, stage.strategy)
         bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
         unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
         followed, clocks = self.followed(1, prepared.rows.upstreams)
@@ -287,7 +281,7 @@ class Lowering:
     def side_input(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
         """Returns elements with the values that they read from a side input, after the given steps."""
         main, side = self.stream(node.input), self.stream(node.side)
-        shape = shape_with_side(main.flow, side.flow, node.view)
+        shape = shape_with_side(main.flow.shape, side.flow.shape, node.view)
         # With dead letters each element has the mapping that it reads, so that a step on it fails for this element.
         together = () if self.dead_letters else steps_on_mapping(analyse(steps, shape))
         after = together[-1].after if together else shape

@@ -8,6 +8,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from attrs import field, frozen
+from flowalg_columns.checks.streams import require_policy
 from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
@@ -187,9 +188,7 @@ class StreamInput:
         return self.partition
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.watermark, WatermarkPolicy):
-            valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
-            raise ArgumentError("StreamInput.watermark", self.watermark, valid)
+        require_policy(self.watermark)
         for name in STREAM_COLUMNS:
             column = getattr(self, name)
             if column is not None and not isinstance(column, str | pl.Expr):

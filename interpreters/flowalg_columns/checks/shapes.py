@@ -1,0 +1,51 @@
+"""The shapes of elements that transforms need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
+from flowalg.pipeline.nodes import shape_read
+from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
+
+
+def require_pairs(shape: Shape, label: str) -> RecordOf:
+    """Returns the shape of pairs; raises ``UnsupportedError`` for elements of another shape."""
+    if isinstance(shape, RecordOf) and len(shape.fields) == 2:
+        return shape
+    raise UnsupportedError(f"{label}: elements must be KV pairs; got elements of type {shape}")
+
+
+def require_exact_keys(pair: RecordOf, label: str) -> RecordOf:
+    """Returns the shape of pairs; raises ``UnsupportedError`` if their keys contain floats."""
+    key = pair.fields[0].shape
+    if contains_float(key):
+        raise UnsupportedError(
+            f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
+        )
+    return pair
+
+
+def require_equal_shapes(shapes: Sequence[Shape]) -> None:
+    """Raises ``UnsupportedError`` unless collections that are flattened have one shape."""
+    for other in shapes:
+        if other != shapes[0]:
+            raise UnsupportedError(
+                f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
+            )
+
+
+def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
+    """Returns the shape of an element paired with the value of its side input.
+
+    Raises ``UnsupportedError`` for a default of another type.
+    """
+    read = shape_read(view, side)
+    if read is None:
+        single = view.view if isinstance(view, LatestComplete) else view
+        default = repr(single.default) if isinstance(single, Singleton) else "..."
+        raise UnsupportedError(
+            f"as_singleton: default must be None or of type {side}, the type of the side input; got {default}"
+        )
+    return TupleOf((main, read))

@@ -1,0 +1,54 @@
+"""What a stream needs to know that a batch does not: when its state ends, and how far its input is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature
+from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg.windows.strategy import WindowingStrategy
+from flowalg.windows.window_functions import GlobalWindows
+
+_BATCH: Final = {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"}
+_STREAMING: Final = {
+    Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
+    Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
+}
+
+
+def batch_capabilities(engine: str) -> Capabilities:
+    """Returns what a batch of an engine can do."""
+    return Capabilities(f"{engine} batch", _BATCH)
+
+
+def stream_capabilities(engine: str) -> Capabilities:
+    """Returns what a stream of an engine can do."""
+    return Capabilities(f"{engine} streaming", _STREAMING)
+
+
+def require_lateness(label: str, strategy: WindowingStrategy) -> None:
+    """Raises ``UnsupportedError`` for finite windows whose state would be kept indefinitely without anyone's choice."""
+    if strategy.allowed_lateness is None and not isinstance(strategy.windows, GlobalWindows):
+        raise UnsupportedError(
+            f"{label} over {strategy.windows} has no allowed_lateness, so it would keep the state of every window "
+            "indefinitely; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is intended"
+        )
+
+
+def require_policy(watermark: object) -> None:
+    """Raises ``ArgumentError`` if the watermark of an input is not a policy."""
+    if not isinstance(watermark, WatermarkPolicy):
+        valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
+        raise ArgumentError("StreamInput.watermark", watermark, valid)
+
+
+def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
+    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
+    if isinstance(policy, Perfect) and not publishes:
+        raise UnsupportedError(
+            f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
+            "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
+            "watermark: then pass StreamInput(..., source_watermark=column)"
+        )
