@@ -85,6 +85,8 @@ CASES: Final[dict[str, Callable[[], object]]] = {
     "target: an option without a name": lambda: to_kafka({3: PASSWORD}),
     "target: an invalid value": lambda: to_kafka({"security.protocol": PASSWORD}),
     "target: options as servers": lambda: Kafka({"sasl.password": PASSWORD}),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    "target: a URL as servers": lambda: Kafka("SASL_SSL://u:hunter2@h:9093"),
+    "input: a user and a password in servers": lambda: KafkaInput("h:9092,u:hunter2@h:9093", "t"),
     "input: a list of options": lambda: from_kafka([("sasl.password", PASSWORD)]),
     "input: an invalid value": lambda: from_kafka(
         {"sasl.mechanism": "X hunter2", "security.protocol": "SASL_SSL"}
