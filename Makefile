@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agree chains demo docs pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants zeitgeist check wheel-check release-check clean
+.PHONY: help setup agree chains demo docs pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants mutants-thorough zeitgeist check wheel-check release-check clean
 .PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -154,6 +154,19 @@ test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 
 mutants: $(STAMP) ## insert one fault at a time; the tests must detect each (minutes)
 	@'$(BIN)/python' -m tests.mutations
+
+# cosmic-ray changes files in place, so it works on a copy of the last commit; it has an environment of its own.
+COSMIC_RAY := build/cosmic-ray
+
+mutants-thorough: export PATH := $(BIN):$(CURDIR)/$(COSMIC_RAY)/bin:$(PATH)
+mutants-thorough: export FLOWALG_PROFILE := mutants
+mutants-thorough: $(STAMP) ## change every operator of some modules, and list the changes that no test detects (hours)
+	@'$(BIN)/python' -m venv $(COSMIC_RAY)
+	@$(COSMIC_RAY)/bin/python -m pip install --quiet 'cosmic-ray>=8.7,<9'
+	@rm -rf build/mutants && mkdir -p build/mutants && git archive HEAD | tar -x -C build/mutants
+	@cd build/mutants && cp tests/mutations/cosmic-ray.toml . && cosmic-ray init cosmic-ray.toml session.sqlite && \
+		cr-filter-operators session.sqlite cosmic-ray.toml && cosmic-ray exec cosmic-ray.toml session.sqlite && \
+		cr-report session.sqlite --surviving-only --show-diff
 
 check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m ruff check .

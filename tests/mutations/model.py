@@ -1,0 +1,188 @@
+"""Faults of what a pipeline is made of: windows, triggers' forms, watermarks and combiners."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutations.mutant import Area, Mutant
+
+MODEL: Final = (
+    Area(
+        "windows",
+        ("laws", "windows"),
+        (
+            Mutant(
+                "a window contains its end",
+                "a window is a half-open interval, so that adjacent windows share no instant",
+                "Window.__contains__",
+                "self.start <= point < self.end",
+                "self.start <= point <= self.end",
+            ),
+            Mutant(
+                "the earliest sliding window is missing",
+                "an element is in each of the size / period windows that contain it: `fixed_is_sliding_by_its_size`",
+                "SlidingWindows.assign",
+                "point - size",
+                "point - size + period",
+            ),
+            Mutant(
+                "adjacent sessions do not merge",
+                "sessions that touch are one: `merging_is_incremental`, `merging_does_not_depend_on_order`",
+                "Sessions.merge",
+                "window.start <= end",
+                "window.start < end",
+            ),
+            Mutant(
+                "a session inside another session shortens it",
+                "`a_merged_window_spans_its_parts`",
+                "Sessions.merge",
+                "max(end, window.end)",
+                "window.end",
+            ),
+        ),
+    ),
+    Area(
+        "triggers",
+        ("laws", "normal_forms", "reference", "signals"),
+        (
+            Mutant(
+                "a merged summary keeps the later of two arrival times",
+                "summaries are a monoid: a delay counts from the first element, whichever way they are bundled",
+                "TriggerSummary.merge",
+                "min(firsts, default=None)",
+                "max(firsts, default=None)",
+            ),
+            Mutant(
+                "a merged summary has the maximum of two measures instead of their sum",
+                "summaries are a monoid, and `a_measure_is_a_value`",
+                "TriggerSummary.merge",
+                "self.measures.get(leaf, 0) + other.measures.get(leaf, 0)",
+                "max(self.measures.get(leaf, 0), other.measures.get(leaf, 0))",
+            ),
+            Mutant(
+                "OrFinally with Never becomes Never",
+                "`never_does_not_limit`",
+                "_limit",
+                "return main",
+                "return until",
+            ),
+            Mutant(
+                "nested limits combine with And",
+                "`limits_join`",
+                "_limit",
+                "Or(main.until_, until)",
+                "And(main.until_, until)",
+            ),
+            Mutant(
+                "the unit and the zero of Or are exchanged",
+                "`never_is_the_unit_of_or`, `always_annihilates_or`",
+                "normalise_once",
+                "_junction(Or, trigger, Never(), Always())",
+                "_junction(Or, trigger, Always(), Never())",
+            ),
+            Mutant(
+                "a repeated sequence with equal ends is simplified to one period",
+                "`repeat_of_twice`: only a whole number of periods is one",
+                "_repeat",
+                "parts == parts[:period] * (len(parts) // period)",
+                "parts[:period] == parts[-period:]",
+            ),
+        ),
+    ),
+    Area(
+        "watermarks",
+        ("watermarks", "watermark_examples", "laws"),
+        (
+            Mutant(
+                "the watermark moves back with its candidate",
+                "`a_watermark_never_moves_back`",
+                "WatermarkPolicy.advance",
+                "max(clock.watermark, clamp(candidate))",
+                "clamp(candidate)",
+            ),
+            Mutant(
+                "a candidate replaces the final watermark of an ended source",
+                "`an_ended_source_stays_at_the_end`",
+                "WatermarkPolicy.advance",
+                "MAX_TIME if ended else self.candidate(observed) if believed else None",
+                "self.candidate(observed)",
+            ),
+            Mutant(
+                "the watermark is believed before the declared partitions have sent something",
+                "`no_watermark_before_declared_partitions`",
+                "WatermarkPolicy.advance",
+                "MAX_TIME if ended else self.candidate(observed) if believed else None",
+                "MAX_TIME if ended else self.candidate(observed)",
+            ),
+            Mutant(
+                "the watermark follows the fastest partition",
+                "the watermark of a source is the minimum over its active partitions",
+                "SourceClock._least_active",
+                "(min if active else max)(known, default=None)",
+                "max(known, default=None)",
+            ),
+            Mutant(
+                "a perfect watermark waits for the elements of its own instant",
+                "a perfect watermark is the least event time that is still to come",
+                "least_event_times_after",
+                "backwards.append(least)",
+                "backwards.append(min([each.event_time for each in instant.observations], default=least))",
+            ),
+            Mutant(
+                "merged summaries keep the least event time of a partition",
+                "`summaries_of_parts_merge`",
+                "PartitionClock.merge",
+                "max(self.latest_event, other.latest_event)",
+                "min(self.latest_event, other.latest_event)",
+            ),
+            Mutant(
+                "merged summaries take the maximum of lag counts instead of their sum",
+                "`summaries_of_parts_merge`: a histogram of a whole is the sum of those of its parts",
+                "ClockSummary.merge",
+                "merge_mappings(self.lags, other.lags, int.__add__)",
+                "merge_mappings(self.lags, other.lags, max)",
+            ),
+        ),
+    ),
+    Area(
+        "combiners",
+        ("combiners", "functional_combiners", "transforms", "laws"),
+        (
+            Mutant(
+                "a sum adds retracted values",
+                "`subtracting_undoes_adding`",
+                "Sum.subtract",
+                "exact(_number(value, 'Sum'), -1)",
+                "exact(_number(value, 'Sum'))",
+            ),
+            Mutant(
+                "NaN is not found when it is retracted",
+                "`subtracting_undoes_adding`: a retraction finds its value, NaN too",
+                "same",
+                "comparable(left) is not left",
+                "False",
+            ),
+            Mutant(
+                "Over.merge returns its first accumulator",
+                "a function of an input is a homomorphism: `adding_merges_a_single_value`",
+                "Over.merge",
+                "self.combiner.merge(left, right)",
+                "left",
+            ),
+            Mutant(
+                "lists merge in reverse order",
+                "`adding_merges_a_single_value`, of a monoid that does not commute",
+                "ToList.merge",
+                "(*left, *right)",
+                "(*right, *left)",
+            ),
+            Mutant(
+                "AnyOf of no values is true",
+                "the result of the zero is the unit of the operation",
+                "AnyOf.extract",
+                "accumulator.true > 0",
+                "accumulator.true >= 0",
+            ),
+        ),
+    ),
+)
