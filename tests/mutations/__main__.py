@@ -106,7 +106,7 @@ class Copy:
     def test_mutant(self, area: Area, mutant: Mutant, seconds: float) -> Outcome:
         """Runs the tests of an area on a mutant."""
         start = time.monotonic()
-        mutation = mutant.apply(sources_under(ROOT))
+        mutation = mutant.apply(sources_under(self.root))
         file = self.root / mutation.file
         original = file.read_text()
         file.write_text(mutation.text)

@@ -128,7 +128,7 @@ def _bound(tree: ast.AST) -> frozenset[str]:
 
 def _names_at(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Name(id=name) | ast.arg(arg=name):
+        case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name):
             yield name
         case ast.alias(name=name, asname=other):
             yield other or name.partition(".")[0]
