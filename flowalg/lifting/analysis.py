@@ -19,11 +19,12 @@ from flowalg.data.shapes import (
     kv_of,
     optional,
 )
-from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, user_call
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
 from flowalg.lifting.normal_form import normal_form
 from flowalg.lifting.operations.records import make_list
+from flowalg.lifting.syntax import annotated_items
 from flowalg.lifting.tree.expressions import (
     Build,
     Each,
@@ -119,8 +120,10 @@ class ShapedItems(Protocol):
 
 
 def _items_said(step: FlatMap, before: Shape | None) -> Shape | None:
-    f = step.function.f if isinstance(step.function, Call) else None
-    return f.shape_of_items(before) if isinstance(f, ShapedItems) and before is not None else None
+    f = user_call(step.function).f
+    if isinstance(f, ShapedItems):
+        return f.shape_of_items(before) if before is not None else None
+    return annotated_items(f)
 
 
 def analyse_function(function: Function, element: Expr) -> Expr:

@@ -7,9 +7,9 @@ translation is sound: an expression without opaque parts computes exactly what t
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
-from typing import get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import evolve
@@ -473,5 +473,23 @@ def annotated_shape(f: object) -> Shape | None:
     try:
         hint = get_type_hints(f).get("return")
         return None if hint is None else shape_of(hint)
+    except (NameError, TypeError, RecordTypeError):
+        return None
+
+
+def annotated_items(f: object) -> Shape | None:
+    """Returns the shape of the items of the iterable that a function is annotated to return, if it has one."""
+    if not callable(f):
+        return None
+    try:
+        hint = get_type_hints(f).get("return")
+        origin, arguments = get_origin(hint), get_args(hint)
+        if not isinstance(origin, type) or origin.__module__ not in ("builtins", "collections.abc"):
+            return None
+        if not issubclass(origin, Iterable) or issubclass(origin, Mapping):
+            return None
+        if origin is tuple and arguments[1:] != (Ellipsis,):
+            return None
+        return shape_of(arguments[0])
     except (NameError, TypeError, RecordTypeError):
         return None

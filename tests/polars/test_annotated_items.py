@@ -1,0 +1,66 @@
+"""The items of a ``flat_map`` whose function is annotated with an iterable other than a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+import pytest
+from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_reference import ReferenceBatch
+
+from flowalg import INGRESS_TIME, Source, Timeline, UnsupportedError
+from flowalg.data.time import EPOCH
+
+NUMBERS = Source("numbers", int, event_time=INGRESS_TIME)
+
+
+def iterator(n: int) -> Iterator[int]:
+    """Yields the numbers below another."""
+    yield from range(n)
+
+
+def generator(n: int) -> Generator[tuple[int, str], None, None]:
+    """Yields pairs."""
+    yield n, str(n)
+
+
+def iterable(n: int) -> Iterable[str]:
+    """Returns a mapping, whose items are its keys."""
+    return {str(n): n}
+
+
+def sequence(n: int) -> Sequence[int]:
+    """Returns a range."""
+    return range(n)
+
+
+def tuple_of_any_length(n: int) -> tuple[int, ...]:
+    """Returns a tuple."""
+    return tuple(range(n))
+
+
+def set_of_one(n: int) -> set[int]:
+    """Returns a set."""
+    return {n}
+
+
+@pytest.mark.parametrize("f", [iterator, generator, iterable, sequence, tuple_of_any_length, set_of_one])
+def test_the_items_have_the_annotated_type(f: Callable[[int], Iterable[object]]) -> None:
+    """A generator needs no ``result`` on the local engine, in a batch and in a stream."""
+    pipeline = NUMBERS.flat_map(f)
+    timelines = {NUMBERS: Timeline.batch([3, 0, 2], time=EPOCH)}
+    expected = [each.element for each in ReferenceBatch().run(pipeline, timelines).elements]
+    for engine in (PolarsBatch(), PolarsStreaming()):
+        assert [each.element for each in engine.run(pipeline, timelines).elements] == expected
+
+
+def untyped(n: int) -> Iterator[object]:
+    """Yields a number."""
+    yield n
+
+
+def test_items_of_no_element_type_need_a_result() -> None:
+    """An annotation without an element type says nothing."""
+    timelines = {NUMBERS: Timeline.batch([3], time=EPOCH)}
+    with pytest.raises(UnsupportedError, match="needs the type of its result"):
+        PolarsBatch().run(NUMBERS.flat_map(untyped), timelines)
