@@ -50,7 +50,7 @@ STEP: Final = (
     ),
     Area(
         "dormancy",
-        ("window_store", "step_pipelines"),
+        ("window_store", "state_cache", "step_pipelines"),
         (
             Mutant(
                 "the hold of a dormant window is ignored",
