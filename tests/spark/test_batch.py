@@ -342,5 +342,5 @@ def test_a_frame_of_elements_has_both_times(spark: SparkSession) -> None:
     assert len(collect_elements(POINTS, frame)) == len(SOME)
     with pytest.raises(UnsupportedError, match=r"its output is elements, not panes; use collect_elements"):
         collect(POINTS, frame)
-    with pytest.raises(ArgumentError, match="a DataFrame of panes, with the columns window, change, pane"):
+    with pytest.raises(ArgumentError, match="a frame of panes, with the columns window, change, pane"):
         frame.final_values()
