@@ -197,28 +197,17 @@ def test_a_dormant_window_is_evaluated_when_it_is_due(
         assert list(zip([pane.value for pane in found], times, strict=True)) == expected
 
 
-def test_a_restored_store_has_the_same_windows() -> None:
-    """A store is restored with the same windows, also after the tombstone of an expired window was compacted.
-
-    Twenty keys have a window in the oldest segment, and one key has a window that ends before theirs.
-    """
-    stage = stage_of(VALUES.window(TEN, allowed_lateness=timedelta(0)))
-    early, later = (
-        Reading("a", 1, point(1), point(0)),
-        [Reading(chr(200 + n), 1, point(25), point(0)) for n in range(20)],
-    )
-    timeline = (
-        Timeline[Reading]()
-        .at(point(0), early, *later)
-        .at(point(1), watermark=point(10))
-        .at(point(2), later[0])
-        .at(point(3), later[1])
-    )
+def restored_counts(lateness: timedelta, timeline: Timeline[Reading]) -> list[tuple[int, int]]:
+    """Restores the store after each instant, which must not change it; returns its numbers of windows and segments."""
+    stage = stage_of(VALUES.window(TEN, allowed_lateness=lateness))
     store, counts = WindowStore(), []
     before = Clocks(processing_time(point(0)), MIN_TIME)
     for instant in timeline:
         clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
-        arrived = [precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)]
+        arrived = [
+            precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)
+            for _ in range(1 if instant.elements else 0)
+        ]
         active = store.activate(stage, arrived, clocks)
         after, _ = step(stage, active.shard_state(before.watermark), arrived, clocks)
         store, before = active.put_back(stage, after, clocks), clocks
@@ -226,4 +215,45 @@ def test_a_restored_store_has_the_same_windows() -> None:
         restored = WindowStore.restore(list(segments), segments.__getitem__)
         assert sorted_rows(restored.activate_all().windows) == sorted_rows(store.activate_all().windows)
         counts.append((store.window_count, len(store.parts)))
-    assert counts == [(21, 1), (20, 2), (20, 2), (20, 2)]
+    return counts
+
+
+def readings(first: int, number: int, minute: float) -> list[Reading]:
+    """Returns an element for each of some keys, all at one event time."""
+    return [Reading(chr(first + n), 1, point(minute), point(0)) for n in range(number)]
+
+
+def test_a_restored_store_has_the_same_windows() -> None:
+    """A store is restored with the same windows, also after the tombstone of an expired window was compacted.
+
+    Twenty keys have a window in the oldest segment, and one key has a window that ends before theirs.
+    """
+    later = readings(200, 20, 25)
+    timeline = (
+        Timeline[Reading]()
+        .at(point(0), Reading("a", 1, point(1), point(0)), *later)
+        .at(point(1), watermark=point(10))
+        .at(point(2), later[0])
+        .at(point(3), later[1])
+    )
+    assert restored_counts(timedelta(0), timeline) == [(21, 1), (20, 2), (20, 2), (20, 2)]
+
+
+def test_a_tombstone_is_kept_when_its_segment_is_compacted_with_a_newer_one() -> None:
+    """An expired window of the oldest segment stays hidden, after a segment of windows that were due takes its hash.
+
+    The second segment has ten windows and the tombstone. The third has windows of the oldest, which have fired, and is
+    compacted with the second.
+    """
+    timeline = (
+        Timeline[Reading]()
+        .at(
+            point(0),
+            Reading("a", 1, point(1), point(0)),
+            *readings(200, 15, 11),
+            *readings(300, 100, 31),
+        )
+        .at(point(1), *readings(500, 10, 51), watermark=point(15))
+        .at(point(2), watermark=point(20))
+    )
+    assert restored_counts(timedelta(minutes=5), timeline) == [(116, 1), (125, 2), (125, 2)]
