@@ -218,7 +218,7 @@ def restored_counts(lateness: timedelta, timeline: Timeline[Reading]) -> list[tu
     return counts
 
 
-def readings(first: int, number: int, minute: float) -> list[Reading]:
+def readings(first: int, number: int, minute: int) -> list[Reading]:
     """Returns an element for each of some keys, all at one event time."""
     return [Reading(chr(first + n), 1, point(minute), point(0)) for n in range(number)]
 
