@@ -9,6 +9,7 @@ import ast
 import importlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from inspect import isclass, isfunction, ismodule
 from pathlib import Path
 from typing import Final
@@ -205,24 +206,22 @@ def write(folder: Path) -> None:
 def _directive(package: str, name: str, value: object) -> str:
     if isclass(value):
         bases = "\n   :show-inheritance:" if issubclass(value, Exception) else ""
-        again = "" if _first_place(value) == (package, name) else "\n   :no-index:"
+        again = "" if _first_places()[id(value)] == (package, name) else "\n   :no-index:"
         return f".. autoclass:: {package}.{name}\n   :members:{bases}{again}"
     if isfunction(value):
         return f".. autofunction:: {package}.{name}"
     return _data(package, name)
 
 
-def _first_place(value: object) -> tuple[str, str] | None:
-    """The package and the name under which a page first shows an object: two packages export some classes."""
-    places = (
-        (package, name)
-        for page in PAGES.values()
-        for package, names in page.sections.values()
-        for name in names_of(package, names)
-    )
-    return next(
-        (place for place in places if getattr(importlib.import_module(place[0]), place[1]) is value), None
-    )
+@cache
+def _first_places() -> dict[int, tuple[str, str]]:
+    """The package and the name under which a page first shows each object: two packages export some classes."""
+    places: dict[int, tuple[str, str]] = {}
+    for page in PAGES.values():
+        for package, names in page.sections.values():
+            for name in names_of(package, names):
+                places.setdefault(id(getattr(importlib.import_module(package), name)), (package, name))
+    return places
 
 
 def _data(package: str, name: str) -> str:

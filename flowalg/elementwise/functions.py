@@ -137,8 +137,8 @@ def user_function_error(
 ) -> FlowalgError:
     """Returns the error to raise when a user function has raised ``cause`` for ``element``.
 
-    An error of flowalg keeps its class. One that names the transform is raised as it is, and so is a ``MemoryError``:
-    it is no fault of the element, so it is no dead letter.
+    An error of flowalg keeps its class. One that names the transform is raised as it is. So is a ``MemoryError``, which
+    is not caused by the element: it fails the query, and does not become a dead letter.
     """
     raised = describe_raised(cause)
     if isinstance(cause, MemoryError) or (isinstance(cause, FlowalgError) and transform in raised):

@@ -64,6 +64,18 @@ class Outputs(HasView):
         return len(self.by_name)
 
 
+def run_of(outputs: Outputs, pipeline: PCollection[A]) -> Run[A]:
+    """Returns the run of a pipeline that is the only output."""
+    output = outputs[pipeline]
+    return Run(
+        output.panes,
+        outputs.dropped,
+        elements=output.elements,
+        bad_records=outputs.bad_records,
+        unfired_timers=outputs.unfired_timers,
+    )
+
+
 R = TypeVar("R", bound=Run[object] | Outputs)
 
 

@@ -65,7 +65,7 @@ class ColumnTypes(Generic[T]):
         assert_never(shape)
 
 
-_ARROW: Final[ColumnTypes[pa.DataType]] = ColumnTypes(
+arrow_type: Final[ColumnTypes[pa.DataType]] = ColumnTypes(
     {
         BOOLEAN: pa.bool_(),
         INTEGER: pa.int64(),
@@ -80,8 +80,4 @@ _ARROW: Final[ColumnTypes[pa.DataType]] = ColumnTypes(
     lambda inner: pa.list_(inner),
     lambda parts: pa.struct([pa.field(name, part) for name, part in parts]),
 )
-
-
-def arrow_type(shape: Shape) -> pa.DataType:
-    """Returns the Arrow type of a shape."""
-    return _ARROW(shape)
+"""Returns the Arrow type of a shape."""

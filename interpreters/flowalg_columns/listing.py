@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from flowalg.data.errors import ElementError
@@ -13,11 +13,22 @@ TEMPORARY: Final = r"\.tmp$|\.crc$|\._copying_$"
 """The ends, in lower case, of the names of files that are still written, or that belong to another file."""
 
 _TEMPORARY: Final = re.compile(TEMPORARY)
+_SHOWN: Final = 5
+"""The number of files that a warning names."""
 
 
 def is_data_file(name: str) -> bool:
     """Whether a file of this name has records: none that begins with ``_`` or ``.``, or that is temporary."""
     return not name.startswith((".", "_")) and _TEMPORARY.search(name.lower()) is None
+
+
+def describe_changed(files: Sequence[str]) -> str:
+    """Returns the warning of files, by their paths, that have changed since they were read."""
+    more = f", and {len(files) - _SHOWN} more files" if len(files) > _SHOWN else ""
+    return (
+        f"the file {', '.join(files[:_SHOWN])}{more} has changed after it was read; its new content is not read: write "
+        "files elsewhere, and move them into the folder"
+    )
 
 
 def data_files(source: str, folder: str, read: Container[str] = ()) -> Iterator[os.DirEntry[str]]:

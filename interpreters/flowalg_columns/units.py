@@ -25,7 +25,7 @@ def in_whole_microseconds(array: AnyArray) -> AnyArray:
     A time beyond the years 1 to 9999 stays beyond them. Raises ``DurationRangeError`` for a duration beyond 64 bits.
     """
     kind = array.type
-    if not _has_units(kind):
+    if not _is_converted(kind):
         return array
     if isinstance(kind, pa.TimestampType):
         times = pa.timestamp("us") if kind.tz is None else pa.timestamp("us", "UTC")
@@ -50,17 +50,17 @@ def in_whole_microseconds(array: AnyArray) -> AnyArray:
     )
 
 
-def _has_units(kind: pa.DataType) -> bool:
-    """Whether a type has times or durations, which are not all in microseconds and UTC."""
+def _is_converted(kind: pa.DataType) -> bool:
+    """Whether a type has times or durations that are not in microseconds, or times that are not in UTC."""
     if isinstance(kind, pa.TimestampType):
         return bool(kind.unit != "us" or kind.tz not in (None, "UTC"))
     if isinstance(kind, pa.DurationType):
         return bool(kind.unit != "us")
     if isinstance(kind, pa.StructType):
-        return any(_has_units(kind.field(index).type) for index in range(kind.num_fields))
+        return any(_is_converted(kind.field(index).type) for index in range(kind.num_fields))
     if isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
         inner: pa.DataType = kind.value_type
-        return _has_units(inner)
+        return _is_converted(inner)
     return False
 
 

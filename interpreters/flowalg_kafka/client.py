@@ -97,7 +97,7 @@ def driver() -> ModuleType:
 
 def require_connection(owner: str, servers: object, options: object, timeout: timedelta) -> None:
     """Raises ``ArgumentError`` for invalid arguments of a connection."""
-    if not isinstance(servers, str) or not servers or "@" in servers:  # which is no part of a host
+    if not isinstance(servers, str) or not servers or "@" in servers:  # a host has no "@"
         valid = "addresses of brokers, such as 'localhost:9092', without a user or password, which belong in options"
         raise ArgumentError(f"{owner}.servers", hidden(servers), valid)
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):

@@ -28,7 +28,7 @@ from flowalg.data.shapes import (
 Columns: TypeAlias = Tree[pl.Expr]
 """A tree of column expressions."""
 
-_POLARS: Final[ColumnTypes[pl.DataType]] = ColumnTypes(
+polars_type: Final[ColumnTypes[pl.DataType]] = ColumnTypes(
     {
         BOOLEAN: pl.Boolean(),
         INTEGER: pl.Int64(),
@@ -43,11 +43,7 @@ _POLARS: Final[ColumnTypes[pl.DataType]] = ColumnTypes(
     pl.List,
     lambda parts: pl.Struct([pl.Field(name, part) for name, part in parts]),
 )
-
-
-def polars_type(shape: Shape) -> pl.DataType:
-    """Returns the Polars type of a shape."""
-    return _POLARS(shape)
+"""Returns the Polars type of a shape."""
 
 
 def columns_of(layout: Layout) -> Columns:

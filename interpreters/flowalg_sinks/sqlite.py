@@ -99,12 +99,12 @@ class SQLite:
         try:
             yield
         except sqlite3.Error as error:
-            raise SinkError(
-                f"the database {self.path} cannot be {action}: {error}; nothing of this batch was written: when the "
-                "cause is removed, start the query again"
-                if action == "written"
-                else f"the database {self.path} cannot be {action}: {error}"
-            ) from error
+            message = f"the database {self.path} cannot be {action}: {error}"
+            if action == "written":
+                message += (
+                    "; nothing of this batch was written: when the cause is removed, start the query again"
+                )
+            raise SinkError(message) from error
 
     def _connect(self) -> sqlite3.Connection:
         # With isolation_level=None, Python does not begin transactions implicitly.

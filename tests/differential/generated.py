@@ -9,13 +9,15 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from attrs import frozen
 from hypothesis.strategies import SearchStrategy
 
 # The tables are tiny, so more threads than processes only cost time. Polars reads the variable at its import.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+T = TypeVar("T")
 
 DEFAULT: Final = 10_000
 CHUNK: Final = 250
@@ -41,13 +43,12 @@ class Result:
     different: tuple[str, ...]
 
 
-def compare_cases(cases: Cases, count: int, seed: int) -> Result:
-    """Generates cases, and runs them."""
+def generate(values: SearchStrategy[T], count: int, seed: int) -> list[T]:
+    """Returns generated values."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 
-    compared = 0
-    different: list[str] = []
+    found: list[T] = []
 
     @seeded(seed)
     @settings(
@@ -57,19 +58,26 @@ def compare_cases(cases: Cases, count: int, seed: int) -> Result:
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
-    @given(cases())
-    def compare(case: Case) -> None:
-        nonlocal compared
-        compared += 1
+    @given(values)
+    def collect(value: T) -> None:
+        found.append(value)
+
+    collect()
+    return found
+
+
+def compare_cases(cases: Cases, count: int, seed: int) -> Result:
+    """Generates cases, and runs them."""
+    generated = generate(cases(), count, seed)
+    different: list[str] = []
+    for case in generated:
         try:
             difference = case.difference()
         except Exception:
             difference = traceback.format_exc()
         if difference:
             different.append(f"{case}\n{difference}")
-
-    compare()
-    return Result(compared, tuple(different))
+    return Result(len(generated), tuple(different))
 
 
 def run_cases(

@@ -33,13 +33,12 @@ from flowalg_polars.lowering.sifting import stored_records
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_tools.cli.files import read_table
 from flowalg_tools.cli.inputs import read_records
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
 
 from flowalg import BadRecord, BoundedOutOfOrderness, Count, FixedWindows
 from flowalg.data.json_text import render_json
 from flowalg.pipeline.source import source_node
 from flowalg.runs.elements import good_records
+from tests.differential.generated import generate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,26 +76,6 @@ def expected(file: TextFile) -> Reading:
     """Returns what a file has."""
     good = [record for record in file.records if record is not BAD]
     return Reading.of(good, len(file.records) - len(good))
-
-
-def generate(count: int, seed: int) -> list[TextFile]:
-    """Returns generated files."""
-    found: list[TextFile] = []
-
-    @seeded(seed)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-    )
-    @given(text_files())
-    def collect(file: TextFile) -> None:
-        found.append(file)
-
-    collect()
-    return found
 
 
 def read_by_command_line(path: Path, kind: str) -> Reading:
@@ -241,7 +220,7 @@ def main(arguments: Sequence[str]) -> int:
         comparison = Comparison(spark)
         for start in range(0, options.files, CHUNK):
             size = min(CHUNK, options.files - start)
-            comparison.compare(generate(size, options.seed + start))
+            comparison.compare(generate(text_files(), size, options.seed + start))
             print(f"{comparison.compared} files, {comparison.different} differ", flush=True)
     finally:
         if spark is not None:

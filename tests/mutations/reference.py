@@ -227,7 +227,7 @@ REFERENCE: Final = (
             ),
             Mutant(
                 "a part is emitted before the retraction of the pane with its bounds",
-                "panes of equal bounds are told apart by their order: a retraction precedes what replaces it",
+                "panes of equal bounds are in order: a retraction precedes what replaces it",
                 "Grouping._advance",
                 "if self.spec.unmerges:\n    panes.sort(key=lambda pane: pane[0])",
                 "pass",

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from flowalg_laws.strategies.text_files import text_files
 
 from tests.differential import readers
+from tests.differential.generated import generate
 from tests.differential.readers import Comparison, Reading
 
 pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
@@ -20,7 +22,7 @@ def test_the_readers_agree(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path:
     """What each reader reads of a file is what the file has, and no record of a stream is lost."""
     monkeypatch.chdir(tmp_path)
     comparison = Comparison(None)
-    comparison.compare(readers.generate(30 if seed == 1 else 400, seed))
+    comparison.compare(generate(text_files(), 30 if seed == 1 else 400, seed))
     assert (comparison.compared > 0, comparison.different) == (True, 0)
 
 
@@ -34,6 +36,6 @@ def test_a_reader_that_differs_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(readers, "read_by_command_line", without_bad)
     comparison = Comparison(None)
-    comparison.compare(readers.generate(15, 3))
+    comparison.compare(generate(text_files(), 15, 3))
     assert comparison.different
     assert len(list((tmp_path / "build" / "fuzz-readers").iterdir())) == comparison.different

@@ -11,6 +11,12 @@ from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Each, Expr
 from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
 
+OVERFLOW: Final = "the result overflows 64 bits: integers must lie in [-2**63, 2**63)"
+ZERO_DIVISION: Final = "ZeroDivisionError: integer division or modulo by zero"
+NAN_AS_INTEGER: Final = "ValueError: cannot convert float NaN to integer"
+INFINITY_AS_INTEGER: Final = "OverflowError: cannot convert float infinity to integer"
+"""The messages of failures in an engine: those of Python, and that of an integer that an engine cannot store."""
+
 _RANGES: Final[Mapping[Op, Interval]] = {Op.INSTANT: INSTANTS, Op.DAY: DAYS, Op.DURATION: DURATIONS}
 _DIVISIONS: Final = (Op.FLOOR_DIVIDE, Op.MODULO, Op.DIVIDE)
 _FLOAT_DIVISIONS: Final = (Op.FLOAT_DIVIDE, Op.FLOAT_FLOOR_DIVIDE, Op.FLOAT_MODULO)

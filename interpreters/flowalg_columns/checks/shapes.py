@@ -17,14 +17,29 @@ def require_pairs(shape: Shape, label: str) -> RecordOf:
     raise UnsupportedError(f"{label}: elements must be KV pairs; got elements of type {shape}")
 
 
-def require_exact_keys(pair: RecordOf, label: str) -> RecordOf:
-    """Returns the shape of pairs; raises ``UnsupportedError`` if their keys contain floats."""
+def require_exact_keys(pair: RecordOf, label: str) -> None:
+    """Raises ``UnsupportedError`` for pairs whose keys contain floats."""
     key = pair.fields[0].shape
     if contains_float(key):
         raise UnsupportedError(
             f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
         )
+
+
+def require_exact_pairs(shape: Shape, label: str) -> RecordOf:
+    """Returns the shape of pairs with exact keys; raises ``UnsupportedError`` for elements of another shape."""
+    pair = require_pairs(shape, label)
+    require_exact_keys(pair, label)
     return pair
+
+
+def require_one_key(pairs: Sequence[RecordOf], label: str) -> Shape:
+    """Returns the shape of the keys of some collections; raises ``UnsupportedError`` if they differ."""
+    key = pairs[0].fields[0].shape
+    for pair in pairs:
+        if pair.fields[0].shape != key:
+            raise UnsupportedError(f"{label} has keys of {key} and of {pair.fields[0].shape}")
+    return key
 
 
 def require_equal_shapes(shapes: Sequence[Shape]) -> None:

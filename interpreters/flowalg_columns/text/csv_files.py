@@ -46,7 +46,7 @@ class BadFileError(Exception):
 class CSVFile:
     """A CSV file, without a byte order mark, whose header names fields of records.
 
-    Raises ``BadFileError`` for a header that is no text, or that has a field twice or not at all, and for a field that
+    Raises ``BadFileError`` for a header that is not text, or that has a field twice or not at all, and for a field that
     no cell holds. It may lack those that are ``optional``, which are then no columns of the rows.
     """
 

@@ -43,7 +43,7 @@ from flowalg.pipeline.pair_times import timed_join
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_polars.batch.computations import lower_computation
 from flowalg_polars.batch.dead_letters import DeadLetters, bad_records_in, dead_letter_frame
 from flowalg_polars.batch.fan_out import fan_out
@@ -202,15 +202,7 @@ def run(
 
     With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
     """
-    outputs = run_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters)
-    output = outputs[pipeline]
-    return Run(
-        output.panes,
-        (),
-        elements=output.elements,
-        bad_records=outputs.bad_records,
-        unfired_timers=outputs.unfired_timers,
-    )
+    return run_of(run_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters), pipeline)
 
 
 def run_all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.codec import Codec
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of_computation
@@ -36,7 +36,7 @@ class PreparedComputation:
         cls, node: Process, shape: Shape, meta: tuple[str, ...], *, dead_letters: bool
     ) -> PreparedComputation:
         """Prepares a computation; raises ``UnsupportedError`` if the type of its outputs is unknown."""
-        element, pair = require_exact_keys(require_pairs(shape, node.label), node.label), output_shape(node)
+        element, pair = require_exact_pairs(shape, node.label), output_shape(node)
         stage = ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters)
         return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
 

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.combiners import AnyCombiner, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.notes import LiftingNote
@@ -34,7 +34,7 @@ from flowalg_polars.lowering.python_steps import arrow_schema, to_arrow
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: pl.Expr) -> Flow:
     """Returns the panes of a grouping, by aggregates of Polars if all of its combiners have them, else by Python."""
-    key, value = require_exact_keys(require_pairs(flow.shape, node.label), node.label).fields
+    key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise unknown_result(node)

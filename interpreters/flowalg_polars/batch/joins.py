@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 import polars as pl
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import PANE_META
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
@@ -34,11 +33,8 @@ def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> 
     """Returns the lists of values of each collection, by key and window."""
     if node.timed:
         flows = tuple(map(_with_times, flows))
-    pairs = [require_exact_keys(require_pairs(flow.shape, node.label), node.label) for flow in flows]
-    key = pairs[0].fields[0].shape
-    for pair in pairs:
-        if pair.fields[0].shape != key:
-            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
+    key = require_one_key(pairs, node.label)
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
@@ -98,7 +94,7 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
 def _with_times(flow: Flow) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
     key, value = key_and_value(flow.element)
-    shape = require_exact_keys(require_pairs(flow.shape, "a join"), "a join")
+    shape = require_exact_pairs(flow.shape, "a join")
     timed = kv_of(shape.fields[0].shape, TupleOf((shape.fields[1].shape, INTEGER)))
     columns = (*leaf_columns(key), *leaf_columns(value), pl.col(EVENT_TIME))
     names = leaf_columns(layout_of(timed))
@@ -141,7 +137,7 @@ def _equi_join(
     left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind, times: TimestampCombiner | None
 ) -> Flow:
     """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
-    pairs = [require_exact_keys(require_pairs(side.flow.shape, "a join"), "a join") for side in (left, right)]
+    pairs = [require_exact_pairs(side.flow.shape, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     by = [*key_columns(left.flow.shape), *left.by]

@@ -31,7 +31,7 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
 )
-from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
+from flowalg.lifting.tree.failures import OVERFLOW, can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import (
     DAYS,
     DURATIONS,
@@ -46,7 +46,6 @@ from flowalg.lifting.tree.intervals import (
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.columns import Columns, nest, polars_type, unnest
 from flowalg_polars.expressions.failures import (
-    OVERFLOW,
     Failures,
     any_failure,
     fail_where,

@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from functools import reduce
 from itertools import groupby
 from operator import or_
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 from attrs import evolve, field, frozen
-
-OVERFLOW: Final = "the result overflows 64 bits: integers must lie in [-2**63, 2**63)"
 
 
 @frozen

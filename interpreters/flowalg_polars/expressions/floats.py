@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
-from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.failures import INFINITY_AS_INTEGER, NAN_AS_INTEGER, OVERFLOW, can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_polars.expressions.failures import OVERFLOW, Failures, fail_where
+from flowalg_polars.expressions.failures import Failures, fail_where
 
 FLOAT: Final = pl.Float64()
 _EXACT_FLOATS: Final = Interval(-(2**53), 2**53)
@@ -143,10 +143,8 @@ def to_integer(node: Apply, a: pl.Expr) -> tuple[pl.Expr, Failures]:
         case _:
             rounded = a
     whole = rounded.cast(pl.Int64(), strict=False)
-    not_a_number = fail_where(a.is_nan(), node.location, "ValueError: cannot convert float NaN to integer")
-    infinite = fail_where(
-        a.is_infinite(), node.location, "OverflowError: cannot convert float infinity to integer"
-    )
+    not_a_number = fail_where(a.is_nan(), node.location, NAN_AS_INTEGER)
+    infinite = fail_where(a.is_infinite(), node.location, INFINITY_AS_INTEGER)
     return whole, (*not_a_number, *infinite, *fail_where(whole.is_null(), node.location, OVERFLOW))
 
 

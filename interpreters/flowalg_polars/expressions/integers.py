@@ -11,7 +11,7 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.failures import ZERO_DIVISION, can_fail_itself
 from flowalg.lifting.tree.intervals import STORED, Interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.expressions.failures import Failures, fail_where
@@ -19,8 +19,6 @@ from flowalg_polars.expressions.failures import Failures, fail_where
 LONG: Final = pl.Int64()
 WIDE: Final = pl.Int128()
 ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)
-
-_BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
 
 
 @frozen
@@ -84,4 +82,4 @@ def compute(node: Apply, *args: pl.Expr) -> pl.Expr:
 
 def check_divisor(node: Apply, *args: Number) -> Failures:
     """Returns the failure of a division by zero."""
-    return fail_where(args[1].column == 0, node.location, _BY_ZERO) if can_fail_itself(node) else ()
+    return fail_where(args[1].column == 0, node.location, ZERO_DIVISION) if can_fail_itself(node) else ()

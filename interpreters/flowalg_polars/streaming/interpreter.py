@@ -21,7 +21,7 @@ from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
 from flowalg.runs.output import Output, joined
 from flowalg.runs.panes import Drop
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, run_of
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.capabilities import timeline_capabilities
 from flowalg_polars.errors import raise_causes
@@ -73,15 +73,7 @@ class PolarsStreaming:
         ``UserFunctionError`` if a user-defined function raises, and ``UnsupportedError`` for features that streaming
         lacks.
         """
-        outputs = self.run_all({"output": pipeline}, inputs)
-        output = outputs[pipeline]
-        return Run(
-            output.panes,
-            outputs.dropped,
-            elements=output.elements,
-            bad_records=outputs.bad_records,
-            unfired_timers=outputs.unfired_timers,
-        )
+        return run_of(self.run_all({"output": pipeline}, inputs), pipeline)
 
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]

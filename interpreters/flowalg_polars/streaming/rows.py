@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.combiners import (
     accumulated_argument_of,
     ignores_values,
@@ -25,7 +25,7 @@ from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, KEEP, NEW, STA
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
-from flowalg.data.errors import UnsupportedError, errors_of
+from flowalg.data.errors import errors_of
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
@@ -67,11 +67,8 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
     without a lateness, whose state would be kept indefinitely.
     """
-    pairs = [require_exact_keys(require_pairs(each.shape, node.label), node.label) for each in inputs]
-    key = pairs[0].fields[0].shape
-    for pair in pairs:
-        if pair.fields[0].shape != key:
-            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    pairs = [require_exact_pairs(each.shape, node.label) for each in inputs]
+    require_one_key(pairs, node.label)
     result = node.shape
     if not isinstance(result, RecordOf):
         raise unknown_result(node)

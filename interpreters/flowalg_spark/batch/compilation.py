@@ -41,7 +41,7 @@ from flowalg.pipeline.pair_times import timed_join
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import branches_of, last_grouping, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.run import Outputs, Run
+from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_spark.batch.computations import lower_computation
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.groups import lower_grouping
@@ -174,9 +174,7 @@ def run(
     With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
     """
     if dead_letters:
-        outputs = run_all({"output": pipeline}, inputs, time=time, dead_letters=True)
-        found = outputs[pipeline]
-        return Run(found.panes, (), elements=found.elements, bad_records=outputs.bad_records)
+        return run_of(run_all({"output": pipeline}, inputs, time=time, dead_letters=True), pipeline)
     output = collect_output(pipeline, compile(pipeline, inputs, time=time))
     return Run(output.panes, (), elements=output.elements)
 

@@ -21,10 +21,9 @@ from flowalg.data.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
-    Shape,
 )
 
-_SPARK: Final[ColumnTypes[T.DataType]] = ColumnTypes(
+spark_type: Final[ColumnTypes[T.DataType]] = ColumnTypes(
     {
         BOOLEAN: T.BooleanType(),
         INTEGER: T.LongType(),
@@ -39,6 +38,7 @@ _SPARK: Final[ColumnTypes[T.DataType]] = ColumnTypes(
     T.ArrayType,
     lambda parts: T.StructType([T.StructField(name, part) for name, part in parts]),
 )
+"""Returns the Spark type of a shape."""
 _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
     T.BooleanType(): pa.bool_(),
     T.ByteType(): pa.int8(),
@@ -52,11 +52,6 @@ _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
     T.DayTimeIntervalType(): pa.duration("us"),
     T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE): pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
 }
-
-
-def spark_type(shape: Shape) -> T.DataType:
-    """Returns the Spark type of a shape."""
-    return _SPARK(shape)
 
 
 def cast_to(column: Column, kind: T.DataType) -> Column:

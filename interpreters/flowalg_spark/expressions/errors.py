@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply
-
-OVERFLOW: Final = "the result overflows 64 bits: integers must lie in [-2**63, 2**63)"
+from flowalg.lifting.tree.failures import OVERFLOW
 
 
 def fail(location: str, message: str) -> Column:

@@ -12,10 +12,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
-from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.failures import INFINITY_AS_INTEGER, NAN_AS_INTEGER, OVERFLOW, can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import OVERFLOW, fail_where
+from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import EXACT
 
 _EXACT_FLOATS: Final = 2**53
@@ -116,9 +116,8 @@ def to_integer(node: Apply, a: Column) -> Column:
     limit = F.lit(2.0**63)
     outside = (rounded >= limit) | (rounded < -limit)
     whole = fail_where(outside, node, OVERFLOW, rounded.cast("bigint"))
-    infinite = "OverflowError: cannot convert float infinity to integer"
-    finite = fail_where(is_infinite(node, a), node, infinite, whole)
-    return fail_where(F.isnan(a), node, "ValueError: cannot convert float NaN to integer", finite)
+    finite = fail_where(is_infinite(node, a), node, INFINITY_AS_INTEGER, whole)
+    return fail_where(F.isnan(a), node, NAN_AS_INTEGER, finite)
 
 
 def is_infinite(_: Apply, a: Column) -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.failures import ZERO_DIVISION, can_fail_itself
 from flowalg.lifting.tree.intervals import STORED, interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.expressions.errors import fail_where
@@ -16,8 +16,6 @@ from flowalg_spark.expressions.errors import fail_where
 EXACT: Final = "decimal(38,0)"
 ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)
 """The operations that are compiled both ways."""
-
-_BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
 
 
 def long_literal(value: int) -> Column:
@@ -71,7 +69,7 @@ def compute_in_38_digits(node: Apply, *args: Column) -> Column:
 
 
 def _check_divisor(node: Apply, divisor: Column, value: Column) -> Column:
-    return fail_where(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
+    return fail_where(divisor == F.lit(0), node, ZERO_DIVISION, value) if can_fail_itself(node) else value
 
 
 def _floor_divide(node: Apply, a: Column, b: Column) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.codec import Codec
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.values import AnyArray
@@ -23,8 +23,7 @@ def computation_stage(node: Process, flow: Flow, *, dead_letters: bool) -> tuple
 
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for outputs of an unknown type.
     """
-    element = require_pairs(flow.shape, node.label)
-    require_exact_keys(element, node.label)
+    element = require_exact_pairs(flow.shape, node.label)
     pair = output_shape(node)
     return ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters), pair
 

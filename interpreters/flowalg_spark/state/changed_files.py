@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
+from flowalg_columns.listing import describe_changed
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -15,8 +16,6 @@ from pyspark.sql import functions as F
 from flowalg_spark.state.patterns import pattern_of
 
 _LOG: Final = logging.getLogger("flowalg.files")
-_SHOWN: Final = 5
-"""How many files a warning names."""
 
 
 def warn_of_changed_files(session: SparkSession, logs: Iterable[str]) -> None:
@@ -24,12 +23,7 @@ def warn_of_changed_files(session: SparkSession, logs: Iterable[str]) -> None:
     known = files_in_logs(logs)
     changed = sorted(path for path, time in _times(session, known).items() if known.get(path, time) != time)
     if changed:
-        more = f", and {len(changed) - _SHOWN} more files" if len(changed) > _SHOWN else ""
-        _LOG.warning(
-            "the file %s has changed after it was read; its new content is not read: write files elsewhere, and move "
-            "them into the folder",
-            ", ".join(changed[:_SHOWN]) + more,
-        )
+        _LOG.warning("%s", describe_changed(changed))
 
 
 def files_in_logs(logs: Iterable[str]) -> dict[str, int]:

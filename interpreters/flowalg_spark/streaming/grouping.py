@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_exact_keys, require_pairs
+from flowalg_columns.checks.shapes import require_exact_keys, require_one_key, require_pairs
 from flowalg_columns.combiners import (
     accumulated_argument_of,
     ignores_values,
@@ -37,7 +37,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
@@ -73,10 +72,7 @@ def prepare_grouping(
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
     pairs = [require_pairs(stream.flow.shape, node.label) for stream in streams]
-    key = pairs[0].fields[0].shape
-    for pair in pairs:
-        if pair.fields[0].shape != key:
-            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    require_one_key(pairs, node.label)
     require_exact_keys(pairs[0], node.label)
     result = node.shape
     if not isinstance(result, RecordOf):

@@ -226,7 +226,7 @@ def _check_windows(
     for law in WINDOW_LAWS:
         try:
             sides = law(**{name: drawn[name] for name in variables_of(law, {})})
-        except ElementError as error:  # groups that are no partition, or windows that are not distinct
+        except ElementError as error:  # groups that are not a partition, or equal windows
             raise AssertionError(f"{windows}: {error}") from error
         if sides is not None and sides.left != sides.right:
             raise AssertionError(_failure_message(law, sides, of=f" for {windows}"))

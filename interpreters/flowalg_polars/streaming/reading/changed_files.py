@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from attrs import define, field
+from flowalg_columns.listing import describe_changed
 
 from flowalg_polars.streaming.reading.positions import ReadFile, Stamp
 
 _LOG: Final = logging.getLogger("flowalg.files")
 _AT_ONCE: Final = 1_000
 """How many files are looked at together, so that a folder of many files is as fast as one of few."""
-_SHOWN: Final = 5
-"""How many files a warning names."""
 
 
 @define
@@ -48,14 +47,8 @@ class ChangedFiles:
             changed.append(name)
         if changed:
             self._found += changed
-            shown = ", ".join(str(self.folder / name) for name in changed[:_SHOWN])
-            more = f", and {len(changed) - _SHOWN} more files" if len(changed) > _SHOWN else ""
-            _LOG.warning(
-                "source %r: the file %s has changed after it was read; its new content is not read: write files "
-                "elsewhere, and move them into the folder",
-                self.source,
-                shown + more,
-            )
+            paths = [str(self.folder / name) for name in changed]
+            _LOG.warning("source %r: %s", self.source, describe_changed(paths))
 
     def take(self) -> tuple[str, ...]:
         """Returns the names of the changed files that were found since this was called last."""
