@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
+from multiprocessing import get_context
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from attrs import frozen
@@ -102,7 +103,8 @@ def run_cases(
     print(f"seed {options.seed}")
     compared = 0
     different: list[str] = []
-    with ProcessPoolExecutor(options.processes) as pool:
+    # A fork would copy locks that threads of Polars hold.
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
         seeds = [options.seed + number for number in range(len(sizes))]
         for result in pool.map(compare_cases, repeat(cases), sizes, seeds):
             compared += result.compared
