@@ -29,6 +29,7 @@ from flowalg import (
     UnboundSourceError,
     UnsupportedError,
 )
+from tests.support.keyed_steps import FLOAT_KEYS
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 NAN = float("nan")
@@ -169,12 +170,17 @@ def test_a_function_with_a_result_of_unknown_type_is_rejected(spark: SparkSessio
         batch.compile(unknown, {SCORES: scores(spark)})
 
 
-def test_float_keys_are_rejected(spark: SparkSession) -> None:
-    """Compilation fails, and the message has the type."""
-    with pytest.raises(UnsupportedError, match="keys must not contain floats, .*; got keys of type float"):
-        batch.compile(
-            SCORES.key_by(lambda s: s.points / 2.0).combine_per_key(Count()), {SCORES: scores(spark)}
-        )
+def test_float_keys_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    """Compilation of every step that compares keys fails, and the message has the step and the type."""
+    frame = scores(spark)
+    changes = stream(spark, tmp_path)
+    for step, pipeline in FLOAT_KEYS.items():
+        label = step.partition(" ")[0]
+        expected = rf"^{label}.*: keys must not contain floats, .*; got keys of type .*float"
+        with pytest.raises(UnsupportedError, match=expected):
+            batch.compile(pipeline, {SCORES: frame})
+        with pytest.raises(UnsupportedError, match=expected):
+            streaming.compile(pipeline, changes)
 
 
 def test_an_unbound_source_is_named(spark: SparkSession) -> None:

@@ -10,27 +10,16 @@ from flowalg.pipeline.nodes import shape_read
 from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
 
 
-def require_pairs(shape: Shape, label: str) -> RecordOf:
-    """Returns the shape of pairs; raises ``UnsupportedError`` for elements of another shape."""
-    if isinstance(shape, RecordOf) and len(shape.fields) == 2:
-        return shape
-    raise UnsupportedError(f"{label}: elements must be KV pairs; got elements of type {shape}")
-
-
-def require_exact_keys(pair: RecordOf, label: str) -> None:
-    """Raises ``UnsupportedError`` for pairs whose keys contain floats."""
-    key = pair.fields[0].shape
+def require_exact_pairs(shape: Shape, label: str) -> RecordOf:
+    """Returns the shape of pairs; raises ``UnsupportedError`` for other elements, and for keys that contain floats."""
+    if not isinstance(shape, RecordOf) or len(shape.fields) != 2:
+        raise UnsupportedError(f"{label}: elements must be KV pairs; got elements of type {shape}")
+    key = shape.fields[0].shape
     if contains_float(key):
         raise UnsupportedError(
             f"{label}: keys must not contain floats, which cannot be compared exactly; got keys of type {key}"
         )
-
-
-def require_exact_pairs(shape: Shape, label: str) -> RecordOf:
-    """Returns the shape of pairs with exact keys; raises ``UnsupportedError`` for elements of another shape."""
-    pair = require_pairs(shape, label)
-    require_exact_keys(pair, label)
-    return pair
+    return shape
 
 
 def require_one_key(pairs: Sequence[RecordOf], label: str) -> Shape:

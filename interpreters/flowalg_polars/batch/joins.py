@@ -32,7 +32,7 @@ _RIGHT_MATCHED: Final = "__right matched"
 def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the lists of values of each collection, by key and window."""
     if node.timed:
-        flows = tuple(map(_with_times, flows))
+        flows = tuple(_with_times(flow, node.label) for flow in flows)
     pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = require_one_key(pairs, node.label)
     shapes = tuple(pair.fields[1].shape for pair in pairs)
@@ -85,16 +85,18 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
     if as_merging(strategy.windows) is not None and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
-        timed = _explode_lists(lower_co_group(node, tuple(map(_with_times, flows)), time), kind)
+        timed = _explode_lists(
+            lower_co_group(node, tuple(_with_times(flow, node.label) for flow in flows), time), kind
+        )
         return _with_pair_times(timed, node.pair_times)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, kind, node.pair_times)
+    return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 
-def _with_times(flow: Flow) -> Flow:
+def _with_times(flow: Flow, label: str) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
     key, value = key_and_value(flow.element)
-    shape = require_exact_pairs(flow.shape, "a join")
+    shape = require_exact_pairs(flow.shape, label)
     timed = kv_of(shape.fields[0].shape, TupleOf((shape.fields[1].shape, INTEGER)))
     columns = (*leaf_columns(key), *leaf_columns(value), pl.col(EVENT_TIME))
     names = leaf_columns(layout_of(timed))
@@ -134,10 +136,15 @@ def _pair_time(which: TimestampCombiner, times: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _equi_join(
-    left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind, times: TimestampCombiner | None
+    label: str,
+    left: WindowedFlow,
+    right: WindowedFlow,
+    time: pl.Expr,
+    kind: JoinKind,
+    times: TimestampCombiner | None,
 ) -> Flow:
     """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
-    pairs = [require_exact_pairs(side.flow.shape, "a join") for side in (left, right)]
+    pairs = [require_exact_pairs(side.flow.shape, label) for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     by = [*key_columns(left.flow.shape), *left.by]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg_columns.checks.shapes import require_exact_pairs, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.combiners import unknown_result
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
@@ -26,13 +26,12 @@ from flowalg_spark.lowering.flow import Flow
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     """Returns the panes of a grouping, by Spark's aggregates if all of its combiners have them, else by Python."""
-    require_exact_pairs(flow.shape, node.label)
     return group_natively(node, flow, time) or _group_in_python(node, flow, time)
 
 
 def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     """Returns the panes of a grouping by Python over Arrow batches, combined per partition and then per group."""
-    key, value = require_pairs(flow.shape, node.label).fields
+    key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise unknown_result(node)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from attrs import evolve
-from flowalg_columns.checks.shapes import require_pairs, shape_with_side
+from flowalg_columns.checks.shapes import require_exact_pairs, shape_with_side
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
@@ -46,8 +46,8 @@ _READS: Final = "__reads"
 def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
     if node.timed:
-        flows = tuple(map(_with_times, flows))
-    pairs = [require_pairs(flow.shape, node.label) for flow in flows]
+        flows = tuple(_with_times(flow, node.label) for flow in flows)
+    pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
@@ -109,18 +109,20 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time
     if as_merging(strategy.windows) and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
-        timed = _explode_lists(lower_co_group(node, tuple(map(_with_times, flows)), time), kind)
+        timed = _explode_lists(
+            lower_co_group(node, tuple(_with_times(flow, node.label) for flow in flows), time), kind
+        )
         return _with_pair_times(timed, node.pair_times)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, kind, node.pair_times)
+    return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 
-def _with_times(flow: Flow) -> Flow:
+def _with_times(flow: Flow, label: str) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
     key, value = key_and_value(flow.element)
-    pair = require_pairs(flow.shape, "a join")
+    pair = require_exact_pairs(flow.shape, label)
     both = TupleOf((pair.fields[1].shape, INTEGER))
     timed = kv_of(pair.fields[0].shape, both)
     element = Branch(timed, (key, Branch(both, (value, Leaf(INTEGER, col(EVENT_TIME))))))
@@ -155,10 +157,15 @@ def _pair_time(which: TimestampCombiner, times: Sequence[Column]) -> Column:
 
 
 def _equi_join(
-    left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind, times: TimestampCombiner | None
+    label: str,
+    left: WindowedFlow,
+    right: WindowedFlow,
+    time: Column,
+    kind: JoinKind,
+    times: TimestampCombiner | None,
 ) -> Flow:
     """Returns the join of two flows on key and window. ``times`` says which value gives a pair its event time."""
-    pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
+    pairs = [require_exact_pairs(side.flow.shape, label) for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     keys = leaves(key_layout(left.flow))

@@ -7,7 +7,7 @@ fixed window remains a column of the output, so a later grouping by the same win
 
 from __future__ import annotations
 
-from flowalg_columns.checks.shapes import require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.groups import EARLIEST, LATEST
@@ -36,7 +36,7 @@ from flowalg_spark.lowering.flow import Flow
 
 def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
     """Returns the panes of a grouping; ``None`` if Spark has no aggregate for one of its combiners."""
-    key, value = require_pairs(flow.shape, node.label).fields
+    key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None or not all(map(may_be_native, component_combiners(node.combiner))):
         return None

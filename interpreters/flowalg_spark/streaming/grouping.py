@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_exact_keys, require_one_key, require_pairs
+from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.combiners import (
     accumulated_argument_of,
     ignores_values,
@@ -71,9 +71,8 @@ def prepare_grouping(
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
-    pairs = [require_pairs(stream.flow.shape, node.label) for stream in streams]
+    pairs = [require_exact_pairs(stream.flow.shape, node.label) for stream in streams]
     require_one_key(pairs, node.label)
-    require_exact_keys(pairs[0], node.label)
     result = node.shape
     if not isinstance(result, RecordOf):
         raise unknown_result(node)
