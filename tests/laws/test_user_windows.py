@@ -88,6 +88,23 @@ def greedily_to(cap: int) -> Merge:
     return merge
 
 
+def of_close(distance: int) -> Merge:
+    """Merges each window with the first group that began less than a distance from it, in the order of the argument."""
+
+    def merge(windows: tuple[Window, ...]) -> list[list[Window]]:
+        groups: list[list[Window]] = []
+        for window in windows:
+            near = (group for group in groups if abs(group[0].start - window.start) < distance)
+            group = next(near, None)
+            if group is None:
+                groups.append([window])
+            else:
+                group.append(window)
+        return groups
+
+    return merge
+
+
 def double_and_add(total: int, value: int) -> int:
     """Neither associative nor commutative."""
     return 2 * total + value
@@ -116,19 +133,8 @@ def test_a_greedy_cap_of_sessions_is_found(length: int, windows_in_a_cap: int) -
 def test_a_merge_that_depends_on_the_order_of_close_windows_is_found(length: int, part: int) -> None:
     """Some event times are much closer than a window is long: a merge may look at a part of the length only."""
 
-    def close(windows: tuple[Window, ...]) -> list[list[Window]]:
-        groups: list[list[Window]] = []
-        for window in windows:
-            near = (group for group in groups if abs(group[0].start - window.start) < length // part)
-            group = next(near, None)
-            if group is None:
-                groups.append([window])
-            else:
-                group.append(window)
-        return groups
-
     with pytest.raises(AssertionError):
-        check_window_fn(of_length(length, close))
+        check_window_fn(of_length(length, of_close(length // part)))
 
 
 def test_windows_of_a_year_whose_end_is_computed_pass() -> None:
@@ -209,6 +215,20 @@ def test_windows_by_value_are_checked_with_values() -> None:
             WindowsByValue("broken", lambda point, key, value: [Window(point, EventTime(value // 0))]),
             values=st.just(7),
         )
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("length", [1, SECOND, MINUTE, 1440 * MINUTE, 365 * 1440 * MINUTE])
+def test_merges_of_windows_by_value_that_depend_on_the_order_are_found_at_every_scale(length: int) -> None:
+    """With values, the check tries the same rows of neighbours as without them."""
+
+    def assign(point: EventTime, key: str, value: int) -> list[Window]:
+        return [Window(point, EventTime(point + length * (1 + value % 2)))]
+
+    unlawful = (neighbours, greedily_to(10 * length), of_close(length // 10))
+    for merge in unlawful if length > 1 else unlawful[:2]:
+        with pytest.raises(AssertionError):
+            check_window_fn(WindowsByValue("unlawful", assign, merge), values=st.integers(0, 9))
 
 
 def test_values_belong_to_windows_by_value() -> None:

@@ -190,13 +190,15 @@ def check_window_fn(
         raise ArgumentError("check_window_fn: values", values, valid)
     limit = cache(partial(row_limit, windows))
 
+    def draw_windows(data: st.DataObject) -> WindowFn:
+        if not isinstance(windows, WindowsByValue) or values is None:
+            return windows
+        return with_values(windows, data.draw(st.lists(values, min_size=1, max_size=3)))
+
     @given(any_keys() if keys is None else keys, st.data())
     def holds(key: str, data: st.DataObject) -> None:
-        tried: WindowFn = windows
-        limit_of: Callable[[str, int], int | None] = limit
-        if isinstance(windows, WindowsByValue) and values is not None:
-            tried = with_values(windows, data.draw(st.lists(values, min_size=1, max_size=3)))
-            limit_of = partial(row_limit, tried)
+        tried = draw_windows(data)
+        limit_of = limit if tried is windows else partial(row_limit, tried)
         some = st.lists(event_times() if points is None else points, max_size=6).map(tuple)
         pairs = st.tuples(some, some)
         first, second = data.draw(
@@ -204,12 +206,13 @@ def check_window_fn(
         )
         _check_windows(tried, windows, key, first, second)
 
-    @given(any_keys() if keys is None else keys)
-    def neighbours_hold(key: str) -> None:
-        for first, second in neighbouring_points(windows, key):
-            _check_windows(windows, windows, key, first, second)
+    @given(any_keys() if keys is None else keys, st.data())
+    def neighbours_hold(key: str, data: st.DataObject) -> None:
+        tried = draw_windows(data)
+        for first, second in neighbouring_points(tried, key):
+            _check_windows(tried, windows, key, first, second)
 
-    if points is None and values is None:
+    if points is None:
         _run_test(neighbours_hold, str(windows), 5)
     _run_test(holds, str(windows))
 
