@@ -84,24 +84,24 @@ laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/combiners/test_combiners.py
 
 step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 generated pipelines (minutes)
-	@'$(BIN)/python' -m tests.differential.step
+	@'$(BIN)/python' -m tests.differential step
 
 chains: $(STAMP) ## compare 10,000 generated chains of groupings with plain Python (minutes)
-	@'$(BIN)/python' -m tests.differential.chains
+	@'$(BIN)/python' -m tests.differential chains
 
 agree: MINUTES ?= 10
 agree: $(STAMP) ## compare all engines on generated pipelines for MINUTES, ten by default, and keep what differs
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.agree --minutes $(MINUTES)
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential agree --minutes $(MINUTES)
 
 fuzz-readers: FILES ?= 20000
 fuzz-readers: $(STAMP) ## compare the readers of text of all engines on FILES generated files, 20,000 by default (an hour)
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.readers $(FILES)
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential readers --files $(FILES)
 
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
-	@'$(BIN)/python' -m tests.differential.local
+	@'$(BIN)/python' -m tests.differential local
 
 streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on every job and 200 generated pipelines (half an hour)
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential.streaming
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential streaming
 
 faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults

@@ -1,23 +1,14 @@
-"""Compares the readers of text on generated files: what each reads is what the file has, and no record is lost.
-
-``python -m tests.differential.readers [N]`` writes N files, 20,000 by default, of CSV and of JSON lines, and
-reads them as the command line does for the reference, as a stream of the local engine, as a batch of Spark (unless
-``--without-spark``), and the lines of JSON as messages of Kafka. The last line is ``readers: N files, K differ``. Files
-that differ are printed and kept in ``build/fuzz-readers``; then it exits with 1.
-"""
+"""Compares the readers of text on generated files: what each reads is what the file has, and no record is lost."""
 
 from __future__ import annotations
 
-import argparse
 import os
-import random
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 # The files are tiny, so threads only cost time. Polars reads the variable at its import.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -33,15 +24,19 @@ from flowalg_polars.lowering.sifting import stored_records
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_tools.cli.files import read_table
 from flowalg_tools.cli.inputs import read_records
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis.strategies import SearchStrategy
 
 from flowalg import BadRecord, BoundedOutOfOrderness, Count, FixedWindows
 from flowalg.data.json_text import render_json
 from flowalg.pipeline.source import source_node
 from flowalg.runs.elements import good_records
-from tests.differential.generated import generate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+A = TypeVar("A")
 
 FILES: Final = 20_000
 CHUNK: Final = 500
@@ -53,6 +48,26 @@ COUNTS: Final = (
     .window(FixedWindows(timedelta(days=365)), allowed_lateness=timedelta(0))
     .combine_per_key(Count())
 )
+
+
+def generate(values: SearchStrategy[A], count: int, seed: int) -> list[A]:
+    """Returns generated values."""
+    found: list[A] = []
+
+    @seeded(seed)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+    @given(values)
+    def collect(value: A) -> None:
+        found.append(value)
+
+    collect()
+    return found
 
 
 @frozen
@@ -203,31 +218,25 @@ def _unlike(found: Reading, wanted: Reading) -> str:
     return f"{found.bad} bad instead of {wanted.bad}; also {list(more)[:2]}; not {list(fewer)[:2]}"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Generates the files and compares the readers; returns 1 if any differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.readers", description=__doc__)
-    parser.add_argument("files", nargs="?", type=int, default=FILES)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--without-spark", action="store_true")
-    options = parser.parse_args(arguments)
-    print(f"seed {options.seed}", flush=True)
+def check(files: int = FILES, without_spark: bool = False, seed: int = 0) -> int:
+    """Writes files of CSV and of JSON lines, and compares the readers on them.
+
+    They are read as the command line does for the reference, as a stream of the local engine, as a batch of Spark, and
+    the lines of JSON as messages of Kafka. Files that differ are printed and kept in ``build/fuzz-readers``. The last
+    line is ``readers: N files, K differ``.
+    """
     spark = None
-    if not options.without_spark:
+    if not without_spark:
         from flowalg_spark import local_session
 
         spark = local_session("fuzz-readers")
     try:
         comparison = Comparison(spark)
-        for start in range(0, options.files, CHUNK):
-            size = min(CHUNK, options.files - start)
-            comparison.compare(generate(text_files(), size, options.seed + start))
+        for start in range(0, files, CHUNK):
+            comparison.compare(generate(text_files(), min(CHUNK, files - start), seed + start))
             print(f"{comparison.compared} files, {comparison.different} differ", flush=True)
     finally:
         if spark is not None:
             spark.stop()
     print(f"readers: {comparison.compared} files, {comparison.different} differ")
     return 1 if comparison.different else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -15,9 +15,8 @@ from pyspark.sql import SparkSession
 from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Timeline
 from flowalg.analysis.features import Feature
 from flowalg.runs.inputs import AnySource
-from tests.differential.agree.case import CORPUS, read_case
-from tests.differential.agree.comparing import Compared, compare_generated, compare_kept, difference_of
-from tests.differential.agree.engines import engines_on, local
+from tests.differential.case import Case, Compared, kept_cases
+from tests.differential.settings import comparer_of, engines_on, local_engines
 
 A = TypeVar("A")
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
@@ -48,17 +47,17 @@ def test_a_case_that_differs_is_shrunk_and_kept(tmp_path: Path) -> None:
     """An engine that loses panes differs; its smallest case has few records, and its file repeats the difference."""
     losing = Compared("losing", Losing(), ordered=True)
 
-    result = compare_generated([REFERENCE, losing], monotonic() + 600, seed=2)
+    result = comparer_of([REFERENCE, losing]).compare_generated(200, seed=2)
     (difference,) = result.differences
-    kept = difference.case.save(tmp_path)
+    assert isinstance(difference.case, Case)
+    difference.case.save(tmp_path)
 
     assert result.cases > 0
-    assert difference.engine == "losing"
+    assert difference.text.startswith("losing differs")
     assert len(difference.case.replay.feeds[0].records) <= 2, str(difference)
-    assert read_case(kept) == difference.case
-    assert difference_of(read_case(kept), [losing]) == difference
-    assert difference_of(read_case(kept), [REFERENCE]) is None
-    assert compare_kept([losing], tmp_path).differences == (difference,)
+    assert kept_cases(tmp_path) == [difference.case]
+    assert comparer_of([losing], tmp_path).compare_kept().differences == (difference,)
+    assert comparer_of([REFERENCE], tmp_path).compare_kept().differences == ()
 
 
 def test_an_engine_that_runs_what_it_declares_missing_differs() -> None:
@@ -66,7 +65,7 @@ def test_an_engine_that_runs_what_it_declares_missing_differs() -> None:
     declared = Capabilities("declared", {Feature.FIXED_WINDOWS: "a test"})
 
     running = Compared("running", Losing(declared), ordered=True)
-    result = compare_generated([running], monotonic() + 600, seed=1)
+    result = comparer_of([running]).compare_generated(200, seed=1)
 
     assert "it ran, but lacks" in result.differences[0].text
 
@@ -74,15 +73,14 @@ def test_an_engine_that_runs_what_it_declares_missing_differs() -> None:
 @pytest.mark.long
 def test_nothing_is_compared_after_the_time() -> None:
     """The time ends a comparison."""
-    assert compare_generated([REFERENCE], monotonic() - 1, seed=1).cases == 0
+    assert comparer_of([REFERENCE]).compare_generated(200, 1, monotonic() - 1).cases == 0
 
 
 def test_the_local_engine_agrees_on_the_kept_cases() -> None:
     """What once differed does not differ again."""
-    for engines in local():
-        assert not compare_kept(engines, CORPUS).differences
+    assert not comparer_of(local_engines()).compare_kept().differences
 
 
 def test_spark_agrees_on_the_kept_cases(spark: SparkSession) -> None:
     """What once differed does not differ again on Spark."""
-    assert not compare_kept(engines_on(spark), CORPUS).differences
+    assert not comparer_of(engines_on(spark)).compare_kept().differences

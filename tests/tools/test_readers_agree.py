@@ -11,8 +11,7 @@ import pytest
 from flowalg_laws.strategies.text_files import text_files
 
 from tests.differential import readers
-from tests.differential.generated import generate
-from tests.differential.readers import Comparison, Reading
+from tests.differential.readers import Comparison, Reading, generate
 
 pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
 

@@ -17,16 +17,16 @@ from tests.components.jars import missing_jars
 
 ROOT = Path(__file__).parents[2]
 CHECKS = {
-    "differential.chains 20": r"chains: 20 of 20 converge",
-    "differential.step 20": r"step: 20 of 20 equal",
-    "differential.local 20": r"local: 20 of 20 equal",
+    "differential chains --cases 20": r"chains: 20 of 20 converge",
+    "differential step --cases 20": r"step: 20 of 20 equal",
+    "differential local --cases 20": r"local: 20 of 20 equal",
     "faults.local 2": r"faults on the local engine: (\d+) survived of \1",
 }
 """The checks that need no Spark, with few cases or kills, and their last lines."""
 
 ON_SPARK = {
-    "differential.streaming 2 --only fixed": r"streaming: (\d+) of \1 equal",
-    "differential.agree --minutes 0.2 --local 1": r"agree: .*; all equal",
+    "differential streaming --generated 2 --only fixed": r"streaming: (\d+) of \1 equal",
+    "differential agree --minutes 0.2 --processes 1": r"agree: .*; all equal",
     "faults.replay_check": r"replay: equal",
     "faults --kills 1": r"faults: (\d+) survived of \1",
     "faults.cluster --executors 1 --workers 1 --drivers 1": r"cluster: all held, .*",
@@ -88,4 +88,4 @@ def test_the_figures_are_those_of_real_queries() -> None:
 @pytest.mark.long
 def test_the_step_agrees_on_five_cases() -> None:
     """The cheapest check of generated cases ends with its line."""
-    run_check("differential.step 5 --seed 1 --processes 1", "step: 5 of 5 equal")
+    run_check("differential step --cases 5 --seed 1 --processes 1", "step: 5 of 5 equal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -10,15 +11,24 @@ from attrs import frozen
 from flowalg_laws.conformance.generated import describe_run, replays, run_failure
 from flowalg_laws.conformance.judges import Engine
 from flowalg_laws.kit.replay import Replay
-from flowalg_laws.strategies.pipelines import pipelines
+from flowalg_laws.strategies.pipelines import ALL, pipelines
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import Interpreter, PCollection, Timeline, UnsupportedError, from_json, to_json
+from flowalg import Capabilities, Interpreter, PCollection, Timeline, UnsupportedError, from_json, to_json
 from flowalg.analysis.features import features_of
 
-CORPUS: Final = Path(__file__).parents[2] / "corpus"
+CORPUS: Final = Path(__file__).parents[1] / "corpus"
 """The cases on which an engine once differed from the reference."""
+
+
+@frozen
+class Compared:
+    """An engine that is compared; with ``ordered`` the order of its panes too."""
+
+    name: str
+    interpreter: Interpreter
+    ordered: bool
 
 
 @frozen
@@ -28,17 +38,25 @@ class Case:
     pipeline: PCollection[object]
     replay: Replay
 
-    def difference(self, interpreter: Interpreter, *, ordered: bool) -> str:
-        """Returns how an interpreter differs from the reference as text, or an empty string.
+    def difference(self, engines: Sequence[Compared]) -> str:
+        """Returns how the first engine that differs from the reference does, as text, or an empty string."""
+        for engine in engines:
+            text = self._difference_of(engine)
+            if text:
+                return f"{engine.name} differs from the reference:\n{text}"
+        return ""
 
-        It must run what it supports, with the panes, drops and final result of the reference, and reject the rest.
+    def _difference_of(self, engine: Compared) -> str:
+        """An engine must run what it supports, with the panes, drops and final result of the reference.
+
+        It must reject the rest.
         """
+        interpreter = engine.interpreter
         capabilities = interpreter.capabilities
         lacking = capabilities.lacking(features_of(self.pipeline) | self.replay.features)
         if not lacking:
-            return run_failure(
-                interpreter, self.pipeline, self.replay, Engine(capabilities, ordered=ordered, drops=True)
-            )
+            judged = Engine(capabilities, ordered=engine.ordered, drops=True)
+            return run_failure(interpreter, self.pipeline, self.replay, judged)
         try:
             interpreter.run(self.pipeline, self.replay.timelines)
         except UnsupportedError:
@@ -60,11 +78,11 @@ class Case:
         return path
 
 
-def read_case(path: Path) -> Case:
-    """Returns the case of a file."""
-    return from_json(path.read_text(encoding="utf-8"), Case)
+def kept_cases(folder: Path) -> list[Case]:
+    """Returns the cases of the files in a folder."""
+    return [from_json(path.read_text(encoding="utf-8"), Case) for path in sorted(folder.glob("*.json"))]
 
 
-def cases() -> SearchStrategy[Case]:
-    """Returns generated cases with all features; each interpreter rejects those that it lacks."""
-    return st.builds(Case, pipelines(), replays())
+def cases(capabilities: Capabilities = ALL) -> SearchStrategy[Case]:
+    """Returns generated cases with the features of an interpreter; by default with all, since it rejects the others."""
+    return st.builds(Case, pipelines(capabilities), replays(capabilities))
