@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from attrs import frozen
 from flowalg_laws.conformance.generated import smallest_failure
@@ -96,7 +96,7 @@ class Share:
     minutes: float
     seed: int
 
-    def compare(self, comparer: Comparer[C], name: str) -> Comparison:
+    def compare(self, comparer: Comparer[Any], name: str) -> Comparison:
         """Compares the cases of the process, and prints the count from time to time."""
         deadline = time.monotonic() + 60 * self.minutes
         result = comparer.compare_kept()
