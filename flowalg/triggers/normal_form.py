@@ -89,7 +89,7 @@ def _repeat(trigger: Trigger) -> Trigger:
 
 
 def _limit(main: Trigger, until: OnceTrigger) -> Trigger:
-    """Applies ``never_does_not_limit``, ``limits_join`` and ``or_finally_of_once``; ``Always`` replaces the whole."""
+    """Applies ``limit_has_a_unit``, ``limit_composes`` and ``or_finally_of_once``; ``Always`` replaces the whole."""
     if isinstance(until, Never):
         return main
     if isinstance(until, Always):

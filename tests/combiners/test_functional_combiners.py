@@ -181,7 +181,7 @@ def add_twice(total: int, value: int) -> int:
     [
         ("merge_is_associative", reduce_combiner(lambda a, b: abs(a - b), zero=0)),
         ("merge_is_commutative", reduce_combiner(lambda a, b: a or b, zero=0)),
-        ("zero_is_the_unit", reduce_combiner(operator.add, zero=1)),
+        ("merge_has_a_left_unit", reduce_combiner(operator.add, zero=1)),
         ("adding_merges_a_single_value", combiner(zero=0, add=add_twice, merge=max)),
     ],
 )

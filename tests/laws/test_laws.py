@@ -18,7 +18,9 @@ from flowalg_laws import (
     combiners,
     law,
 )
+from flowalg_laws.kit.structures import is_commutative, is_idempotent, laws_of
 from flowalg_laws.laws.combiners import SomeCombiner
+from flowalg_laws.laws.triggers import SEQUENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +75,15 @@ def test_a_false_law_of_triggers_is_reported(law: Law[..., object], message: str
     """A false law fails with a scenario that distinguishes the triggers; an exact equation fails with their forms."""
     with pytest.raises(AssertionError, match=f"(?s){law.name} does not hold.*{message}"):
         check_law(law)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("false", list(laws_of(SEQUENCE, is_commutative, is_idempotent)), ids=name_of)
+@pytest.mark.usefixtures("unshrunk")
+def test_a_structure_that_an_operation_lacks_is_reported(false: Law[..., object]) -> None:
+    """A sequence of triggers is neither commutative nor idempotent."""
+    with pytest.raises(AssertionError, match=f"{false.name} does not hold"):
+        check_law(false)
 
 
 @pytest.mark.parametrize("law", COMBINER_LAWS, ids=name_of)

@@ -5,72 +5,36 @@ Accumulators are compared by their extracted results.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from flowalg.combiners.core import Combiner, Group
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
 
 SomeCombiner: TypeAlias = Combiner[object, object, object]
 
 
-@law
-def merge_is_associative(
+def _merge(combiner: SomeCombiner, a: object, b: object, c: object, value: object) -> Model[object, object]:
+    return Model(combiner.merge, (a, b, c), combiner.extract, (combiner.zero(),))
+
+
+def _unordered_merge(
     combiner: SomeCombiner, a: object, b: object, c: object, value: object
-) -> Equation[object]:
-    """``merge(merge(a, b), c) = merge(a, merge(b, c))``.
-
-    Source: Dataflow Model, section 2.2.2; SEMANTICS 8.
-
-    Relied on by: pre-combination per bundle and partition, and merging windows.
-    """
-    return Equation(
-        combiner.extract(combiner.merge(combiner.merge(a, b), c)),
-        combiner.extract(combiner.merge(a, combiner.merge(b, c))),
-    )
+) -> Model[object, object] | None:
+    return None if combiner.is_ordered else _merge(combiner, a, b, c, value)
 
 
-@law
-def merge_is_commutative(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
-) -> Equation[object] | None:
-    """``merge(a, b) = merge(b, a)``.
-
-    Where: the combiner is not ordered, as ``ToList`` is.
-
-    Source: SEMANTICS 8.
-
-    Relied on by: Spark, whose rows are unordered.
-    """
-    if combiner.is_ordered:
-        return None
-    return Equation(combiner.extract(combiner.merge(a, b)), combiner.extract(combiner.merge(b, a)))
-
-
-@law
-def zero_is_the_unit(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
-) -> Equation[object]:
-    """``merge(zero(), a) = a``.
-
-    Source: SEMANTICS 8.
-
-    Relied on by: partitions without elements.
-    """
-    return Equation(combiner.extract(combiner.merge(combiner.zero(), a)), combiner.extract(a))
-
-
-@law
-def zero_is_the_unit_on_the_right(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
-) -> Equation[object]:
-    """``merge(a, zero()) = a``.
-
-    Source: SEMANTICS 8.
-
-    Relied on by: partitions without elements.
-    """
-    return Equation(combiner.extract(combiner.merge(a, combiner.zero())), combiner.extract(a))
+MERGE: Final = Operation(
+    "merge", "merge", _merge, "Dataflow Model, section 2.2.2; SEMANTICS 8", constants=("zero()",)
+)
+UNORDERED: Final = Operation(
+    "merge",
+    "merge",
+    _unordered_merge,
+    "SEMANTICS 8",
+    condition="the combiner is not ordered, as ``ToList`` is",
+)
 
 
 @law
@@ -137,10 +101,16 @@ def discarding_shows_nothing_again(
 
 
 COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object], ...] = (
-    merge_is_associative,
-    merge_is_commutative,
-    zero_is_the_unit,
-    zero_is_the_unit_on_the_right,
+    *laws_of(
+        MERGE,
+        *MONOID,
+        relied_on_by={
+            "is_associative": "pre-combination per bundle and partition, and merging windows",
+            "has_a_left_unit": "partitions without elements",
+            "has_a_right_unit": "partitions without elements",
+        },
+    ),
+    *laws_of(UNORDERED, is_commutative, relied_on_by={"is_commutative": "Spark, whose rows are unordered"}),
     adding_merges_a_single_value,
     extraction_has_no_side_effects,
     subtracting_undoes_adding,

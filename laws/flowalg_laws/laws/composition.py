@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from flowalg import KV, Interpreter, PCollection, PTransform, Sum, Timeline, WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.structures import MONOID, Action, Model, Operation, action, laws_of
 from flowalg_laws.laws.transforms import Pair, Panes
 
+A = TypeVar("A")
 Transform: TypeAlias = PTransform[Pair, Pair]
 
 
-@law
-def identity_is_neutral(f: Transform) -> Equation[tuple[Transform, Transform]]:
-    """``identity >> f = f = f >> identity``, as values.
-
-    Source: SEMANTICS 18; a category's left and right unit.
-    """
-    identity = PTransform.identity(KV[str, int])
-    return Equation((identity >> f, f >> identity), (f, f))
+def _composition(f: Transform, g: Transform, h: Transform) -> Model[Transform, Transform]:
+    return Model(PTransform.__rshift__, (f, g, h), _itself, (IDENTITY,))
 
 
-@law
-def composition_is_associative(f: Transform, g: Transform, h: Transform) -> Equation[Transform]:
-    """``(f >> g) >> h = f >> (g >> h)``, as values.
-
-    Source: SEMANTICS 18; a category's associativity.
-    """
-    return Equation((f >> g) >> h, f >> (g >> h))
+def _application(f: Transform, g: Transform) -> Action[PCollection[Pair], Transform, PCollection[Pair]]:
+    return Action(PCollection.apply, VALUES, f, g, PTransform.__rshift__, IDENTITY, _itself)
 
 
-@law
-def application_is_an_action(f: Transform, g: Transform) -> Equation[PCollection[Pair]]:
-    """``c.apply(f >> g) = c.apply(f).apply(g)``, as values.
+def _itself(value: A) -> A:
+    return value
 
-    Source: SEMANTICS 18; the action of a category on collections.
-    """
-    return Equation(VALUES.apply(f >> g), VALUES.apply(f).apply(g))
+
+IDENTITY: Final[Transform] = PTransform.identity(KV[str, int])
+COMPOSITION: Final = Operation(
+    "composition", "compose", _composition, "SEMANTICS 18; a category", ">>", ("identity",)
+)
+APPLICATION: Final = Action("{}.apply({})".format, "c", "f", "g", "{} >> {}".format, "identity", str)
 
 
 @law
@@ -59,9 +52,13 @@ def names_change_no_meaning(
 
 
 TRANSFORM_LAWS: tuple[Law[..., object], ...] = (
-    identity_is_neutral,
-    composition_is_associative,
-    application_is_an_action,
+    *laws_of(COMPOSITION, *MONOID),
+    *action(
+        "application",
+        _application,
+        APPLICATION,
+        source="SEMANTICS 18; the action of a category on collections",
+    ),
     names_change_no_meaning,
 )
 """All laws of transforms and their composition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from attrs import evolve
 from flowalg_reference import Reference
@@ -14,6 +14,16 @@ from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
+from flowalg_laws.kit.structures import (
+    SEMIGROUP,
+    VARIADIC,
+    Action,
+    Model,
+    Operation,
+    action,
+    is_commutative,
+    laws_of,
+)
 
 Pair: TypeAlias = KV[str, int]
 Endo: TypeAlias = Callable[[Pair], Pair]
@@ -32,35 +42,42 @@ def _summed(
     return engine.run(grouped, {READINGS: timeline}).panes
 
 
-@law
-def maps_fuse(
+def _sums(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Callable[[PCollection[Pair]], Panes]:
+    return lambda collection: _summed(engine, collection, strategy, timeline)
+
+
+def _map(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
-) -> Equation[Panes]:
-    """``map(f).map(g) = map(g after f)``.
+) -> Action[PCollection[Pair], Endo, Panes]:
+    def compose(first: Endo, second: Endo) -> Endo:
+        return lambda pair: second(first(pair))
 
-    Where: ``f`` returns values in normal form: 64-bit integers, datetimes in UTC.
-
-    Source: FlumeJava (PLDI 2010), section 4; SEMANTICS 13.
-
-    Relied on by: all interpreters, which run a chain of steps as one.
-    """
-    chained = _summed(engine, VALUES.map(f).map(g), strategy, timeline)
-    return Equation(chained, _summed(engine, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
+    return Action(
+        PCollection.map, VALUES, f, g, compose, lambda pair: pair, _sums(engine, strategy, timeline)
+    )
 
 
-@law
-def filters_fuse(
+def _filter(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], p: Test, q: Test
-) -> Equation[Panes]:
-    """``filter(p).filter(q) = filter(p and q)``.
+) -> Action[PCollection[Pair], Test, Panes]:
+    def both(first: Test, second: Test) -> Test:
+        return lambda pair: first(pair) and second(pair)
 
-    Source: FlumeJava (PLDI 2010), section 4; SEMANTICS 13.
+    return Action(
+        PCollection.filter, VALUES, p, q, both, lambda pair: True, _sums(engine, strategy, timeline)
+    )
 
-    Relied on by: Spark, which pushes filters into the scan.
-    """
-    chained = _summed(engine, VALUES.filter(p).filter(q), strategy, timeline)
-    return Equation(
-        chained, _summed(engine, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline)
+
+def _flat_map(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
+) -> Action[PCollection[Pair], Spread, Panes]:
+    def compose(first: Spread, second: Spread) -> Spread:
+        return lambda pair: [end for middle in first(pair) for end in second(middle)]
+
+    return Action(
+        PCollection.flat_map, VALUES, f, g, compose, lambda pair: [pair], _sums(engine, strategy, timeline)
     )
 
 
@@ -92,59 +109,14 @@ def flat_map_of_single_items_is_map(
     return Equation(flat_mapped, _summed(engine, VALUES.map(f), strategy, timeline))
 
 
-@law
-def flat_maps_fuse(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
-) -> Equation[Panes]:
-    """``flat_map(f).flat_map(g) = flat_map(lambda x: [z for y in f(x) for z in g(y)])``.
-
-    Source: found here; the list monad's associativity.
-    """
-    chained = _summed(engine, VALUES.flat_map(f).flat_map(g), strategy, timeline)
-    fused = VALUES.flat_map(lambda pair: [end for middle in f(pair) for end in g(middle)])
-    return Equation(chained, _summed(engine, fused, strategy, timeline))
-
-
-@law
-def flatten_commutes(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
-) -> Equation[Panes]:
-    """``flatten(a, b) = flatten(b, a)``.
-
-    Where: the combiner is not ordered.
-
-    Source: Dataflow Model, section 2.1; SEMANTICS 13.
-    """
-    a, b = VALUES, VALUES.map(f)
-    left = _summed(engine, flatten(a, b), strategy, timeline)
-    return Equation(left, _summed(engine, flatten(b, a), strategy, timeline))
-
-
-@law
-def flatten_associates(
+def _union(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
-) -> Equation[Panes]:
-    """``flatten(flatten(a, b), c) = flatten(a, flatten(b, c)) = flatten(a, b, c)``.
-
-    Source: Dataflow Model, section 2.1; SEMANTICS 13.
-    """
-    a, b, c = VALUES, VALUES.map(f), VALUES.map(g)
-    nested_left = _summed(engine, flatten(flatten(a, b), c), strategy, timeline)
-    nested_right = _summed(engine, flatten(a, flatten(b, c)), strategy, timeline)
-    return Equation(nested_left + nested_right, _summed(engine, flatten(a, b, c), strategy, timeline) * 2)
+) -> Model[PCollection[Pair], Panes]:
+    values = VALUES, VALUES.map(f), VALUES.map(g)
+    return Model(flatten, values, _sums(engine, strategy, timeline))
 
 
-@law
-def flatten_of_one_is_identity(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Panes]:
-    """``flatten(a) = a``.
-
-    Source: found here.
-    """
-    return Equation(
-        _summed(engine, flatten(VALUES), strategy, timeline), _summed(engine, VALUES, strategy, timeline)
-    )
+UNION: Final = Operation("flatten", "flatten", _union, "Dataflow Model, section 2.1; SEMANTICS 13")
 
 
 @law
@@ -226,14 +198,30 @@ def outputs_of_one_run_are_those_of_single_runs(
 
 
 COLLECTION_LAWS: tuple[Law[..., object], ...] = (
-    maps_fuse,
-    filters_fuse,
+    *action(
+        "map",
+        _map,
+        Action("{}.map({})".format, "c", "f", "g", "{1} after {0}".format, "identity", str),
+        source="FlumeJava (PLDI 2010), section 4; SEMANTICS 13",
+        condition="``f`` returns values in normal form: 64-bit integers, datetimes in UTC",
+        relied_on_by="all interpreters, which run a chain of steps as one",
+    ),
+    *action(
+        "filter",
+        _filter,
+        Action("{}.filter({})".format, "c", "p", "q", "{} and {}".format, "always", str),
+        source="FlumeJava (PLDI 2010), section 4; SEMANTICS 13",
+        relied_on_by="Spark, which pushes filters into the scan",
+    ),
     a_filter_moves_before_a_map,
     flat_map_of_single_items_is_map,
-    flat_maps_fuse,
-    flatten_commutes,
-    flatten_associates,
-    flatten_of_one_is_identity,
+    *action(
+        "flat_map",
+        _flat_map,
+        Action("{}.flat_map({})".format, "c", "f", "g", "all of {1} after {0}".format, "single", str),
+        source="found here; the list monad",
+    ),
+    *laws_of(UNION, is_commutative, *SEMIGROUP, *VARIADIC),
     map_distributes_over_flatten,
     keys_are_independent,
     an_output_of_elements_is_what_a_grouping_receives,

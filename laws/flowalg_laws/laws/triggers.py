@@ -7,8 +7,9 @@ trigger on its unemitted elements.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import NewType
+from typing import Final, NewType
 
 from attrs import frozen
 
@@ -35,181 +36,41 @@ from flowalg.triggers.syntax import (
 )
 from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.structures import (
+    SEMIGROUP,
+    VARIADIC,
+    Action,
+    Model,
+    Operation,
+    action,
+    lattice,
+    laws_of,
+)
 
 Small = NewType("Small", int)
 """A small positive number of elements or minutes."""
 
 
-@law
-def and_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``a & b = b & a``.
-
-    Source: conjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `normalise`, which sorts.
-    """
-    return Equation(And(a, b), And(b, a))
+def _conjunction(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Model[OnceTrigger, Trigger]:
+    return Model(And, (a, b, c), _itself, (Always(), Never()))
 
 
-@law
-def or_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``a | b = b | a``.
-
-    Source: disjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `normalise`, which sorts.
-    """
-    return Equation(Or(a, b), Or(b, a))
+def _disjunction(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Model[OnceTrigger, Trigger]:
+    return Model(Or, (a, b, c), _itself, (Never(), Always()))
 
 
-@law
-def and_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a & b) & c = a & (b & c)``.
-
-    Source: conjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `&` without parentheses.
-    """
-    return Equation(And(And(a, b), c), And(a, And(b, c)))
+def _sequence(a: Trigger, b: Trigger, c: Trigger) -> Model[Trigger, Trigger]:
+    return Model(SequenceOf, (a, b, c), _itself)
 
 
-@law
-def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a | b) | c = a | (b | c)``.
-
-    Source: disjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `|` without parentheses.
-    """
-    return Equation(Or(Or(a, b), c), Or(a, Or(b, c)))
+def _itself(trigger: Trigger) -> Trigger:
+    return trigger
 
 
-@law
-def and_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a & b) & c = And(a, b, c)``.
-
-    Source: conjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `normalise`, which flattens.
-    """
-    return Equation(And(And(a, b), c), And(a, b, c))
-
-
-@law
-def or_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a | b) | c = Or(a, b, c)``.
-
-    Source: disjunction of predicates (SEMANTICS 6).
-
-    Relied on by: `normalise`, which flattens.
-    """
-    return Equation(Or(Or(a, b), c), Or(a, b, c))
-
-
-@law
-def and_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
-    """``a & a = a``.
-
-    Source: the lattice of once-triggers (SEMANTICS 13).
-
-    Relied on by: `normalise`, which drops repetitions.
-    """
-    return Equation(And(a, a), a)
-
-
-@law
-def or_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
-    """``a | a = a``.
-
-    Source: the lattice of once-triggers (SEMANTICS 13).
-
-    Relied on by: `normalise`, which drops repetitions.
-    """
-    return Equation(Or(a, a), a)
-
-
-@law
-def and_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``a & (a | b) = a``.
-
-    Source: the lattice of once-triggers (SEMANTICS 13).
-
-    Relied on by: `normalise`, which absorbs.
-    """
-    return Equation(And(a, Or(a, b)), a)
-
-
-@law
-def or_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``a | (a & b) = a``.
-
-    Source: the lattice of once-triggers (SEMANTICS 13).
-
-    Relied on by: `normalise`, which absorbs.
-    """
-    return Equation(Or(a, And(a, b)), a)
-
-
-@law
-def and_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & (b | c) = (a & b) | (a & c)``.
-
-    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
-    """
-    return Equation(And(a, Or(b, c)), Or(And(a, b), And(a, c)))
-
-
-@law
-def or_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | (b & c) = (a | b) & (a | c)``.
-
-    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
-    """
-    return Equation(Or(a, And(b, c)), And(Or(a, b), Or(a, c)))
-
-
-@law
-def never_is_the_unit_of_or(a: OnceTrigger) -> Equation[Trigger]:
-    """``a | Never() = a``.
-
-    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
-
-    Relied on by: `normalise`, which drops units.
-    """
-    return Equation(Or(a, Never()), a)
-
-
-@law
-def never_annihilates_and(a: OnceTrigger) -> Equation[Trigger]:
-    """``a & Never() = Never()``.
-
-    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
-
-    Relied on by: `normalise`, which returns a zero at once.
-    """
-    return Equation(And(a, Never()), Never())
-
-
-@law
-def always_is_the_unit_of_and(a: OnceTrigger) -> Equation[Trigger]:
-    """``a & Always() = a``.
-
-    Source: `Always` is the top of the lattice (SEMANTICS 6).
-
-    Relied on by: `normalise`, which drops units.
-    """
-    return Equation(And(a, Always()), a)
-
-
-@law
-def always_annihilates_or(a: OnceTrigger) -> Equation[Trigger]:
-    """``a | Always() = Always()``.
-
-    Source: `Always` is the top of the lattice (SEMANTICS 6).
-
-    Relied on by: `normalise`, which returns a zero at once.
-    """
-    return Equation(Or(a, Always()), Always())
+_LATTICE: Final = "the lattice of once-triggers (SEMANTICS 6 and 13)"
+AND: Final = Operation("and", "And", _conjunction, _LATTICE, "&", ("Always()", "Never()"))
+OR: Final = Operation("or", "Or", _disjunction, _LATTICE, "|", ("Never()", "Always()"))
+SEQUENCE: Final = Operation("sequence", "SequenceOf", _sequence, "SEMANTICS 13", ">>")
 
 
 @law
@@ -243,39 +104,6 @@ def both_watermarks() -> Equation[Trigger]:
     Source: MillWheel, section 7.2; found here.
     """
     return Equation(And(AtWatermark(0.5), AtWatermark()), AtWatermark())
-
-
-@law
-def a_sequence_of_one(t: Trigger) -> Equation[Trigger]:
-    """``SequenceOf(t) = t``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `normalise`, and early and late firings with a part left out.
-    """
-    return Equation(SequenceOf(t), t)
-
-
-@law
-def sequences_associate(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
-    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, SequenceOf(u, v))``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `>>` without parentheses.
-    """
-    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, SequenceOf(u, v)))
-
-
-@law
-def sequences_are_flat(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
-    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, u, v)``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `>>`, and `normalise`, which flattens.
-    """
-    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, u, v))
 
 
 @law
@@ -336,17 +164,6 @@ def repeat_of_a_repeating_end(t: Trigger, u: Trigger) -> Equation[Trigger]:
 
 
 @law
-def never_does_not_limit(t: Trigger) -> Equation[Trigger]:
-    """``OrFinally(t, Never()) = t``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `normalise`.
-    """
-    return Equation(OrFinally(t, Never()), t)
-
-
-@law
 def always_limits_immediately(t: Trigger) -> Equation[Trigger]:
     """``OrFinally(t, Always()) = Always()``.
 
@@ -357,15 +174,11 @@ def always_limits_immediately(t: Trigger) -> Equation[Trigger]:
     return Equation(OrFinally(t, Always()), Always())
 
 
-@law
-def limits_join(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``OrFinally(OrFinally(t, a), b) = OrFinally(t, a | b)``.
+def _limits(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Action[Trigger, OnceTrigger, Trigger]:
+    return Action(OrFinally, t, a, b, Or, Never(), _itself)
 
-    Source: SEMANTICS 13.
 
-    Relied on by: `normalise`.
-    """
-    return Equation(OrFinally(OrFinally(t, a), b), OrFinally(t, Or(a, b)))
+_LIMITS: Final = Action("OrFinally({}, {})".format, "t", "a", "b", "{} | {}".format, "Never()", str)
 
 
 @law
@@ -473,70 +286,24 @@ def _period(minutes: int) -> AtPeriod:
     return AtPeriod(timedelta(minutes=minutes))
 
 
-@law
-def both_counts(m: Small, n: Small) -> Equation[Trigger]:
-    """``AtCount(m) & AtCount(n) = AtCount(max(m, n))``.
+def _bounded(
+    leaf: Callable[[int], OnceTrigger], written: str, one: str, more: str
+) -> Iterator[Law[..., Trigger]]:
+    """The laws of a trigger with a bound: the later of two is both, and the earlier is either."""
 
-    Source: SEMANTICS 13.
+    def both(m: Small, n: Small) -> Equation[Trigger]:
+        return Equation(And(leaf(m), leaf(n)).repeat(), leaf(max(m, n)).repeat())
 
-    Relied on by: `normalise`, which keeps one count.
-    """
-    return Equation(And(AtCount(m), AtCount(n)).repeat(), AtCount(max(m, n)).repeat())
+    def either(m: Small, n: Small) -> Equation[Trigger]:
+        return Equation(Or(leaf(m), leaf(n)).repeat(), leaf(min(m, n)).repeat())
 
-
-@law
-def either_count(m: Small, n: Small) -> Equation[Trigger]:
-    """``AtCount(m) | AtCount(n) = AtCount(min(m, n))``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `normalise`, which keeps one count.
-    """
-    return Equation(Or(AtCount(m), AtCount(n)).repeat(), AtCount(min(m, n)).repeat())
-
-
-@law
-def both_delays(m: Small, n: Small) -> Equation[Trigger]:
-    """``AfterDelay(m) & AfterDelay(n) = AfterDelay(max(m, n))``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `normalise`, which keeps one delay.
-    """
-    return Equation(And(_delay(m), _delay(n)).repeat(), _delay(max(m, n)).repeat())
-
-
-@law
-def either_delay(m: Small, n: Small) -> Equation[Trigger]:
-    """``AfterDelay(m) | AfterDelay(n) = AfterDelay(min(m, n))``.
-
-    Source: SEMANTICS 13.
-
-    Relied on by: `normalise`, which keeps one delay.
-    """
-    return Equation(Or(_delay(m), _delay(n)).repeat(), _delay(min(m, n)).repeat())
-
-
-@law
-def both_inactivities(m: Small, n: Small) -> Equation[Trigger]:
-    """``AfterInactivity(m) & AfterInactivity(n) = AfterInactivity(max(m, n))``.
-
-    Source: the lattice of once-triggers is pointwise (SEMANTICS 6 and 15); found here.
-
-    Relied on by: `normalise`, which keeps one gap.
-    """
-    return Equation(And(_inactivity(m), _inactivity(n)).repeat(), _inactivity(max(m, n)).repeat())
-
-
-@law
-def either_inactivity(m: Small, n: Small) -> Equation[Trigger]:
-    """``AfterInactivity(m) | AfterInactivity(n) = AfterInactivity(min(m, n))``.
-
-    Source: the lattice of once-triggers is pointwise (SEMANTICS 6 and 15); found here.
-
-    Relied on by: `normalise`, which keeps one gap.
-    """
-    return Equation(Or(_inactivity(m), _inactivity(n)).repeat(), _inactivity(min(m, n)).repeat())
+    for sides, name, symbol, bound in (
+        (both, f"both_{more}", "&", "max"),
+        (either, f"either_{one}", "|", "min"),
+    ):
+        statement = f"``{written}(m) {symbol} {written}(n) = {written}({bound}(m, n))``"
+        source = "the lattice of once-triggers is pointwise (SEMANTICS 6, 13 and 15)"
+        yield Law(sides, name, statement, "", source, f"`normalise`, which keeps one {one}")
 
 
 @law
@@ -695,31 +462,25 @@ def early_firings_of_never_have_no_effect(t: Trigger) -> Equation[Trigger]:
 
 
 LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
-    and_commutes,
-    or_commutes,
-    and_associates,
-    or_associates,
-    and_is_flat,
-    or_is_flat,
-    and_is_idempotent,
-    or_is_idempotent,
-    and_absorbs,
-    or_absorbs,
-    and_distributes,
-    or_distributes,
-    never_is_the_unit_of_or,
-    never_annihilates_and,
-    always_is_the_unit_of_and,
-    always_annihilates_or,
+    *lattice(
+        AND,
+        OR,
+        {
+            "is_commutative": "`normalise`, which sorts",
+            "is_associative": "`&` and `|` without parentheses",
+            "is_flat": "`normalise`, which flattens",
+            "is_idempotent": "`normalise`, which drops repetitions",
+            "absorbs": "`normalise`, which absorbs",
+            "has_a_right_unit": "`normalise`, which drops units",
+            "has_a_zero": "`normalise`, which returns a zero at once",
+        },
+    ),
     or_finally_of_once,
     either_watermark,
     both_watermarks,
-    both_counts,
-    either_count,
-    both_delays,
-    either_delay,
-    both_inactivities,
-    either_inactivity,
+    *_bounded(AtCount, "AtCount", "count", "counts"),
+    *_bounded(_delay, "AfterDelay", "delay", "delays"),
+    *_bounded(_inactivity, "AfterInactivity", "inactivity", "inactivities"),
     inactivity_implies_a_delay,
     either_value,
     a_count_is_a_value,
@@ -738,17 +499,23 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
     late_firings_repeat_after_the_watermark,
     the_default_is_a_pane_for_every_late_element,
     late_firings_follow_early_ones,
-    a_sequence_of_one,
-    sequences_associate,
-    sequences_are_flat,
+    *laws_of(
+        SEQUENCE,
+        *SEMIGROUP,
+        *VARIADIC,
+        relied_on_by={
+            "is_associative": "`>>` without parentheses",
+            "is_flat": "`>>`, and `normalise`, which flattens",
+            "of_one_is_itself": "`normalise`, and early and late firings with a part left out",
+        },
+    ),
     nothing_follows_repeat,
     repeat_is_idempotent,
     repeat_unfolds,
     repeat_of_twice,
     repeat_of_a_repeating_end,
-    never_does_not_limit,
+    *action("limit", _limits, _LIMITS, source="SEMANTICS 13", relied_on_by="`normalise`"),
     always_limits_immediately,
-    limits_join,
     repeat_until_itself,
     repeat_of_never,
     early_firings_of_never_have_no_effect,

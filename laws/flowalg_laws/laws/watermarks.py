@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import reduce
+from typing import Final
 
 from attrs import evolve
 
@@ -22,6 +23,7 @@ from flowalg.watermarks import (
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
 
 
 @law
@@ -76,6 +78,18 @@ def summaries_of_parts_merge(policy: WatermarkPolicy, history: History) -> Equat
         for instant in history
     ]
     return Equation((whole, _advance(policy, history, whole)), (parts, _advance(policy, history, parts)))
+
+
+def _merged_summaries(policy: WatermarkPolicy, history: History) -> Model[ClockSummary, ClockSummary]:
+    summaries = [*(_summary(policy, instant) for instant in history), *[ClockSummary()] * 3]
+    return Model(ClockSummary.merge, (summaries[0], summaries[1], summaries[2]), _itself, (ClockSummary(),))
+
+
+def _itself(summary: ClockSummary) -> ClockSummary:
+    return summary
+
+
+SUMMARIES: Final = Operation("clock_summary", "merge", _merged_summaries, "SEMANTICS 9", constants=("empty",))
 
 
 @law
@@ -204,6 +218,14 @@ def a_policy_is_deterministic(policy: WatermarkPolicy, history: History) -> Equa
 WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (
     a_watermark_never_moves_back,
     an_ended_source_stays_at_the_end,
+    *laws_of(
+        SUMMARIES,
+        *MONOID,
+        is_commutative,
+        relied_on_by={
+            "is_commutative": "Spark streaming, whose input partitions are summarized in any order"
+        },
+    ),
     summaries_of_parts_merge,
     percentile_watermarks_are_ordered,
     percentile_watermarks_stand_still_with_the_source,
