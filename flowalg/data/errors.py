@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from types import FunctionType
 from typing import Final, TypeVar
 
 _LONGEST_REPR: Final = 200
 _LONGEST_TEXT: Final = 10_000
+_NOT_IN_PATHS: Final = re.compile("[\0\ud800-\udfff]")
+"""A path has no U+0000, and is text: engines do not read files whose names are not UTF-8."""
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class Hidden:
@@ -173,10 +178,43 @@ class DocumentError(FlowalgError, ValueError):
 
 
 def path_text(argument: str, path: object) -> str:
-    """Returns a path as a str; raises ``ArgumentError`` unless it is a str, or a ``PathLike`` of one."""
+    """Returns a path or a URL as a str; raises ``ArgumentError`` unless it is a str, or a ``PathLike`` of one.
+
+    One that begins with ``~``, which only a shell expands, would be that of a file or folder with this name.
+    """
     text = path.__fspath__() if isinstance(path, os.PathLike) else path
-    if not isinstance(text, str) or not text:
-        raise ArgumentError(argument, path, "a path, such as 'folder' or Path('folder')")
+    if not isinstance(text, str) or not text.strip() or _NOT_IN_PATHS.search(text):
+        value = path if isinstance(path, str | os.PathLike) else hidden(path)
+        raise ArgumentError(argument, value, "a path, such as 'folder' or Path('folder')")
+    if text.startswith("~"):
+        raise ArgumentError(
+            argument, path, "a path that begins with no ~, such as Path('~/folder').expanduser()"
+        )
+    return text
+
+
+def is_url(path: str) -> bool:
+    """Whether a path has a scheme, such as ``s3://bucket/folder``, or ``s3:/bucket/folder`` as ``Path`` writes it."""
+    return _SCHEME.match(path) is not None
+
+
+def local_path(argument: str, path: object) -> str:
+    """Returns a path of this machine as a str; raises ``ArgumentError`` for anything else, a URL too."""
+    text = path_text(argument, path)
+    if is_url(text):
+        raise ArgumentError(argument, Hidden(text), "a path of this machine, and no URL")
+    return text
+
+
+def local_folder(argument: str, path: object) -> str:
+    """Returns the path of a folder, which need not exist; raises ``ArgumentError`` for anything else, a file too."""
+    text = local_path(argument, path)
+    whole = PurePath(text)
+    file = next(
+        (part for part in (whole, *whole.parents) if os.path.exists(part) and not os.path.isdir(part)), None
+    )
+    if file is not None:
+        raise ArgumentError(argument, path, "the path of a folder", why=f"{file} is a file")
     return text
 
 

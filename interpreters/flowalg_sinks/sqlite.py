@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final, TypeAlias, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, hidden
+from flowalg.data.errors import ArgumentError, local_path
 from flowalg_sinks.statements import (
     PROGRESS,
     ExistingColumn,
@@ -51,7 +51,7 @@ _TYPES: Final[dict[Kind, str]] = {
 
 
 def _path(path: str | PathLike[str]) -> str:
-    return fspath(path) if isinstance(path, PathLike) else path
+    return path if path == ":memory:" else local_path("SQLite.path", path)
 
 
 @frozen
@@ -61,12 +61,9 @@ class SQLite:
     path: str = field(converter=_path)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.path, str) or not self.path or self.path == ":memory:":
-            why = "a database in memory does not outlive a transaction" if self.path == ":memory:" else None
-            value = self.path if isinstance(self.path, str) else hidden(self.path)
-            raise ArgumentError("SQLite.path", value, "the path of a file", why=why)
-        if "\0" in self.path:
-            raise ArgumentError("SQLite.path", self.path, "the path of a file, without the character U+0000")
+        if self.path == ":memory:":
+            why = "a database in memory does not outlive a transaction"
+            raise ArgumentError("SQLite.path", self.path, "the path of a file", why=why)
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:

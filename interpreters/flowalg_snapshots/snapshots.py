@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Event, Thread
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from attrs import define, field, frozen
 from flowalg_columns.tables import arrow_schema_of, record_table, records_in
 
-from flowalg.data.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.data.errors import ArgumentError, ElementError, SchemaMismatchError, local_folder
 from flowalg.data.time import EPOCH
 from flowalg.pipeline.source import Source
 
@@ -44,7 +44,7 @@ _LOG: Final = logging.getLogger("flowalg.snapshots")
 
 
 def _path(folder: str | PathLike[str]) -> str:
-    return fspath(folder)
+    return local_folder("Snapshots.folder", folder)
 
 
 @frozen

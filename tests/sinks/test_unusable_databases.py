@@ -85,7 +85,7 @@ def test_names_that_sqlite_reserves_are_errors(tmp_path: Path) -> None:
     """A table of a reserved name, and a path or a name with U+0000, are errors before anything is written."""
     with pytest.raises(ArgumentError, match="table must be a name that does not begin with sqlite_"):
         write(tmp_path / "panes.db", table="sqlite_totals")
-    with pytest.raises(ArgumentError, match=r"SQLite.path must be the path of a file, without the character"):
+    with pytest.raises(ArgumentError, match=r"SQLite.path must be a path, such as"):
         SQLite("panes\0.db")
     with pytest.raises(
         ArgumentError, match=r"table must be the name of a table, without the character U\+0000"

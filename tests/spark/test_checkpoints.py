@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
-from flowalg_spark import check_checkpoint, open_state, streaming
+from flowalg_spark import check_checkpoint, open_state, plan, reshard, streaming
+from flowalg_spark.sinks import Delta
 from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source
 from flowalg_spark.streaming.interpreter import run_to_end
 from hypothesis import given
@@ -21,7 +24,7 @@ from hypothesis import strategies as st
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row, SparkSession
 
-from flowalg import CheckpointError
+from flowalg import ArgumentError, CheckpointError
 from tests.support.full_disk import filled, small_disk
 from tests.support.spark_replay import stream_of, write_batches
 
@@ -69,6 +72,36 @@ def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     folder = root / "of [some] query"
     run_to_end(panes, root / "out", folder)
     return folder
+
+
+def test_a_checkpoint_is_the_path_of_a_folder(spark: SparkSession, checkpoint: Path, tmp_path: Path) -> None:
+    """What is no text, has a ~ or is a file is an error that names the argument, and no folder is made.
+
+    A path with a slash at its end is that of the folder.
+    """
+    pipeline = a_sum_per_key.pipeline
+    calls: tuple[tuple[str, Callable[[Any], object]], ...] = (
+        ("checkpoint", lambda path: check_checkpoint(spark, path)),
+        ("checkpoint", lambda path: open_state(spark, path)),
+        ("checkpoint", lambda path: plan(spark, pipeline, path)),
+        ("checkpoint", lambda path: reshard(spark, path, tmp_path / "new")),
+        ("into", lambda path: reshard(spark, checkpoint, path)),
+        ("drain_signal_path", lambda path: streaming.drain(spark, path)),
+        ("Delta.path", Delta),
+    )
+    for argument, call in calls:
+        for path in (b"folder", 5, "", "a\0b", "~/folder", Path("~")):
+            with pytest.raises(ArgumentError, match=f"^{argument} must be a path"):
+                call(path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("{}")
+    with pytest.raises(ArgumentError, match=r"^checkpoint must be the path of a folder; .*: it is a file"):
+        check_checkpoint(spark, tmp_path / "file")
+    with pytest.raises(CheckpointError, match="give the checkpoint directory of a query"):
+        plan(spark, pipeline, tmp_path / "file")
+    check_checkpoint(spark, f"{checkpoint}/")
+    assert plan(spark, pipeline, f"{checkpoint}/")
+    assert open_state(spark, f"{checkpoint}/").columns
 
 
 def test_a_checkpoint_names_the_file_that_is_damaged(

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from glob import glob
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, assert_never, cast
 
@@ -19,7 +19,7 @@ from flowalg_columns.layout import fields_in
 from flowalg_columns.listing import nested_files
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
-from flowalg.data.errors import ArgumentError, ElementError, require_flag
+from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, require_flag
 from flowalg.data.time import processing_time
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.admission import admit
@@ -163,7 +163,7 @@ def _scan_folder(source: SourceNode, folder: Path) -> pl.LazyFrame:
 
 def _scan_files(source: SourceNode, pattern: Path) -> pl.LazyFrame:
     """Returns the Parquet files of a pattern, or the file that it names; files without a byte have no records."""
-    files = [str(pattern)] if pattern.is_file() else glob(str(pattern), recursive=True)
+    files = [str(pattern)] if os.path.isfile(pattern) else glob(str(pattern), recursive=True)
     if files and not any(map(os.path.getsize, files)):
         return _no_rows(source)
     return scan_parquet(source.name, pattern)
@@ -181,8 +181,11 @@ def lazy_frame(source: SourceNode, data: object) -> pl.LazyFrame:
         case pl.DataFrame():
             return data.lazy()
         case str() | PathLike():
-            path = Path(fspath(cast("str | PathLike[str]", data)))
-            return _scan_folder(source, path) if path.is_dir() else _scan_files(source, path)
+            text = path_text(f"the input of source {source.name!r}", data)
+            if is_url(text):
+                return scan_parquet(source.name, text)
+            path = Path(text)
+            return _scan_folder(source, path) if os.path.isdir(path) else _scan_files(source, path)
         case _:
             raise ArgumentError(
                 f"the input of source {source.name!r}",

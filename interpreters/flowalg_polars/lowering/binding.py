@@ -61,7 +61,7 @@ from flowalg_polars.meta import ELEMENT_META
 _SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
 
 
-def scan_parquet(source: str, files: Path | list[str], *, partitioned: bool = False) -> pl.LazyFrame:
+def scan_parquet(source: str, files: str | Path | list[str], *, partitioned: bool = False) -> pl.LazyFrame:
     """Returns Parquet files as a frame; raises ``ElementError`` if their schema cannot be read.
 
     If they are ``partitioned``, they have the columns of the folders ``NAME=VALUE`` that they are in.
@@ -71,7 +71,7 @@ def scan_parquet(source: str, files: Path | list[str], *, partitioned: bool = Fa
         frame.collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).partition("\n")[0]
-        named = files if isinstance(files, Path) else files[0]
+        named = files[0] if isinstance(files, list) else files
         raise ElementError(f"source {source!r}: {named} cannot be read as Parquet: {reason}") from error
     return frame
 

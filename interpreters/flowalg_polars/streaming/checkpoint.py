@@ -25,7 +25,7 @@ from attrs import define, evolve, field, frozen
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
 
-from flowalg.data.errors import CheckpointError, path_text
+from flowalg.data.errors import CheckpointError, local_folder
 from flowalg.data.time import ProcessingTime
 from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
@@ -144,7 +144,7 @@ class Checkpoint:
 
         Raises ``CheckpointError`` if it is in use, damaged, or has files that do not belong together.
         """
-        path = Path(path_text("checkpoint", folder))
+        path = Path(local_folder("checkpoint", folder))
         with naming_errors(path):
             make_folder(path)
             make_folder(path / _SEGMENTS)
@@ -173,7 +173,7 @@ class Checkpoint:
     @classmethod
     def read(cls, folder: str | PathLike[str]) -> Checkpoint:
         """Returns a checkpoint as it is now; a query may be using it. Raises ``CheckpointError`` if there is none."""
-        path = Path(path_text("checkpoint", folder))
+        path = Path(local_folder("checkpoint", folder))
         manifest = _load(path / _MANIFEST, Manifest)
         if manifest is None:
             raise CheckpointError(
@@ -351,7 +351,7 @@ def drain(checkpoint: str | PathLike[str]) -> None:
     The query reads what is available, and then advances the watermark to the end of time: all windows close and emit
     their last panes. A query that runs does so at its next micro-batch, and ends.
     """
-    path = Path(path_text("checkpoint", checkpoint))
+    path = Path(local_folder("checkpoint", checkpoint))
     with naming_errors(path):
         make_folder(path)
         write_file(path / _DRAIN, b"")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike, fspath
+from os import PathLike
 
 from attrs import evolve
 from flowalg_shard import FromSource, StageDescription
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import CheckpointError, require_flag
+from flowalg.data.errors import CheckpointError, path_text, require_flag
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs, resolve_outputs
@@ -66,16 +66,16 @@ def plan(
     ids = None if shards is None else shard_ids(session, shards)
     now = _stages(session, resolved, ids, single=single, dead_letters=dead_letters)
     known = count_stages(session, checkpoint)
+    path = path_text("checkpoint", checkpoint)
     if now and not known:
         raise CheckpointError(
-            f"{fspath(checkpoint)} has no state; give the checkpoint directory of a query that has committed a "
-            "micro-batch"
+            f"{path} has no state; give the checkpoint directory of a query that has committed a micro-batch"
         )
     problems: list[str] = []
     if known != len(now):
         names = ", ".join(repr(stage.label) for stage in now) or "none"
         problems.append(
-            f"the checkpoint {fspath(checkpoint)} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
+            f"the checkpoint {path} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
             "rejects another number of stages: start the changed pipeline with a new checkpoint"
         )
         return Plan((), problems=tuple(problems))

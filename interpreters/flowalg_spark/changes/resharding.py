@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final
 
 import polars as pl
@@ -20,7 +20,7 @@ from flowalg_shard.resharding import reshard as reshard_stage
 from flowalg_shard.tables.columns import SHARD
 from pyspark.sql import SparkSession
 
-from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
 from flowalg_spark.changes.state_writing import StageStates, write_states
 from flowalg_spark.encoding.columns import col
@@ -66,7 +66,10 @@ def reshard(
     """
     require_session("session", session)
     ids = shard_ids(session, shards)
-    old, new = (CheckpointFiles.of(session, fspath(folder), "reshard") for folder in (checkpoint, into))
+    old, new = (
+        CheckpointFiles.of(session, path_text(argument, folder), "reshard")
+        for argument, folder in (("checkpoint", checkpoint), ("into", into))
+    )
     if new.exists():
         raise ArgumentError("into", new.folder, "a folder that does not exist yet")
     ensure_state_store(session)

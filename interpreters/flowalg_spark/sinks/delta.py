@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final
 
 from attrs import asdict, field, frozen
@@ -12,7 +12,7 @@ from flowalg_sinks.target import WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, path_text
 from flowalg_spark.changes.checkpoint_files import CheckpointFiles
 from flowalg_spark.jvm import is_class, jvm_of
 from flowalg_spark.sinks.lakehouse import (
@@ -37,7 +37,7 @@ CATALOG: Final = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
 def _path(path: str | PathLike[str] | None) -> str | None:
-    return fspath(path) if isinstance(path, PathLike) else path
+    return None if path is None else path_text("Delta.path", path)
 
 
 @frozen

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from flowalg.data.errors import CheckpointError
+from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg_spark.state.changed_files import warn_of_changed_files
 from flowalg_spark.state.patterns import pattern_of
 
@@ -25,7 +25,8 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
     query reads it. The query must not run meanwhile, since Spark removes old files. Raises ``CheckpointError`` with the
     file and its problem. Files of the sources that have changed since they were read are a warning in the log.
     """
-    path = fspath(checkpoint)
+    path = path_text("checkpoint", checkpoint)
+    require_folder(session, path)
     for file, text in read_logs(session, path, "metadata").items():
         _require_none(file, problem_of_id(text))
     offsets, commits = (read_logs(session, path, part) for part in ("offsets", "commits"))
@@ -42,6 +43,25 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
         if batch_of(last) not in map(batch_of, offsets):
             _require_none(last, f"the offsets of this micro-batch, offsets/{batch_of(last)}, are missing")
     warn_of_changed_files(session, sources.values())
+
+
+def require_folder(session: SparkSession, checkpoint: str) -> None:
+    """Raises ``ArgumentError`` if a checkpoint is a file; one that does not exist is valid."""
+    pattern = pattern_of(checkpoint)
+    if _exists(session, pattern) and not _exists(session, f"{pattern}/*"):
+        is_empty = not session.read.format("binaryFile").load(pattern).inputFiles()
+        if not is_empty:
+            raise ArgumentError("checkpoint", checkpoint, "the path of a folder", why="it is a file")
+
+
+def _exists(session: SparkSession, pattern: str) -> bool:
+    try:
+        session.read.format("binaryFile").load(pattern)
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
+    return True
 
 
 def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final, TypeVar
 
 from flowalg_columns.codec import Codec
@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
-from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_spark.state.state_format import Head
 
@@ -109,14 +109,9 @@ def read_heads(session: SparkSession, checkpoint: str | PathLike[str], stage: in
 
 def count_stages(session: SparkSession, checkpoint: str | PathLike[str]) -> int:
     """Returns the number of stateful operators in a checkpoint; raises ``CheckpointError`` if it cannot be read."""
-    with _readable("the state", checkpoint):
-        return (
-            session.read.format("state-metadata")
-            .load(fspath(checkpoint))
-            .select("operatorId")
-            .distinct()
-            .count()
-        )
+    path = path_text("checkpoint", checkpoint)
+    with _readable("the state", path):
+        return session.read.format("state-metadata").load(path).select("operatorId").distinct().count()
 
 
 def read_stage(
@@ -144,14 +139,15 @@ def _rows(
     session: SparkSession, checkpoint: str | PathLike[str], stage: int, variable: str, *columns: str
 ) -> list[Row]:
     """Returns the rows of a state variable of a stage."""
-    reader = session.read.format("statestore").option("path", fspath(checkpoint))
-    with _readable(f"the state of stage {stage}", checkpoint):
+    path = path_text("checkpoint", checkpoint)
+    reader = session.read.format("statestore").option("path", path)
+    with _readable(f"the state of stage {stage}", path):
         state = reader.option("operatorId", stage).option("stateVarName", variable).load()
         return state.select(*columns).collect()
 
 
 @contextmanager
-def _readable(what: str, checkpoint: str | PathLike[str]) -> Iterator[None]:
+def _readable(what: str, checkpoint: str) -> Iterator[None]:
     """Raises ``CheckpointError`` for an error of Spark about a state that is missing or damaged."""
     try:
         yield
@@ -161,7 +157,7 @@ def _readable(what: str, checkpoint: str | PathLike[str]) -> Iterator[None]:
             raise
         why = "it has none" if found is None else found.group(1)
         raise CheckpointError(
-            f"{what} cannot be read from the checkpoint {fspath(checkpoint)}: {why}; give the checkpoint directory of "
+            f"{what} cannot be read from the checkpoint {checkpoint}: {why}; give the checkpoint directory of "
             "a query that has committed a micro-batch, and the number of one of its stages"
         ) from cause
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.analysis.clock_needs import ticks_off
-from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
+from flowalg.data.errors import ArgumentError, UnsupportedError, path_text, require_flag
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
@@ -345,7 +345,7 @@ def stream_sources(
             )
     session = next(iter(streams.values())).frame.sparkSession
     if drain_signal_path is not None:
-        streams = _with_drain_signal(session, streams, fspath(drain_signal_path))
+        streams = _with_drain_signal(session, streams, path_text("drain_signal_path", drain_signal_path))
     waiting = None if bounded else _waiting_for_time(streams, pipelines)
     if tick and (tick_when_idle or waiting is not None):
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
@@ -509,7 +509,7 @@ def drain(session: SparkSession, drain_signal_path: str | PathLike[str]) -> None
     and run it again.
     """
     end = session.createDataFrame([(True,)], _DRAIN_SCHEMA)
-    end.coalesce(1).write.mode("append").parquet(fspath(drain_signal_path))
+    end.coalesce(1).write.mode("append").parquet(path_text("drain_signal_path", drain_signal_path))
 
 
 def _with_drain_signal(

@@ -13,7 +13,7 @@ from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
-from flowalg.data.errors import ArgumentError, hidden, path_text
+from flowalg.data.errors import ArgumentError, hidden, local_path
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
 from flowalg.runs.micro_batches import require_iterable
@@ -71,7 +71,7 @@ def micros_of(column: StreamColumn) -> pl.Expr:
 
 
 def _path(folder: str | PathLike[str]) -> str:
-    return path_text("Files.folder", folder)
+    return local_path("Files.folder", folder)
 
 
 @frozen

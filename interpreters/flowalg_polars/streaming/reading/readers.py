@@ -6,6 +6,7 @@ after a restart.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -29,8 +30,6 @@ from flowalg.data.errors import (
     CheckpointError,
     ElementError,
     SchemaMismatchError,
-    format_value,
-    hidden,
 )
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
@@ -139,11 +138,8 @@ class FileReader:
     def _names(self) -> list[str]:
         """Returns the names of the files that were not read."""
         folder = Path(self.files.folder)
-        if not folder.is_dir():
-            # A connection string that was given instead of a folder may contain a password.
-            given = self.files.folder
-            shown = format_value(hidden(given)) if "://" in given else given
-            raise ElementError(f"source {self.source.name!r}: {shown} must be a folder of files")
+        if not os.path.isdir(folder):
+            raise ElementError(f"source {self.source.name!r}: {folder} must be a folder of files")
         with self._naming_errors():
             self._changes.look()
             found = [
