@@ -99,9 +99,16 @@ def test_a_checkpoint_is_the_path_of_a_folder(spark: SparkSession, checkpoint: P
         check_checkpoint(spark, tmp_path / "file")
     with pytest.raises(CheckpointError, match="give the checkpoint directory of a query"):
         plan(spark, pipeline, tmp_path / "file")
+    for read in (open_state, lambda session, path: plan(session, pipeline, path)):
+        with pytest.raises(
+            CheckpointError, match=r"query/: Spark does not find the state in a path with spaces"
+        ):
+            read(spark, f"{checkpoint}/")
     check_checkpoint(spark, f"{checkpoint}/")
-    assert plan(spark, pipeline, f"{checkpoint}/")
-    assert open_state(spark, f"{checkpoint}/").columns
+    copy = tmp_path / "copy"
+    shutil.copytree(checkpoint, copy)
+    assert plan(spark, pipeline, f"{copy}/")
+    assert open_state(spark, f"{copy}/").columns
 
 
 def test_a_checkpoint_names_the_file_that_is_damaged(

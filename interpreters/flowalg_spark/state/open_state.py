@@ -41,6 +41,8 @@ _NO_KEYS: Final = (
 _TIMES: Final = ("next_watermark", "next_time")
 _UNREADABLE: Final = re.compile(r"\[(?:STDS_|CANNOT_LOAD_STATE_STORE)[\w.]*\] ([^\n]*?)\.?( SQLSTATE|\n|$)")
 """Spark's error for a state that is missing or damaged: its sentence. Spark raises it as several classes."""
+_ENCODED: Final = re.compile(r"[ \[\]{}\"<>^`|\\%?#]")
+"""What Spark encodes in the path of a state to read, and does not decode. Queries run with such paths."""
 
 
 def open_state(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
@@ -155,6 +157,11 @@ def _readable(what: str, checkpoint: str) -> Iterator[None]:
         found = _UNREADABLE.search(str(cause))
         if found is None and not isinstance(cause, IllegalArgumentException):
             raise
+        if _ENCODED.search(checkpoint):
+            raise CheckpointError(
+                f"{what} cannot be read from the checkpoint {checkpoint}: Spark does not find the state in a path with "
+                "spaces or other characters that a URL encodes; copy it to another path, and read it there"
+            ) from cause
         why = "it has none" if found is None else found.group(1)
         raise CheckpointError(
             f"{what} cannot be read from the checkpoint {checkpoint}: {why}; give the checkpoint directory of "
