@@ -52,6 +52,8 @@ from flowalg.data.time import (
     event_time,
     processing_time,
 )
+from flowalg.interpreters.installed import load_interpreter
+from flowalg.interpreters.interpreter import Interpreter
 from flowalg.notebook.html import PaneTable
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
 from flowalg.pipeline.ptransform import PTransform, ptransform
@@ -59,7 +61,6 @@ from flowalg.pipeline.source import Source, sources
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
-from flowalg.runs.interpreter import Interpreter
 from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
@@ -281,6 +282,7 @@ __all__ = [
     "flatten",
     "from_json",
     "hazards",
+    "load_interpreter",
     "normalise",
     "processing_time",
     "ptransform",

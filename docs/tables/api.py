@@ -49,7 +49,8 @@ FLOWALG: Final = {
     "Timelines": "Timeline Instant",
     "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
     "DropReason BadRecord PaneTable",
-    "Interpreters and runs": "Interpreter Capabilities Mode Run Output Outputs final_values WindowedValue",
+    "Interpreters and runs": "Interpreter load_interpreter Capabilities Mode Run Output Outputs final_values "
+    "WindowedValue",
     "Running queries": "QueryEvent QueryStarted QueryAdvanced QueryEnded QueryProgress StageMetrics "
     "SourceMetrics Observer",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",

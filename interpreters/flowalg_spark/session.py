@@ -85,6 +85,11 @@ def local_session(
     return session
 
 
+def active_or_local_session() -> SparkSession:
+    """Returns the active session, or starts a local one."""
+    return SparkSession.getActiveSession() or local_session()
+
+
 def configure(session: SparkSession, *, partitions: int | None = None) -> SparkSession:
     """Applies the settings that matter for the speed of flowalg to a running session, and returns the session.
 

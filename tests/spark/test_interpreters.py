@@ -35,6 +35,7 @@ from flowalg import (
     UserFunctionError,
     combiner,
     flatten,
+    load_interpreter,
 )
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS
 from tests.support.scores import POINTS, SCORES, Score, minute
@@ -230,3 +231,13 @@ def fail_on_total(total: int) -> int:
     if total == 5:
         raise ValueError(f"no total of {total}")
     return total
+
+
+@pytest.mark.parametrize(("name", "kind"), [("batch", SparkBatch), ("streaming", SparkStreaming)])
+def test_an_installed_interpreter_has_the_active_session(
+    spark: SparkSession, name: str, kind: type[SparkBatch | SparkStreaming]
+) -> None:
+    """``load_interpreter`` gives Spark's interpreters on the session that is active."""
+    interpreter = load_interpreter(name)
+    assert isinstance(interpreter, kind)
+    assert interpreter.spark is SparkSession.getActiveSession()

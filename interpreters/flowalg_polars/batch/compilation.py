@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never, cast
 import polars as pl
 from attrs import field, frozen
 from flowalg_columns.layout import fields_in
-from flowalg_columns.listing import nested_files
+from flowalg_columns.text.listing import nested_files
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, require_flag

@@ -12,11 +12,11 @@ from typing import Final, Literal, TypeAlias, cast
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import fields_in
-from flowalg_columns.listing import TEMPORARY
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
 from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import not_blank, read_file
 from flowalg_columns.text.json_objects import Fields, read_objects
+from flowalg_columns.text.listing import TEMPORARY
 from pyspark.sql import DataFrame, DataFrameReader
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
-from flowalg_columns.listing import describe_changed
+from flowalg_columns.text.listing import describe_changed
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F

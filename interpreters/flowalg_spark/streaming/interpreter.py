@@ -30,7 +30,7 @@ from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.output_rows import collect_outputs
 from flowalg_spark.frames.pane_frame import collect_output
-from flowalg_spark.session import require_session
+from flowalg_spark.session import active_or_local_session, require_session
 from flowalg_spark.streaming.compilation import (
     StreamInput,
     compile_sources,
@@ -216,3 +216,8 @@ def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
         query.awaitTermination()
     finally:
         query.stop()
+
+
+def on_active_session() -> SparkStreaming:
+    """Returns the interpreter on the active session, or on a new local one, for ``flowalg.load_interpreter``."""
+    return SparkStreaming(active_or_local_session())

@@ -16,7 +16,15 @@ from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
 from flowalg_tools.cli.plan import divide_local_state, divide_spark_state, is_local, plan_changes
-from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, run_reference, run_streaming
+from flowalg_tools.cli.run import (
+    Engine,
+    StreamOptions,
+    run_batch,
+    run_installed,
+    run_local,
+    run_reference,
+    run_streaming,
+)
 from flowalg_tools.cli.terminal import print_error
 from flowalg_tools.cli.what_if import Grid, recommend
 from flowalg_tools.cli.why import explain_computation, explain_window
@@ -264,7 +272,14 @@ def run(
     pipeline: Pipeline,
     inputs: Inputs,
     output: Annotated[Path, typer.Option(help="A .parquet, .csv or .jsonl file; on Spark, a folder.")],
-    on: Annotated[Engine, typer.Option(help="The interpreter: this process, or Spark.")] = Engine.LOCAL,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The interpreter: local or reference in this process, batch or streaming on Spark, or another that is "
+            "installed.",
+        ),
+    ] = Engine.LOCAL,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     source_watermark: SourceWatermark = None,
@@ -336,6 +351,16 @@ def run(
                 policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows, source_watermark
             )
             run_streaming(pipeline, inputs, output, stream)
+        case _:
+            reject_options(
+                f"--on {on}",
+                checkpoint=checkpoint,
+                metrics=metrics or None,
+                batch_rows=batch_rows,
+                dead_letters=dead_letters or None,
+            )
+            options = timeline_options(processing_time, watermark, every, unbounded, None, source_watermark)
+            run_installed(on, pipeline, inputs, output, options)
 
 
 @app.command()

@@ -71,7 +71,7 @@ def read_table(
 
 def _data_files(source: str, folder: Path) -> list[Path]:
     """The files of a folder, as every engine reads it: without hidden and temporary ones, and those of its folders."""
-    from flowalg_columns.listing import data_files
+    from flowalg_columns.text.listing import data_files
 
     return sorted(
         Path(entry.path) for entry in data_files(source, str(folder)) if Path(entry.path).suffix in FORMATS

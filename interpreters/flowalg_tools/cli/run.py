@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import ArgumentError, BadRecord, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
+from flowalg import (
+    ArgumentError,
+    BadRecord,
+    FlowalgError,
+    PCollection,
+    Run,
+    Source,
+    Timeline,
+    Timing,
+    WatermarkPolicy,
+    load_interpreter,
+)
 from flowalg.data.shapes import TIMESTAMP
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.source import source_node
@@ -47,7 +58,7 @@ _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
 class Engine(StrEnum):
-    """The interpreter that runs the pipeline."""
+    """The interpreters that read files by themselves; any other installed one runs over timelines."""
 
     LOCAL = "local"
     REFERENCE = "reference"
@@ -138,6 +149,27 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
     show(f"{count} {on_time} to {output}" if emits_panes(loaded.node) else f"{count} to {output}")
     if bad is not None:
         write_dead_letters([*bad, *(record for frame in letters for record in bad_records_in(frame))], output)
+
+
+def run_installed(
+    name: str, pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions
+) -> None:
+    """Runs an installed interpreter, over a timeline if processing times are given, otherwise over one batch."""
+    interpreter = load_interpreter(name, argument="--on")
+    loaded = load_pipeline(pipeline)
+    format_of(output, "--output")
+    if options.processing_time is None:
+        now = datetime.now(UTC)
+        timelines = {
+            source: Timeline.batch(read_records(source, read_table(source, path), path), time=now)
+            for source, path in bind_paths(loaded, inputs).items()
+        }
+    else:
+        timelines = read_timelines(loaded, inputs, options)
+    with spinner(f"running {interpreter.capabilities.interpreter}"):
+        run = interpreter.run(loaded, timelines)
+    write_output(loaded, run, output)
+    _report(loaded, run, output)
 
 
 def _kind_of(pipeline: PCollection[object]) -> str:

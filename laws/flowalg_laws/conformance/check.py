@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
 
-from flowalg import Interpreter, Outputs, Run, UnsupportedError
+from flowalg import Interpreter, Outputs, Run, UnsupportedError, load_interpreter
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError
@@ -52,7 +52,7 @@ class Report:
 
 
 def examine_interpreter(
-    interpreter: Interpreter,
+    interpreter: Interpreter | str,
     *,
     ordered: bool = False,
     drops: bool = True,
@@ -61,11 +61,12 @@ def examine_interpreter(
     at_once: int = 1,
 ) -> Report:
     """Returns the report of ``check_interpreter``, whether the interpreter passes or not."""
+    if isinstance(interpreter, str):
+        interpreter = load_interpreter(interpreter)
     capabilities = getattr(interpreter, "capabilities", None)
     if not isinstance(capabilities, Capabilities):
-        raise ArgumentError(
-            "interpreter", interpreter, "an Interpreter: a value with capabilities and run(...)"
-        )
+        valid = "an Interpreter, a value with capabilities and run(...), or the name of an installed one"
+        raise ArgumentError("interpreter", interpreter, valid)
     for name, count, least in (("generated", generated, 0), ("at_once", at_once, 1)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ArgumentError(name, count, f"an int of {('zero', 'one')[least]} or more")
@@ -97,7 +98,7 @@ def examine_interpreter(
 
 
 def check_interpreter(
-    interpreter: Interpreter,
+    interpreter: Interpreter | str,
     *,
     ordered: bool = False,
     drops: bool = True,
@@ -106,6 +107,8 @@ def check_interpreter(
     at_once: int = 1,
 ) -> Report:
     """Tests an interpreter against the semantics and its own declared capabilities, over all jobs of the suite.
+
+    A text is the name of an installed interpreter, as ``flowalg.load_interpreter`` takes it.
 
     A job that uses only supported features must emit the panes or elements, and the drops, of the reference
     interpreter over the same timelines, and those of its transcript. Its final result must be that of its oracle; if

@@ -42,6 +42,7 @@ from flowalg import (
     Window,
     WindowedValue,
     final_values,
+    load_interpreter,
 )
 from tests.packaging.typing.records import Flight
 
@@ -170,7 +171,7 @@ def on_spark(
 ) -> None:
     """Spark batch and Spark streaming take timelines, as every interpreter does, and inputs of their own."""
     batch, streaming = SparkBatch(spark, time=time), SparkStreaming(spark, shards=2)
-    engines: list[Interpreter] = [batch, streaming]
+    engines: list[Interpreter] = [batch, streaming, load_interpreter("local")]
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(SparkBatch(spark).run(totals, {flights: frame}), Run[KV[str, int]])
     assert_type(SparkStreaming(spark).run(totals, {flights: stream}), Run[KV[str, int]])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import define, field
-from flowalg_columns.listing import describe_changed
+from flowalg_columns.text.listing import describe_changed
 
 from flowalg_polars.streaming.reading.positions import ReadFile, Stamp
 

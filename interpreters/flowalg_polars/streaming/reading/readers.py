@@ -18,10 +18,10 @@ from typing import ClassVar, Final, Protocol, cast
 import polars as pl
 from attrs import Factory, define, field
 from flowalg_columns.layout import fields_in
-from flowalg_columns.listing import data_files
 from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import TextKind, read_file
 from flowalg_columns.text.json_objects import Fields
+from flowalg_columns.text.listing import data_files
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
 

@@ -1,0 +1,1 @@
+"""What an interpreter is, and which ones are installed."""

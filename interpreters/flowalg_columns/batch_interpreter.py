@@ -1,0 +1,73 @@
+"""A batch of any engine as an interpreter: a pipeline over bounded frames, or over timelines as one batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.errors import require_flag
+from flowalg.pipeline.outputs import require_outputs
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.run import Outputs, Run, run_of, with_bad_records
+from flowalg.runs.timeline import Timeline
+from flowalg_columns.tables import bounded_frames
+
+A = TypeVar("A")
+F = TypeVar("F")
+
+
+@frozen
+class BatchInterpreter(ABC, Generic[F]):
+    """A batch over frames of the type ``F``, in which every window emits one pane, on time (SEMANTICS section 11)."""
+
+    time: datetime | None = field(default=None, kw_only=True)
+    dead_letters: bool = field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_flag(f"{type(self).__name__}.dead_letters", self.dead_letters)
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """The capabilities of the engine's batch."""
+
+    @abstractmethod
+    def _frame_of(self, table: pa.Table) -> F:
+        """Returns the records of a timeline as a frame."""
+
+    @abstractmethod
+    def _run(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        frames: Mapping[AnySource, F],
+        time: datetime | None,
+    ) -> Outputs:
+        """Runs several outputs over frames."""
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | F]) -> Run[A]:
+        """Returns the output of a pipeline over bounded frames, over all elements of timelines, or over both.
+
+        With timelines, the processing time is the last one of all of them. A batch drops nothing. Raises
+        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
+        source's record class, and ``UnsupportedError`` for features that batch lacks.
+        """
+        return run_of(self.run_all({"output": pipeline}, inputs), pipeline)
+
+    def run_all(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object] | F],
+    ) -> Outputs:
+        """Returns several named outputs of one query, over inputs as in ``run``."""
+        pipelines = require_outputs(outputs).values()
+        frames, time, rejected = bounded_frames(
+            inputs, pipelines, self._frame_of, dead_letters=self.dead_letters
+        )
+        return with_bad_records(self._run(outputs, frames, time or self.time), rejected)
