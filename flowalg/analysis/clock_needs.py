@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from flowalg.computations.library import built_in
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, Node, Process
-from flowalg.triggers.leaves import leaves
-from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, CustomTrigger, OnceTrigger
+from flowalg.triggers.syntax import leaves
 from flowalg.watermarks import WatermarkPolicy
 
 
@@ -20,7 +19,7 @@ def clock_needs(roots: Iterable[Node], policies: Mapping[str, WatermarkPolicy]) 
     for node in nodes_of(*roots):
         match node:
             case CombinePerKey(label=label) | CoGroupByKey(label=label):
-                waiting = [leaf for leaf in leaves(node.windowed_by.strategy.trigger) if _waits(leaf)]
+                waiting = [leaf for leaf in leaves(node.windowed_by.strategy.trigger) if leaf.follows_clock]
                 if waiting:
                     yield f"{label}, whose trigger fires by processing time"
             case Process(computation=computation, label=label):
@@ -39,13 +38,3 @@ def ticks_off(roots: Iterable[Node], policies: Mapping[str, WatermarkPolicy]) ->
     if not needs:
         return None
     return f"ticks are off, so without data no time passes for what waits for processing time: {needs}"
-
-
-def _waits(leaf: OnceTrigger) -> bool:
-    match leaf:
-        case AtPeriod() | AfterDelay() | AfterInactivity():
-            return True
-        case CustomTrigger(due=due):
-            return due is not None
-        case _:
-            return False

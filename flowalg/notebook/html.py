@@ -27,7 +27,7 @@ from flowalg.runs.panes import Change, DropReason, Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.triggers.describe import count_of, describe
-from flowalg.triggers.syntax import And, Or, OrFinally, Repeat, SequenceOf, Trigger
+from flowalg.triggers.syntax import Trigger, parts_of
 from flowalg.windows.window import GLOBAL_WINDOW, Window
 
 A_co = TypeVar("A_co", covariant=True)
@@ -101,17 +101,8 @@ def _trigger_html(trigger: Trigger) -> str:
 
 
 def _trigger_line(trigger: Trigger) -> Line:
-    parts: Sequence[Trigger]
-    match trigger:
-        case And(triggers=parts) | Or(triggers=parts) | SequenceOf(triggers=parts):
-            pass
-        case Repeat(trigger=inner):
-            parts = (inner,)
-        case OrFinally(main=main, until_=until):
-            parts = (main, until)
-        case _:
-            return Line(_cut(repr(trigger)))
-    return Line(type(trigger).__name__, tuple(map(_trigger_line, parts)))
+    parts = parts_of(trigger)
+    return Line(type(trigger).__name__ if parts else _cut(repr(trigger)), tuple(map(_trigger_line, parts)))
 
 
 @html_view.register(Window)

@@ -41,9 +41,7 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.outputs import share_steps
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import window_read
-from flowalg.triggers.accumulation import accumulate
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
-from flowalg.triggers.syntax import AtElement, AtMeasure, AtValue, CustomTrigger
+from flowalg.triggers.syntax import AtValue, DataDrivenTrigger, leaves
 from flowalg.windows.window_functions import (
     CustomWindows,
     FixedWindows,
@@ -231,14 +229,10 @@ def _may_fail(combiner: Combiner[object, object, object], value: Shape | None) -
 
 def _observe(leaf: DataDrivenTrigger, value: object, label: str) -> None:
     match leaf:
-        case AtMeasure():
-            measure_of(leaf, value)
-        case AtElement():
-            satisfies(leaf, value)
         case AtValue(combiner=combiner):
             _require_addable(combiner, value, label)
-        case CustomTrigger():
-            accumulate(leaf, value, 1)
+        case _:
+            leaf.keep(value, 1)
 
 
 def _require_addable(combiner: Combiner[object, object, object], value: object, label: str) -> None:

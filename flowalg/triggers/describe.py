@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import assert_never
-
-from flowalg.data.durations import duration_in_words, length_in_words
-from flowalg.data.errors import describe_function
+from flowalg.triggers.leaf import Leaf
 from flowalg.triggers.syntax import (
-    AfterDelay,
-    AfterInactivity,
-    Always,
     And,
-    AtCount,
-    AtElement,
-    AtMeasure,
-    AtPeriod,
-    AtSignal,
-    AtValue,
     AtWatermark,
-    CustomTrigger,
-    Never,
     OnceTrigger,
     Or,
     OrFinally,
@@ -44,10 +29,8 @@ def describe(trigger: Trigger) -> str:
             return _repeated(inner, "")
         case OrFinally(main=main, until_=until):
             return f"{describe(main)} until {_condition(until)}"
-        case Never():
-            return "never"
-        case Always():
-            return "at once"
+        case Leaf(when=when):
+            return when
         case _:
             return f"when {_condition(trigger)}"
 
@@ -65,22 +48,8 @@ def _ends_on_time(trigger: Trigger) -> bool:
 
 def _repeated(trigger: Trigger, late: str) -> str:
     match trigger:
-        case AtPeriod(period=period, offset=offset):
-            return f"every {duration_in_words(period)}" + (
-                f" from {duration_in_words(offset)} on" if offset else ""
-            )
-        case AtCount(count=1):
-            return f"at every {late}element"
-        case AtCount(count=count):
-            return f"at every {count} {late}elements"
-        case Never():
-            return "never"
-        case Always():
-            return "at every evaluation with late elements" if late else "at every evaluation"
-        case AtWatermark() if late:
-            return "with every batch of late elements"
-        case AtWatermark():
-            return f"whenever {_condition(trigger)}"
+        case Leaf():
+            return trigger.whenever(late)
         case Repeat(trigger=inner):
             return _repeated(inner, late)
         case SequenceOf() | OrFinally():
@@ -90,47 +59,10 @@ def _repeated(trigger: Trigger, late: str) -> str:
 
 
 def _condition(trigger: OnceTrigger) -> str:
-    match trigger:
-        case AtWatermark(percentile=None):
-            return "the watermark passes"
-        case AtWatermark(percentile=percentile):
-            return f"the {percentile:.4g} watermark passes"
-        case AtCount(count=1):
-            return "an element has arrived"
-        case AtCount(count=count):
-            return f"{count} elements have arrived"
-        case AtMeasure(measure=measure, amount=amount):
-            return f"the sum of {describe_function(measure)} reaches {amount}"
-        case AtElement(predicate=predicate):
-            return f"an element satisfies {describe_function(predicate)}"
-        case AtPeriod(period=period):
-            return f"the next {duration_in_words(period)} begins"
-        case AfterDelay(delay=delay):
-            return f"{_describe_delay(delay)} since the first element"
-        case AfterInactivity(gap=gap):
-            return f"no element has arrived for {length_in_words(gap)}"
-        case AtValue(combiner=combiner, predicate=predicate):
-            return f"the {combiner.title} of the elements satisfies {describe_function(predicate)}"
-        case CustomTrigger(ready=ready):
-            return f"the summary satisfies {describe_function(ready)}"
-        case AtSignal(name=name):
-            return f"the signal {name!r} arrives"
-        case Never():
-            return "never"
-        case Always():
-            return "at once"
-        case And(triggers=triggers):
-            return " and ".join(_parenthesize(trigger) for trigger in triggers)
-        case Or(triggers=triggers):
-            return " or ".join(_parenthesize(trigger) for trigger in triggers)
-    assert_never(trigger)
-
-
-def _describe_delay(delay: timedelta) -> str:
-    if not delay:
-        return "no time has passed"
-    amount = length_in_words(delay)
-    return f"{amount} {'have' if amount[0].isdigit() else 'has'} passed"
+    if isinstance(trigger, And | Or):
+        junction = " and " if isinstance(trigger, And) else " or "
+        return junction.join(map(_parenthesize, trigger.triggers))
+    return trigger.condition
 
 
 def _parenthesize(trigger: OnceTrigger) -> str:

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from flowalg.triggers.leaf import Leaf
 from flowalg.triggers.syntax import (
-    AfterDelay,
-    AfterInactivity,
     Always,
     And,
-    AtCount,
-    AtPeriod,
     Never,
     OnceTrigger,
     Or,
@@ -119,7 +116,7 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
         parts.extend(part.triggers if isinstance(part, kind) else (part,))
     if zero in parts:
         return zero
-    known = [part for part in dict.fromkeys(_simplify(kind, parts)) if part != unit]
+    known = [part for part in _simplify(kind, parts) if part != unit]
     dual = Or if kind is And else And
     absorbed = [
         part
@@ -132,41 +129,15 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
 
 
 def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrigger]:
-    """Applies ``both_counts``, ``either_count`` and the like: keeps one of each kind, and no implied periods."""
-    choose = max if kind is And else min
-    rest: list[OnceTrigger] = []
-    counts: list[int] = []
-    delays: list[AfterDelay] = []
-    gaps: list[AfterInactivity] = []
-    periods: list[AtPeriod] = []
-    for part in parts:
-        match part:
-            case AtCount(count=count):
-                counts.append(count)
-            case AfterDelay():
-                delays.append(part)
-            case AfterInactivity():
-                gaps.append(part)
-            case AtPeriod():
-                periods.append(part)
-            case _:
-                rest.append(part)
-    if counts:
-        rest.append(AtCount(choose(counts)))
-    if delays:
-        rest.append(choose(delays, key=lambda delay: delay.delay_micros))
-    if gaps:
-        rest.append(choose(gaps, key=lambda inactivity: inactivity.gap_micros))
-    return [
-        *rest,
-        *(period for period in periods if not any(_is_implied(kind, period, other) for other in periods)),
-    ]
+    """Applies ``both_counts``, ``either_count`` and the like: of comparable leaves ``And`` keeps the least, ``Or`` the
+    greatest.
+    """
+    different = list(dict.fromkeys(parts))
+    return [part for part in different if not any(_replaces(kind, other, part) for other in different)]
 
 
-def _is_implied(kind: type[Junction], period: AtPeriod, other: AtPeriod) -> bool:
-    """Whether ``other`` implies ``period``: a multiple of it under ``And``, a divisor of it under ``Or``."""
-    if period == other or (period.offset or other.offset):
+def _replaces(kind: type[Junction], other: OnceTrigger, part: OnceTrigger) -> bool:
+    """Whether a part adds nothing to a different one: ``And`` of both is the one that implies the other."""
+    if other is part or not isinstance(other, Leaf) or not isinstance(part, Leaf):
         return False
-    if kind is And:
-        return not other.period % period.period
-    return not period.period % other.period
+    return other.implies(part) if kind is And else part.implies(other)

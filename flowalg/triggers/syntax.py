@@ -12,7 +12,7 @@ may fire many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast, overload
 
@@ -20,13 +20,29 @@ from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, Combiner, require_combiner
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import Micros, ProcessingTime, duration_of
+from flowalg.data.time import duration_of
 from flowalg.data.views import HasView
+from flowalg.triggers.data_driven import (
+    CustomLeaf,
+    Due,
+    ElementLeaf,
+    Measure,
+    MeasureLeaf,
+    Predicate,
+    ValueLeaf,
+)
+from flowalg.triggers.leaf import Leaf
+from flowalg.triggers.leaves import (
+    AlwaysLeaf,
+    CountLeaf,
+    DelayLeaf,
+    InactivityLeaf,
+    NeverLeaf,
+    PeriodLeaf,
+    SignalLeaf,
+    WatermarkLeaf,
+)
 from flowalg.triggers.views import Arrivals, EveryInstant, TriggerClocks
-
-# A trigger observes the values of the grouping that it governs, whose type is not known here.
-Predicate: TypeAlias = Callable[[Any], bool]
-Measure: TypeAlias = Callable[[Any], int]
 
 Summary = TypeVar("Summary")
 Out = TypeVar("Out")
@@ -79,7 +95,7 @@ class _Once(_AnyTrigger):
 
 
 @frozen
-class AtWatermark(_Once):
+class AtWatermark(WatermarkLeaf, _Once):
     """Ready when the watermark has passed the end of the window: ``W >= end``.
 
     Then all elements of the window are assumed to have been observed (Dataflow Model, section 2.3). A ``percentile``,
@@ -123,7 +139,7 @@ class AtWatermark(_Once):
 
 
 @frozen
-class AtCount(_Once):
+class AtCount(CountLeaf, _Once):
     """Ready when at least ``count`` changes have been observed: elements, and retractions of elements.
 
     A correction is two changes. So ``AtCount(1)`` is ready whenever the window has changed.
@@ -141,7 +157,7 @@ class AtCount(_Once):
 
 
 @frozen
-class AtMeasure(_Once):
+class AtMeasure(MeasureLeaf, _Once):
     """Ready when the sum of ``measure(value)`` over the changes observed, retractions too, is at least ``amount``.
 
     ``measure`` returns a non-negative int, such as a number of bytes; the sum therefore never decreases.
@@ -164,7 +180,7 @@ class AtMeasure(_Once):
 
 
 @frozen
-class AtElement(_Once):
+class AtElement(ElementLeaf, _Once):
     """Ready when any element or retraction observed satisfies ``predicate`` (punctuation, data-driven triggering).
 
     Example:
@@ -181,7 +197,7 @@ class AtElement(_Once):
 
 
 @frozen(init=False)
-class AtValue(_Once):
+class AtValue(ValueLeaf, _Once):
     """Ready when ``predicate`` holds of the combined value of the elements observed: an estimate crosses its bound.
 
     The predicate is evaluated once in each instant that brings elements of the window, on all of them together. Once it
@@ -210,11 +226,8 @@ class AtValue(_Once):
         object.__setattr__(self, "predicate", predicate)
 
 
-Due: TypeAlias = Callable[..., datetime | None] | EveryInstant
-
-
 @frozen(init=False)
-class CustomTrigger(_Once):
+class CustomTrigger(CustomLeaf, _Once):
     """A user-defined once-trigger: a summary of the elements observed, and a predicate of it.
 
     Summaries are a commutative monoid: ``zero`` is the summary of no elements, ``add`` adds one value, ``merge`` merges
@@ -287,7 +300,7 @@ class CustomTrigger(_Once):
 
 
 @frozen
-class AtPeriod(_Once):
+class AtPeriod(PeriodLeaf, _Once):
     """Ready at the first multiple of ``period`` at or after the first element observed, in processing time.
 
     Multiples count from the Unix epoch plus ``offset``, so all windows fire together: "every minute, on the minute"
@@ -307,15 +320,9 @@ class AtPeriod(_Once):
         if duration_of("AtPeriod.offset", self.offset, allow_zero=True) >= period:
             raise ArgumentError("AtPeriod.offset", self.offset, f"shorter than the period, {self.period}")
 
-    def deadline(self, first: ProcessingTime) -> ProcessingTime:
-        """Returns the first multiple at or after a processing time."""
-        period = duration_of("AtPeriod.period", self.period, allow_zero=False)
-        offset = duration_of("AtPeriod.offset", self.offset, allow_zero=True)
-        return ProcessingTime(first + (offset - first) % period)
-
 
 @frozen
-class AfterDelay(_Once):
+class AfterDelay(DelayLeaf, _Once):
     """Ready when ``delay`` has passed since the first element observed, in processing time; zero means immediately.
 
     Example:
@@ -329,18 +336,9 @@ class AfterDelay(_Once):
     def __attrs_post_init__(self) -> None:
         duration_of("AfterDelay.delay", self.delay, allow_zero=True)
 
-    @property
-    def delay_micros(self) -> Micros:
-        """The delay in microseconds."""
-        return duration_of("AfterDelay.delay", self.delay, allow_zero=True)
-
-    def deadline(self, first: ProcessingTime) -> ProcessingTime:
-        """Returns the processing time ``delay`` after ``first``."""
-        return ProcessingTime(first + self.delay_micros)
-
 
 @frozen
-class AfterInactivity(_Once):
+class AfterInactivity(InactivityLeaf, _Once):
     """Ready when ``gap`` has passed since the last element observed, in processing time.
 
     An element that arrives exactly at the deadline moves it. The only built-in trigger that is not monotone: another
@@ -357,18 +355,9 @@ class AfterInactivity(_Once):
     def __attrs_post_init__(self) -> None:
         duration_of("AfterInactivity.gap", self.gap, allow_zero=False)
 
-    @property
-    def gap_micros(self) -> Micros:
-        """The gap in microseconds."""
-        return duration_of("AfterInactivity.gap", self.gap, allow_zero=False)
-
-    def deadline(self, last: ProcessingTime) -> ProcessingTime:
-        """Returns the processing time ``gap`` after ``last``."""
-        return ProcessingTime(last + self.gap_micros)
-
 
 @frozen
-class AtSignal(_Once):
+class AtSignal(SignalLeaf, _Once):
     """Ready when a signal with this name has been sent to the pipeline.
 
     Example:
@@ -385,12 +374,12 @@ class AtSignal(_Once):
 
 
 @frozen
-class Never(_Once):
+class Never(NeverLeaf, _Once):
     """Never ready: the bottom of the lattice. The contents are emitted when the window expires."""
 
 
 @frozen
-class Always(_Once):
+class Always(AlwaysLeaf, _Once):
     """Always ready: the top of the lattice."""
 
 
@@ -473,7 +462,13 @@ class OrFinally(_AnyTrigger):
         _require_once("OrFinally.until", self.until_)
 
 
-OnceTrigger: TypeAlias = (
+DataDrivenTrigger: TypeAlias = AtMeasure | AtElement | AtValue | CustomTrigger
+"""Once-triggers that depend on the values of elements."""
+
+AccumulatingTrigger: TypeAlias = AtValue | CustomTrigger
+"""Once-triggers that accumulate the values of elements."""
+
+LeafTrigger: TypeAlias = (
     AtWatermark
     | AtCount
     | AtMeasure
@@ -486,9 +481,10 @@ OnceTrigger: TypeAlias = (
     | AtSignal
     | Never
     | Always
-    | And
-    | Or
 )
+"""The once-triggers without parts."""
+
+OnceTrigger: TypeAlias = LeafTrigger | And | Or
 """The triggers that fire at most once."""
 
 Trigger: TypeAlias = OnceTrigger | SequenceOf | Repeat | OrFinally
@@ -498,6 +494,29 @@ Trigger: TypeAlias = OnceTrigger | SequenceOf | Repeat | OrFinally
 def RepeatUntil(trigger: Trigger, until: OnceTrigger) -> OrFinally:  # the name in the Dataflow Model
     """Returns ``OrFinally(Repeat(trigger), until)``."""
     return OrFinally(Repeat(trigger), until)
+
+
+def parts_of(trigger: Trigger) -> tuple[Trigger, ...]:
+    """Returns the triggers that a trigger is composed of; a leaf has none."""
+    match trigger:
+        case And(triggers=parts) | Or(triggers=parts):
+            return parts
+        case SequenceOf(triggers=members):
+            return members
+        case Repeat(trigger=inner):
+            return (inner,)
+        case OrFinally(main=main, until_=until):
+            return main, until
+        case _:
+            return ()
+
+
+def leaves(trigger: Trigger) -> Iterator[LeafTrigger]:
+    """Yields the once-triggers at the leaves of a trigger."""
+    for part in parts_of(trigger):
+        yield from leaves(part)
+    if isinstance(trigger, Leaf):
+        yield trigger
 
 
 def require_trigger(argument: str, value: object) -> None:

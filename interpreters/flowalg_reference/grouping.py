@@ -20,8 +20,7 @@ from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.runs.signals import AnySignal, name_of, signals_reaching
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves
-from flowalg.triggers.syntax import AtSignal, AtWatermark, CustomTrigger, Trigger
+from flowalg.triggers.syntax import AtSignal, Trigger, leaves
 from flowalg.windows.group_errors import errors_in_group
 from flowalg.windows.window import Window, overlap
 from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows, merged_windows
@@ -30,6 +29,7 @@ from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.proto_windows import Arrival, regroup
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
+    AnyLeaf,
     TriggerSummary,
     fire,
     is_ready,
@@ -117,9 +117,7 @@ class Grouping:
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime
     ) -> Iterator[KeyedWindow]:
         """Steps 1 to 3, key by key: assign windows, drop, merge, observe. Yields the windows that have changed."""
-        data: tuple[DataDrivenTrigger, ...] = tuple(
-            leaf for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, DataDrivenTrigger)
-        )
+        observing = tuple(leaves(self.spec.strategy.trigger))
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
             key = check_key(require_keyed(element.value, self.spec.label).key, self.spec.label)
@@ -133,7 +131,7 @@ class Grouping:
         merging = as_merging(self.spec.strategy.windows)
         for key, arriving in by_key.items():
             if merging is not None and self.spec.unmerges:
-                arrivals = [self._arrival(data, element, window, time) for element, window in arriving]
+                arrivals = [self._arrival(observing, element, window, time) for element, window in arriving]
                 yield from self._regroup(key, arrivals, merging, before, time)
                 continue
             with errors_in_group(key):
@@ -147,17 +145,17 @@ class Grouping:
                     state = self._replace_members(key, window, members, before)
                     bundle = TriggerSummary()
                     for element, assigned in joining:
-                        arrival = self._arrival(data, element, assigned, time)
+                        arrival = self._arrival(observing, element, assigned, time)
                         state.absorb(arrival.value, element.event_time, element.weight)
                         bundle = bundle.merge(arrival.summary)
                     state.observe(self.spec, bundle)
                 yield KeyedWindow(window, key)
 
     def _arrival(
-        self, data: tuple[DataDrivenTrigger, ...], element: Element, assigned: Window, time: ProcessingTime
+        self, observing: Sequence[AnyLeaf], element: Element, assigned: Window, time: ProcessingTime
     ) -> Arrival:
         value = require_keyed(element.value, self.spec.label).value
-        return Arrival(element, value, assigned, summarize(data, untagged(value), element.weight, time))
+        return Arrival(element, value, assigned, summarize(observing, untagged(value), element.weight, time))
 
     def _regroup(
         self,
@@ -358,11 +356,7 @@ class Grouping:
 
 def depends_on_every_instant(trigger: Trigger) -> bool:
     """Whether a trigger may become ready in any instant: at a percentile watermark, or by a user-defined predicate."""
-    return any(
-        (isinstance(leaf, AtWatermark) and leaf.percentile is not None)
-        or (isinstance(leaf, CustomTrigger) and leaf.due is not None)
-        for leaf in leaves(trigger)
-    )
+    return any(leaf.is_restless for leaf in leaves(trigger))
 
 
 def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:

@@ -7,49 +7,23 @@ elements. The state of a composite trigger says which once-triggers observe elem
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.accumulation import (
-    Accumulated,
-    AccumulatingTrigger,
-    accumulate,
-    due_of,
-    holds,
-    is_custom_ready,
-    merge_accumulated,
-)
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
-from flowalg.triggers.syntax import (
-    AfterDelay,
-    AfterInactivity,
-    Always,
-    And,
-    AtCount,
-    AtElement,
-    AtMeasure,
-    AtPeriod,
-    AtSignal,
-    AtValue,
-    AtWatermark,
-    CustomTrigger,
-    Never,
-    OnceTrigger,
-    Or,
-    OrFinally,
-    Repeat,
-    SequenceOf,
-    Trigger,
-)
+from flowalg.triggers.leaf import Leaf, Seen
+from flowalg.triggers.syntax import And, OnceTrigger, Or, OrFinally, Repeat, SequenceOf, Trigger, leaves
 from flowalg.windows.window import Window
+
+AnyLeaf: TypeAlias = Leaf[Any]
+"""A leaf, whatever it keeps."""
 
 
 @frozen
 class TriggerSummary:
-    """What a trigger needs to know of some changes: how many, their arrivals, the results of data-driven triggers.
+    """What a trigger needs to know of some changes: how many, their arrivals, and what its leaves keep of them.
 
     ``first`` and ``last`` are the processing times of the first and the last arrival, or ``None`` without one.
     ``merge`` is associative and commutative, with unit ``TriggerSummary()``.
@@ -58,54 +32,40 @@ class TriggerSummary:
     count: int = 0
     first: ProcessingTime | None = None
     last: ProcessingTime | None = None
-    measures: Mapping[AtMeasure, int] = field(factory=dict)
-    satisfied: frozenset[AtElement] = frozenset()
+    kept: Mapping[AnyLeaf, object] = field(factory=dict)
     signals: frozenset[str] = frozenset()
-    accumulated: Mapping[AccumulatingTrigger, Accumulated] = field(factory=dict)
 
     def merge(self, other: TriggerSummary) -> TriggerSummary:
         """The summary of the elements of both."""
         firsts = [each.first for each in (self, other) if each.first is not None]
         lasts = [each.last for each in (self, other) if each.last is not None]
-        measured = {*self.measures, *other.measures}
-        measures = {leaf: self.measures.get(leaf, 0) + other.measures.get(leaf, 0) for leaf in measured}
-        both = self.accumulated.keys() & other.accumulated.keys()
-        merged = {
-            leaf: merge_accumulated(leaf, self.accumulated[leaf], other.accumulated[leaf]) for leaf in both
-        }
+        both = self.kept.keys() & other.kept.keys()
+        merged = {leaf: leaf.merge_kept(self.kept[leaf], other.kept[leaf]) for leaf in both}
         return TriggerSummary(
             self.count + other.count,
             min(firsts, default=None),
             max(lasts, default=None),
-            measures,
-            self.satisfied | other.satisfied,
+            {**self.kept, **other.kept, **merged},
             self.signals | other.signals,
-            {**self.accumulated, **other.accumulated, **merged},
         )
+
+    def seen_by(self, leaf: AnyLeaf) -> Seen[Any]:
+        """What one leaf has observed."""
+        return Seen(self.count, self.first, self.last, self.signals, self.kept.get(leaf))
 
 
 @frozen
 class OnceState:
-    """The state of a once-trigger that has not fired: the summary of the elements since it was set.
-
-    ``latched`` has the leaves whose predicate has held of the combined value after some instant.
-    """
+    """The state of a once-trigger that has not fired: the summary of the elements since it was set."""
 
     summary: TriggerSummary = TriggerSummary()
-    latched: frozenset[AtValue] = frozenset()
 
     def observe(self, trigger: OnceTrigger, summary: TriggerSummary) -> OnceState:
         """The state after the elements of an instant have been observed, all at once."""
         known = self.summary.merge(summary)
-        held = (
-            leaf
-            for leaf in leaves(trigger)
-            if isinstance(leaf, AtValue)
-            and leaf not in self.latched
-            and leaf in summary.accumulated
-            and holds(leaf, known.accumulated[leaf])
-        )
-        return OnceState(known, self.latched.union(held))
+        changed: list[AnyLeaf] = [leaf for leaf in leaves(trigger) if leaf in summary.kept]
+        settled = {leaf: leaf.settle(known.kept[leaf]) for leaf in changed}
+        return OnceState(evolve(known, kept={**known.kept, **settled}))
 
 
 @frozen
@@ -140,18 +100,11 @@ TriggerState: TypeAlias = OnceState | SequenceState | RepeatState | OrFinallySta
 
 
 def summarize(
-    data: tuple[DataDrivenTrigger, ...], value: object, weight: int, time: ProcessingTime
+    observing: Iterable[AnyLeaf], value: object, weight: int, time: ProcessingTime
 ) -> TriggerSummary:
-    """The summary of one change, for a trigger with these data-driven leaves.
-
-    A retraction (weight -1) counts as a value does, but it is subtracted from combined values.
-    """
-    accumulating = [leaf for leaf in data if isinstance(leaf, AccumulatingTrigger)]
-    kept = {leaf: accumulate(leaf, value, weight) for leaf in accumulating}
-    accumulated = {leaf: each for leaf, each in kept.items() if each is not None}
-    measures = {leaf: measure_of(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
-    satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and satisfies(leaf, value))
-    return TriggerSummary(1, time, time, measures, satisfied, accumulated=accumulated)
+    """The summary of one change for the leaves of a trigger: of an element, or of a retraction (weight -1)."""
+    kept = {leaf: leaf.keep(value, weight) for leaf in observing}
+    return TriggerSummary(1, time, time, {leaf: each for leaf, each in kept.items() if each is not None})
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
@@ -199,65 +152,13 @@ def is_ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Cloc
 
 def is_satisfied(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> bool:
     """Evaluate the predicate of a once-trigger."""
-    summary = state.summary
     match trigger:
-        case AtWatermark(percentile=percentile):
-            return clocks.percentile(percentile) >= window.end
-        case AtCount(count=count):
-            return summary.count >= count
-        case AtMeasure(amount=amount):
-            return summary.measures.get(trigger, 0) >= amount
-        case AtElement():
-            return trigger in summary.satisfied
-        case AtPeriod() | AfterDelay() | AfterInactivity():
-            deadline = deadline_of(trigger, summary)
-            return deadline is not None and clocks.processing_time >= deadline
-        case AtValue():
-            return trigger in state.latched
-        case CustomTrigger():
-            return _is_custom_ready(trigger, summary, window, clocks)
-        case AtSignal(name=name):
-            return name in summary.signals
-        case Never():
-            return False
-        case Always():
-            return True
         case And(triggers=parts):
             return all(is_satisfied(part, state, window, clocks) for part in parts)
         case Or(triggers=parts):
             return any(is_satisfied(part, state, window, clocks) for part in parts)
-    assert_never(trigger)
-
-
-def _is_custom_ready(trigger: CustomTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> bool:
-    due = due_time(trigger, summary)
-    if due is None or clocks.processing_time < due or summary.first is None or summary.last is None:
-        return False
-    return is_custom_ready(
-        trigger,
-        summary.accumulated[trigger],
-        summary.first,
-        summary.last,
-        clocks.processing_time,
-        clocks.watermark,
-        window.end,
-    )
-
-
-def due_time(trigger: CustomTrigger, summary: TriggerSummary) -> ProcessingTime | None:
-    """The processing time before which a user-defined trigger is not ready; ``None`` if it needs another element."""
-    observed = summary.accumulated.get(trigger)
-    if observed is None or summary.first is None or summary.last is None:
-        return None
-    return due_of(trigger, observed, summary.first, summary.last)
-
-
-def deadline_of(
-    trigger: AtPeriod | AfterDelay | AfterInactivity, summary: TriggerSummary
-) -> ProcessingTime | None:
-    """The processing time from which a timed trigger is ready, or ``None`` before the first arrival."""
-    arrival = summary.last if isinstance(trigger, AfterInactivity) else summary.first
-    return None if arrival is None else trigger.deadline(arrival)
+        case _:
+            return trigger.is_ready(state.summary.seen_by(trigger), clocks, window.end)
 
 
 def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> TriggerState:
@@ -309,10 +210,6 @@ def _satisfied_from(
 ) -> ProcessingTime | None:
     """The processing time from which the predicate of a once-trigger holds, as far as processing time decides it."""
     match trigger:
-        case AtPeriod() | AfterDelay() | AfterInactivity():
-            return deadline_of(trigger, state.summary)
-        case CustomTrigger() if is_waiting(trigger, state.summary, clocks):
-            return due_time(trigger, state.summary)
         case And(triggers=parts):
             points = [_satisfied_from(part, state, window, clocks) for part in parts]
             known = [point for point in points if point is not None]
@@ -320,13 +217,10 @@ def _satisfied_from(
         case Or(triggers=parts):
             return _soonest(_satisfied_from(part, state, window, clocks) for part in parts)
         case _:
+            deadline = trigger.deadline(state.summary.seen_by(trigger))
+            if deadline is not None and deadline > clocks.processing_time:
+                return deadline
             return clocks.processing_time if is_satisfied(trigger, state, window, clocks) else None
-
-
-def is_waiting(trigger: CustomTrigger, summary: TriggerSummary, clocks: Clocks) -> bool:
-    """Whether a user-defined trigger waits for the time at which it is due."""
-    due = due_time(trigger, summary)
-    return due is not None and due > clocks.processing_time
 
 
 def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:

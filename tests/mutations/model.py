@@ -55,9 +55,9 @@ MODEL: Final = (
             Mutant(
                 "a merged summary has the maximum of two measures instead of their sum",
                 "summaries are a monoid, and `a_measure_is_a_value`",
-                "TriggerSummary.merge",
-                "self.measures.get(leaf, 0) + other.measures.get(leaf, 0)",
-                "max(self.measures.get(leaf, 0), other.measures.get(leaf, 0))",
+                "MeasureLeaf.merge_kept",
+                "left + right",
+                "max(left, right)",
             ),
             Mutant(
                 "OrFinally with Never becomes Never",

@@ -14,9 +14,9 @@ REFERENCE: Final = (
             Mutant(
                 "AtWatermark fires only when the watermark exceeds the end of the window",
                 "`at_watermark_compares_with_the_end`: a window is complete when the watermark is its end",
-                "is_satisfied",
-                "clocks.percentile(percentile) >= window.end",
-                "clocks.percentile(percentile) > window.end",
+                "WatermarkLeaf.is_ready",
+                "clocks.percentile(self.percentile) >= end",
+                "clocks.percentile(self.percentile) > end",
             ),
             Mutant(
                 "And fires when any of its triggers is satisfied",
@@ -57,9 +57,9 @@ REFERENCE: Final = (
             Mutant(
                 "AtValue does not latch",
                 "a once-trigger stays satisfied until it fires: `either_value`",
-                "OnceState.observe",
-                "self.latched.union(held)",
-                "frozenset(held)",
+                "ValueLeaf.settle",
+                "kept if kept.held or not self.holds(kept) else evolve(kept, held=True)",
+                "evolve(kept, held=self.holds(kept))",
             ),
             Mutant(
                 "And is due at the first of its deadlines",

@@ -119,6 +119,19 @@ def test_packages_import_only_the_packages_below_them() -> None:
             assert not any(name.startswith("flowalg_tools") for name in above), module
 
 
+def test_the_step_has_its_own_meaning_of_triggers() -> None:
+    """The step compiles each leaf itself: it never asks a leaf when it is ready, as the reference does."""
+    answers = {"deadline", "is_ready", "is_restless", "longest_wait", "progress", "settle"}
+    for module, path in modules().items():
+        if module.startswith("flowalg_shard.triggers"):
+            methods = {
+                node.attr
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+            }
+            assert not methods & answers, module
+
+
 def test_rooms_are_small() -> None:
     """No room has more than ``MOST_MODULES`` modules."""
     sizes = Counter(room_of(module) for module, path in modules().items() if path.name != "__init__.py")

@@ -37,8 +37,7 @@ from flowalg import (
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.clocks import Clocks as ReferenceClocks
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves
-from flowalg.triggers.syntax import OrFinally, SequenceOf
+from flowalg.triggers.syntax import OrFinally, SequenceOf, leaves
 
 END = "end"
 NEW = "new."
@@ -149,9 +148,6 @@ def run_reference(
     trigger: Trigger, ends_of_windows: Sequence[EventTime], history: Sequence[TriggerInstant]
 ) -> list[Outcome]:
     """Returns the firings, finished triggers and deadlines of the reference, instant by instant."""
-    data: tuple[DataDrivenTrigger, ...] = tuple(
-        leaf for leaf in leaves(trigger) if isinstance(leaf, DataDrivenTrigger)
-    )
     states = [reference.initial_state(trigger) for _ in ends_of_windows]
     outcomes: list[Outcome] = []
     for instant in history:
@@ -162,9 +158,9 @@ def run_reference(
             state, window = states[number], Window(MIN_TIME, end)
             observed = reference.TriggerSummary(signals=frozenset(map(str, instant.clocks.signals)))
             for value in bundle.values:
-                observed = observed.merge(reference.summarize(data, value, 1, now))
+                observed = observed.merge(reference.summarize(leaves(trigger), value, 1, now))
             for _ in range(bundle.retractions):
-                observed = observed.merge(reference.summarize(data, 1, -1, now))
+                observed = observed.merge(reference.summarize(leaves(trigger), 1, -1, now))
             state = reference.observe(trigger, state, observed)
             ready = reference.is_ready(trigger, state, window, clocks)
             if ready:

@@ -70,7 +70,7 @@ from flowalg import (
     final_values,
 )
 from flowalg.data.time import event_time
-from flowalg.triggers.leaves import leaves
+from flowalg.triggers.syntax import leaves
 from tests.support.step_pairs import (
     combine_several,
     minutes_after,

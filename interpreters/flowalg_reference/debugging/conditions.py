@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import assert_never
 
 from attrs import frozen
 
-from flowalg.combiners.subtraction import is_signed
-from flowalg.data.errors import describe_function, format_value
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.syntax import (
-    AfterDelay,
-    AfterInactivity,
-    Always,
-    And,
-    AtCount,
-    AtElement,
-    AtMeasure,
-    AtPeriod,
-    AtSignal,
-    AtValue,
-    AtWatermark,
-    CustomTrigger,
-    Never,
-    OnceTrigger,
-    Or,
-    OrFinally,
-    Repeat,
-    SequenceOf,
-    Trigger,
-)
+from flowalg.triggers.syntax import And, OnceTrigger, Or, OrFinally, Repeat, SequenceOf, Trigger
 from flowalg.windows.window import Window
 from flowalg_reference.trigger_state import (
     OnceState,
@@ -38,8 +15,6 @@ from flowalg_reference.trigger_state import (
     RepeatState,
     SequenceState,
     TriggerState,
-    TriggerSummary,
-    due_time,
     is_satisfied,
 )
 
@@ -112,78 +87,7 @@ def evaluate_condition(trigger: OnceTrigger, state: OnceState, window: Window, c
     parts: tuple[Condition, ...] = ()
     if isinstance(trigger, And | Or):
         parts = tuple(evaluate_condition(part, state, window, clocks) for part in trigger.triggers)
-    return Condition(
-        trigger,
-        is_satisfied(trigger, state, window, clocks),
-        _progress(trigger, state, window, clocks),
-        parts,
-    )
-
-
-def _progress(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> str:
-    summary = state.summary
-    match trigger:
-        case AtWatermark(percentile=percentile):
-            name = "the watermark" if percentile is None else f"the {percentile:.4g} watermark"
-            reads = clocks.percentile(percentile)
-            return f"{name} passes the end of the window, {window.end}: it is at {reads}"
-        case AtCount(count=count):
-            return f"elements: {summary.count} of {count}"
-        case AtMeasure(measure=measure, amount=amount):
-            return f"{describe_function(measure)} adds up: {summary.measures.get(trigger, 0)} of {amount}"
-        case AtElement(predicate=predicate):
-            some = "one has" if trigger in summary.satisfied else "none has"
-            return f"an element satisfies {describe_function(predicate)}: {some}"
-        case AtPeriod() | AfterDelay():
-            if summary.first is None:
-                return "the time since the first element: none has arrived"
-            due = trigger.deadline(summary.first)
-            return (
-                f"due at {due} (the first element arrived at {summary.first}): it is {clocks.processing_time}"
-            )
-        case AfterInactivity():
-            if summary.last is None:
-                return "the time since the last element: none has arrived"
-            due = trigger.deadline(summary.last)
-            return (
-                f"due at {due} (the last element arrived at {summary.last}): it is {clocks.processing_time}"
-            )
-        case AtValue(combiner=combiner, predicate=predicate):
-            return f"{combiner.title} satisfies {describe_function(predicate)}: {_combined_value(trigger, state)}"
-        case CustomTrigger(ready=ready):
-            return f"{describe_function(ready)} holds of the summary: {_custom_progress(trigger, summary, clocks)}"
-        case AtSignal(name=name):
-            return f"the signal {name!r}: {'given' if name in summary.signals else 'not given'}"
-        case Never():
-            return "never"
-        case Always():
-            return "always"
-        case And():
-            return "all of"
-        case Or():
-            return "any of"
-    assert_never(trigger)
-
-
-def _combined_value(trigger: AtValue, state: OnceState) -> str:
-    observed = state.summary.accumulated.get(trigger)
-    if observed is None:
-        return "nothing has arrived"
-    if observed.size <= 0 and not is_signed(trigger.combiner):
-        return "everything has been retracted"
-    value = f"it is {format_value(trigger.combiner.extract(observed.accumulator))}"
-    return f"it has, and {value}" if trigger in state.latched else value
-
-
-def _custom_progress(trigger: CustomTrigger, summary: TriggerSummary, clocks: Clocks) -> str:
-    observed = summary.accumulated.get(trigger)
-    if observed is None:
-        return "nothing has arrived"
-    value, due = f"it is {format_value(observed.accumulator)}", due_time(trigger, summary)
-    if due is None:
-        return f"{value}, and not due before the next element"
-    return (
-        f"{value}, and due at {due}: it is {clocks.processing_time}"
-        if due > clocks.processing_time
-        else value
-    )
+        progress = "all of" if isinstance(trigger, And) else "any of"
+    else:
+        progress = trigger.progress(state.summary.seen_by(trigger), clocks, window.end)
+    return Condition(trigger, is_satisfied(trigger, state, window, clocks), progress, parts)

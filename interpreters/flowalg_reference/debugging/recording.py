@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.capabilities import Mode
 from flowalg.computations.calls import Effect
-from flowalg.data.time import MAX_TIME, MIN_TIME, Micros, ProcessingTime
+from flowalg.data.time import Micros, ProcessingTime
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.runs.elements import pane_of
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.output import OutputElement, sort_elements
 from flowalg.runs.panes import Pane
-from flowalg.triggers.leaves import leaves
-from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, CustomTrigger, OnceTrigger, Trigger
+from flowalg.triggers.syntax import Trigger, leaves
 from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.debugging.history import History, SelectedInstants, TimelineHistory
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
@@ -141,21 +139,8 @@ def _operators(history: History) -> Operators:
 
 def longest_delay(trigger: Trigger) -> Micros | None:
     """Returns the longest time from an element of a trigger to its deadline; ``None`` if it has no deadline."""
-    return max((delay for leaf in leaves(trigger) for delay in _delays(leaf)), default=None)
-
-
-def _delays(leaf: OnceTrigger) -> Iterator[Micros]:
-    match leaf:
-        case AfterDelay():
-            yield leaf.delay_micros
-        case AfterInactivity():
-            yield leaf.gap_micros
-        case CustomTrigger(due=due) if callable(due):
-            yield MAX_TIME - MIN_TIME
-        case AtPeriod(period=period):
-            yield period // timedelta(microseconds=1)
-        case _:
-            pass
+    waits = (leaf.longest_wait for leaf in leaves(trigger))
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 @define

@@ -5,24 +5,16 @@ Python functions merge and evaluate them, for the windows that an instant touche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import reduce
-from typing import TypeAlias, cast
+from collections.abc import Iterable
+from functools import partial, reduce
+from typing import Final, TypeAlias, cast
 
 import polars as pl
 
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.accumulation import (
-    Accumulated,
-    AccumulatingTrigger,
-    accumulate,
-    due_of,
-    holds,
-    is_custom_ready,
-    merge_accumulated,
-)
-from flowalg.triggers.syntax import AtValue, CustomTrigger
+from flowalg.triggers.data_driven import Accumulated
+from flowalg.triggers.syntax import AccumulatingTrigger, AtValue, CustomTrigger
 from flowalg_shard.tables.pickled import pickle_value, unpickle
 from flowalg_shard.tables.rows import for_rows
 
@@ -32,7 +24,7 @@ Observed: TypeAlias = tuple[str, str, str]
 
 def accumulate_value(leaf: AccumulatingTrigger, value: object, weight: int) -> bytes | None:
     """Returns the accumulator of one element; ``None`` for a retraction that the trigger does not observe."""
-    observed = accumulate(leaf, value, weight)
+    observed = leaf.keep(value, weight)
     return None if observed is None else _pack(observed)
 
 
@@ -59,11 +51,7 @@ def evaluate_where(
     leaf: AccumulatingTrigger, table: pl.DataFrame, observed: str, rows: pl.Series
 ) -> pl.Series:
     """Returns whether the predicate holds of each accumulator of a table, for some rows; null for the others."""
-    predicate: Callable[[Accumulated], bool]
-    if isinstance(leaf, AtValue):
-        predicate = lambda each: holds(leaf, each)  # noqa: E731
-    else:
-        predicate = lambda each: is_custom_ready(leaf, each, *_NO_CLOCKS)  # noqa: E731
+    predicate = leaf.holds if isinstance(leaf, AtValue) else partial(_holds_alone, leaf)
     results = (
         predicate(_unpack(packed)) if evaluated and packed is not None else None
         for packed, evaluated in zip(table[observed].to_list(), rows.to_list(), strict=True)
@@ -75,7 +63,7 @@ def due_where(leaf: CustomTrigger, table: pl.DataFrame, observed: Observed, rows
     """Returns the processing times before which a trigger is not ready, for some rows; null for the others."""
     columns = (*(table[name].to_list() for name in observed), rows.to_list())
     results = (
-        due_of(leaf, _unpack(packed), ProcessingTime(first), ProcessingTime(last))
+        leaf.due_time(_unpack(packed), ProcessingTime(first), ProcessingTime(last))
         if evaluated and packed is not None
         else None
         for packed, first, last, evaluated in zip(*columns, strict=True)
@@ -97,8 +85,7 @@ def ready_where(
     results = (
         due
         and packed is not None
-        and is_custom_ready(
-            leaf,
+        and leaf.holds(
             _unpack(packed),
             ProcessingTime(first),
             ProcessingTime(last),
@@ -111,16 +98,19 @@ def ready_where(
     return pl.Series(for_rows(table, results), dtype=pl.Boolean())
 
 
-_START = ProcessingTime(MIN_TIME)
-_NO_CLOCKS = (_START, _START, _START, MIN_TIME, MIN_TIME)
-"""The clocks of a predicate that does not depend on them."""
+def _holds_alone(leaf: CustomTrigger, kept: Accumulated) -> bool:
+    """Whether a trigger without ``due`` is ready, which does not depend on the clocks."""
+    return leaf.holds(kept, _START, _START, _START, MIN_TIME, MIN_TIME)
+
+
+_START: Final = ProcessingTime(MIN_TIME)
 
 
 def _merge(leaf: AccumulatingTrigger, parts: Iterable[bytes | None]) -> bytes | None:
     packed = [part for part in parts if part is not None]
     if len(packed) < 2:
         return packed[0] if packed else None
-    return _pack(reduce(lambda one, other: merge_accumulated(leaf, one, other), map(_unpack, packed)))
+    return _pack(reduce(leaf.merge_kept, map(_unpack, packed)))
 
 
 def _pack(observed: Accumulated) -> bytes:

@@ -16,7 +16,6 @@ from attrs import frozen
 
 from flowalg.data.time import Micros, duration_of
 from flowalg.runs.clocks import Clocks
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import (
     AfterDelay,
     AfterInactivity,
@@ -30,6 +29,7 @@ from flowalg.triggers.syntax import (
     AtValue,
     AtWatermark,
     CustomTrigger,
+    DataDrivenTrigger,
     Never,
     OnceTrigger,
     Or,
@@ -37,6 +37,7 @@ from flowalg.triggers.syntax import (
     Repeat,
     SequenceOf,
     Trigger,
+    leaves,
 )
 from flowalg_shard.triggers.accumulators import Observed, due_where, evaluate_where, ready_where
 from flowalg_shard.triggers.summary import COUNT, FIRST, LAST, SummaryColumns

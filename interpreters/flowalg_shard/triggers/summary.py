@@ -15,9 +15,8 @@ from attrs import frozen
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.values import MAX_INTEGER
-from flowalg.triggers.accumulation import AccumulatingTrigger
-from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
 from flowalg.triggers.syntax import (
+    AccumulatingTrigger,
     AfterDelay,
     AfterInactivity,
     AtCount,
@@ -27,7 +26,9 @@ from flowalg.triggers.syntax import (
     AtSignal,
     AtValue,
     CustomTrigger,
+    DataDrivenTrigger,
     Trigger,
+    leaves,
 )
 from flowalg_shard.triggers.accumulators import accumulate_value, merge_columns, merge_lists
 
@@ -202,9 +203,9 @@ def evaluate_leaf(leaf: DataDrivenTrigger, value: object, weight: int = 1) -> in
         case AtValue() | CustomTrigger():
             return accumulate_value(leaf, value, weight)
         case AtElement():
-            return satisfies(leaf, value)
+            return leaf.keep(value, weight)
         case AtMeasure(amount=amount):
-            return min(measure_of(leaf, value), amount)
+            return min(leaf.keep(value, weight), amount)
 
 
 def _number(name: str) -> pl.Expr:

@@ -18,7 +18,7 @@ from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
-from flowalg.triggers.leaves import DataDrivenTrigger
+from flowalg.triggers.syntax import DataDrivenTrigger
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn, assign_windows
 from flowalg_spark.lowering.python_columns import compute_where_kept

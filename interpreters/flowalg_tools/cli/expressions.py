@@ -13,20 +13,12 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, get_args
 
 from flowalg import (
     FOREVER,
-    AfterDelay,
-    AfterInactivity,
     AllowedLateness,
-    Always,
-    And,
     ArgumentError,
-    AtCount,
-    AtPeriod,
-    AtSignal,
-    AtWatermark,
     BoundedOutOfOrderness,
     FittedLag,
     FlowalgError,
@@ -34,18 +26,14 @@ from flowalg import (
     LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
-    Never,
-    Or,
-    OrFinally,
     Perfect,
     ProcessingTimeLag,
-    Repeat,
     RepeatUntil,
-    SequenceOf,
     Timeout,
     Trigger,
     WatermarkPolicy,
 )
+from flowalg.triggers.syntax import DataDrivenTrigger
 from flowalg_tools.cli.names import is_qualified_name, load_value
 
 _CONSTANTS: Final[Mapping[str, object]] = {
@@ -59,8 +47,8 @@ _CONSTANTS: Final[Mapping[str, object]] = {
 _CONSTRUCTORS: Final[Mapping[str, Callable[..., object]]] = {
     constructor.__name__: constructor
     for constructor in (
-        *(AfterDelay, AfterInactivity, Always, AtCount, AtPeriod, AtSignal, AtWatermark, Never),
-        *(And, Or, OrFinally, Repeat, RepeatUntil, SequenceOf),
+        *(cls for cls in get_args(Trigger) if cls not in get_args(DataDrivenTrigger)),
+        RepeatUntil,
         *(BoundedOutOfOrderness, FittedLag, IngressTime, LagQuantile, MonotonicTimestamps, Perfect),
         *(ProcessingTimeLag, Timeout, timedelta),
     )

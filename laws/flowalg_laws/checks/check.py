@@ -34,9 +34,8 @@ from flowalg.combiners.core import Aggregate, Combiner, require_combiner
 from flowalg.computations.computation import require_computation
 from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.triggers.accumulation import Accumulated, due_of, is_custom_ready
-from flowalg.triggers.accumulation import holds as evaluate_value
-from flowalg.triggers.leaves import leaves, measure_of, satisfies
+from flowalg.triggers.data_driven import Accumulated
+from flowalg.triggers.syntax import leaves
 from flowalg_laws.checks.contexts import contexts, once_contexts
 from flowalg_laws.checks.differences import Difference
 from flowalg_laws.checks.variables import variables_of
@@ -267,11 +266,8 @@ def _check_leaf(leaf: OnceTrigger, values: SearchStrategy[A]) -> None:
         end: EventTime,
     ) -> None:
         match leaf:
-            case AtMeasure():
-                measure_of(leaf, value)
-                return
-            case AtElement():
-                satisfies(leaf, value)
+            case AtMeasure() | AtElement():
+                leaf.keep(value, 1)
                 return
             case AtValue() | CustomTrigger():
                 summary = _combiner_of(leaf)
@@ -284,11 +280,11 @@ def _check_leaf(leaf: OnceTrigger, values: SearchStrategy[A]) -> None:
                 raise AssertionError(_failure_message(law, sides, of=f" for {leaf!r}"))
         observed = Accumulated(a, len(first))
         if isinstance(leaf, AtValue):
-            evaluate_value(leaf, observed)
+            leaf.holds(observed)
             return
         earliest, latest, now = map(ProcessingTime, sorted(processing))
-        due_of(leaf, observed, earliest, latest)
-        is_custom_ready(leaf, observed, earliest, latest, now, watermark, end)
+        leaf.due_time(observed, earliest, latest)
+        leaf.holds(observed, earliest, latest, now, watermark, end)
 
     _run_test(holds, describe(leaf))
 

@@ -44,7 +44,7 @@ from flowalg import (
 )
 from flowalg.data.time import duration_of, event_time, processing_time
 from flowalg.runs.signals import signals_reaching
-from flowalg.triggers.leaves import leaves
+from flowalg.triggers.syntax import leaves
 from flowalg.triggers.views import EveryInstant
 from flowalg.windows.window import span
 from flowalg.windows.window_functions import as_merging, assign_windows
