@@ -10,7 +10,7 @@ import flowalg_reference
 import flowalg_spark
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Area, Feature
+from flowalg.analysis.features import AREA_OF, AnyFeature, Area, Feature, describe_feature
 
 PATH: Final = Path(__file__).parents[1] / "capabilities.md"
 INTERPRETERS: Final = (
@@ -33,9 +33,9 @@ to a batch, in which each window has one on-time pane.
 """
 
 
-def cell(capabilities: Capabilities, feature: Feature, notes: dict[str, int]) -> str:
+def cell(capabilities: Capabilities, feature: AnyFeature, notes: dict[str, int]) -> str:
     """Returns yes, no with the number of the reason, or a dash."""
-    if not capabilities.streams and not feature.in_batch and feature is not Feature.STREAMING:
+    if not capabilities.applies(feature) and feature is not Feature.STREAMING:
         return "–"
     reason = capabilities.missing.get(feature)
     return "yes" if reason is None else f"no [{notes.setdefault(reason, len(notes) + 1)}]"
@@ -50,10 +50,10 @@ def page() -> str:
             f"| {' | '.join((area.title, *(capabilities.interpreter for capabilities in INTERPRETERS)))} |",
             "| --- " * (len(INTERPRETERS) + 1) + "|",
         ]
-        for feature in Feature:
-            if feature.area is area:
+        for feature, subject in AREA_OF.items():
+            if subject is area:
                 cells = (cell(capabilities, feature, notes) for capabilities in INTERPRETERS)
-                lines.append(f"| {' | '.join((feature.description, *cells))} |")
+                lines.append(f"| {' | '.join((describe_feature(feature), *cells))} |")
         lines.append("")
     lines += ["Reasons:", "", *(f"{number}. {reason}" for reason, number in notes.items())]
     return "\n".join(lines) + "\n"

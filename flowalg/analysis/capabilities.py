@@ -11,7 +11,7 @@ from enum import Enum
 
 from attrs import field, frozen
 
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature
 from flowalg.data.errors import ArgumentError, UnsupportedError
 
 
@@ -34,7 +34,7 @@ class Capabilities:
     """
 
     interpreter: str = field()
-    missing: Mapping[Feature, str] = field(factory=dict)
+    missing: Mapping[AnyFeature, str] = field(factory=dict)
     mode: Mode = Mode.MICRO_BATCH
 
     def __attrs_post_init__(self) -> None:
@@ -44,11 +44,13 @@ class Capabilities:
             raise ArgumentError("Capabilities.missing", self.missing, "a mapping from features to reasons")
         require_mode("Capabilities.mode", self.mode)
         for feature, reason in self.missing.items():
-            if not isinstance(feature, Feature):
-                raise ArgumentError("a key of Capabilities.missing", feature, "a Feature")
+            if feature not in AREA_OF:
+                valid = "a feature, such as Sessions, Accumulation.RETRACTING or Feature.STREAMING"
+                raise ArgumentError("a key of Capabilities.missing", feature, valid)
             if not isinstance(reason, str) or not reason:
-                raise ArgumentError(f"Capabilities.missing[{feature}]", reason, "the reason, a non-empty str")
-            if not self.streams and not feature.in_batch and feature is not Feature.STREAMING:
+                name = describe_feature(feature)
+                raise ArgumentError(f"Capabilities.missing[{name}]", reason, "the reason, a non-empty str")
+            if not self.applies(feature) and feature is not Feature.STREAMING:
                 raise ArgumentError(
                     "a key of Capabilities.missing",
                     feature,
@@ -60,20 +62,24 @@ class Capabilities:
         """Whether the interpreter runs streams; otherwise it runs batches only."""
         return Feature.STREAMING not in self.missing
 
-    def relevant(self, features: Iterable[Feature]) -> frozenset[Feature]:
-        """Returns the features that matter to the interpreter: all of them, or those of a batch."""
-        return frozenset(feature for feature in features if self.streams or feature.in_batch)
+    def applies(self, feature: AnyFeature) -> bool:
+        """Whether a feature matters to the interpreter: any does, or those of a batch."""
+        return self.streams or AREA_OF[feature].in_batch
 
-    def lacking(self, features: Iterable[Feature]) -> Mapping[Feature, str]:
-        """Returns the features that the interpreter lacks with the reasons, in the order of ``Feature``."""
+    def relevant(self, features: Iterable[AnyFeature]) -> frozenset[AnyFeature]:
+        """Returns the features that matter to the interpreter."""
+        return frozenset(filter(self.applies, features))
+
+    def lacking(self, features: Iterable[AnyFeature]) -> Mapping[AnyFeature, str]:
+        """Returns the features that the interpreter lacks with the reasons, in the order of the tables."""
         relevant = self.relevant(features)
         return {
             feature: self.missing[feature]
-            for feature in Feature
+            for feature in AREA_OF
             if feature in relevant and feature in self.missing
         }
 
-    def refused(self, feature: Feature, part: str) -> UnsupportedError:
+    def refused(self, feature: AnyFeature, part: str) -> UnsupportedError:
         """Returns the error for a part of a pipeline that uses a missing feature."""
         reason = self.missing[feature]
         return UnsupportedError(f"{self.interpreter} does not run {part}: {reason}")

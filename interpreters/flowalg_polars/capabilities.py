@@ -7,7 +7,8 @@ from typing import Final
 from flowalg_columns.checks.streams import batch_capabilities, stream_capabilities
 
 from flowalg.analysis.capabilities import Capabilities, Mode
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AnyFeature
+from flowalg.watermarks import Perfect
 
 BATCH: Final = batch_capabilities("Polars")
 """The capabilities of ``flowalg_polars.batch``."""
@@ -18,5 +19,5 @@ STREAMING: Final = stream_capabilities("Polars")
 
 def timeline_capabilities(mode: Mode, *, observed: bool) -> Capabilities:
     """Returns the capabilities over timelines, which are finite; if clocks are ``observed``, none is perfect."""
-    missing = {Feature.PERFECT: STREAMING.missing[Feature.PERFECT]} if observed else {}
+    missing: dict[AnyFeature, str] = {Perfect: STREAMING.missing[Perfect]} if observed else {}
     return Capabilities(STREAMING.interpreter, missing, mode)

@@ -7,7 +7,7 @@ from typing import Final
 from flowalg_columns.checks.streams import batch_capabilities, stream_capabilities
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature
+from flowalg.watermarks import Perfect
 
 BATCH: Final = batch_capabilities("Spark")
 """The capabilities of ``flowalg_spark.batch``."""
@@ -17,6 +17,6 @@ STREAMING: Final = stream_capabilities("Spark")
 
 REPLAYING: Final = Capabilities(
     STREAMING.interpreter,
-    {feature: reason for feature, reason in STREAMING.missing.items() if feature is not Feature.PERFECT},
+    {feature: reason for feature, reason in STREAMING.missing.items() if feature is not Perfect},
 )
 """The capabilities of Spark streaming over a timeline, whose watermarks are known."""

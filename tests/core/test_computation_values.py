@@ -35,7 +35,7 @@ from flowalg import (
     hazards,
     to_json,
 )
-from flowalg.analysis.features import Feature, features_of
+from flowalg.analysis.features import features_of
 from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape
 from flowalg.notebook.html import pipeline_html
 from flowalg.pipeline.nodes import Process
@@ -280,8 +280,8 @@ def test_accumulating_panes_before_a_computation_are_a_hazard() -> None:
 def test_an_unset_accumulation_before_a_computation_retracts() -> None:
     """A grouping that a computation reads is RETRACTING if it can emit several panes: corrections count once."""
     assert "after retracting the last pane" in explain(EARLY.process(TOTAL))
-    assert Feature.RETRACTING in features_of(EARLY.process(TOTAL))
-    assert Feature.COMPUTATIONS in features_of(EARLY.process(TOTAL))
+    assert Accumulation.RETRACTING in features_of(EARLY.process(TOTAL))
+    assert Process in features_of(EARLY.process(TOTAL))
 
 
 def test_equal_computations_are_equal_pipelines() -> None:

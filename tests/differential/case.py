@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import Capabilities, Interpreter, PCollection, Timeline, UnsupportedError, from_json, to_json
-from flowalg.analysis.features import features_of
+from flowalg.analysis.features import describe_feature, features_of
 
 CORPUS: Final = Path(__file__).parents[1] / "corpus"
 """The cases on which an engine once differed from the reference."""
@@ -63,7 +63,7 @@ class Case:
             return ""
         except Exception as error:
             return f"raised {type(error).__name__}: {error}"
-        return f"it ran, but lacks {', '.join(feature.description for feature in lacking)}"
+        return f"it ran, but lacks {', '.join(map(describe_feature, lacking))}"
 
     def __str__(self) -> str:
         return describe_run(self.pipeline, self.replay)

@@ -6,6 +6,7 @@ The tests catch faults of the suite itself; ``tests/spark`` runs it on Spark.
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 from flowalg_laws import pipelines
@@ -14,26 +15,51 @@ from flowalg_laws.kit.sketches import distinct_counts
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import find, given
 
-from flowalg import ArgumentError, Mode, PCollection
+from flowalg import (
+    FOREVER,
+    Accumulation,
+    ApproximateDistinct,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Count,
+    FixedWindows,
+    GlobalWindows,
+    Max,
+    Mode,
+    PCollection,
+    Repeat,
+    SequenceOf,
+    Sessions,
+    Sum,
+    Trigger,
+    WindowFn,
+)
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature, features_of
+from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature, features_of
+from flowalg.combiners.core import Together
+from flowalg.elementwise.steps import Filter, Map, Step
+from flowalg.pipeline.nodes import Flatten
+from flowalg.pipeline.side_inputs import LatestComplete, View
 
-COMMON = frozenset(
+COMMON: frozenset[AnyFeature] = frozenset(
     {
         Feature.STREAMING,
-        Feature.GLOBAL_WINDOWS,
-        Feature.FIXED_WINDOWS,
-        Feature.AT_WATERMARK,
-        Feature.REPEAT,
-        Feature.ACCUMULATING,
+        GlobalWindows,
+        FixedWindows,
+        AtWatermark,
+        Repeat,
+        Accumulation.ACCUMULATING,
         Feature.LIMITED_LATENESS,
-        Feature.LATENESS_FOREVER,
-        Feature.ELEMENT_WISE,
-        Feature.SUM,
-        Feature.COUNT,
-        Feature.MAX,
-        Feature.TOGETHER,
-        Feature.BOUNDED_OUT_OF_ORDERNESS,
+        FOREVER,
+        Map,
+        Filter,
+        Sum,
+        Count,
+        Max,
+        Together,
+        BoundedOutOfOrderness,
     }
 )
 """The features that every job needs."""
@@ -75,13 +101,13 @@ def test_every_feature_has_a_minimal_job() -> None:
     """
     minimal = {
         feature
-        for feature in Feature
+        for feature in AREA_OF
         for job in JOBS
         if feature in job.features and job.features <= COMMON | {feature}
     }
-    refinements = {Feature.SIDE_LATEST, Feature.SIGNALS_TO_KEYS}
-    lacking = set() if distinct_counts() else {Feature.APPROXIMATE_DISTINCT}
-    assert set(Feature) - minimal == {Feature.SEVERAL_SOURCES, *refinements, *lacking}
+    refinements = {LatestComplete, Feature.SIGNALS_TO_KEYS}
+    lacking = set() if distinct_counts() else {ApproximateDistinct}
+    assert AREA_OF.keys() - minimal == {Feature.SEVERAL_SOURCES, *refinements, *lacking}
     assert any(Feature.SEVERAL_SOURCES in job.features for job in JOBS)
 
 
@@ -94,28 +120,35 @@ def test_each_job_has_a_unique_name() -> None:
 def test_a_declaration_names_a_feature_and_a_reason() -> None:
     """A declaration names a feature that matters to the engine, with a reason."""
     with pytest.raises(
-        ArgumentError, match="a key of Capabilities.missing must be a Feature; got 'sessions'"
+        ArgumentError, match="a key of Capabilities.missing must be a feature, such as .*; got 'sessions'"
     ):
         Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # the error under test
     with pytest.raises(
         ArgumentError,
-        match=r"Capabilities.missing\[.*SESSIONS.*\] must be the reason, a non-empty str; got ''",
+        match=r"Capabilities.missing\[`Sessions`\] must be the reason, a non-empty str; got ''",
     ):
-        Capabilities("mine", {Feature.SESSIONS: ""})
+        Capabilities("mine", {Sessions: ""})
     with pytest.raises(
         ArgumentError,
-        match=r"a key of Capabilities.missing must be a feature that matters to a batch, .*; got .*AT_COUNT",
+        match=r"a key of Capabilities.missing must be a feature that matters to a batch, .*; got .*AtCount",
     ):
-        Capabilities("mine", {Feature.STREAMING: "no", Feature.AT_COUNT: "no"})
+        Capabilities("mine", {Feature.STREAMING: "no", AtCount: "no"})
     with pytest.raises(ArgumentError, match="Capabilities.interpreter must be a non-empty str; got ''"):
         Capabilities("")
+
+
+def test_each_class_of_a_union_is_a_feature() -> None:
+    """A trigger, window function, step or view is a feature by its class, and named by it in tables."""
+    assert AREA_OF.keys() >= {*get_args(Trigger), *get_args(WindowFn), *get_args(Step), *get_args(View)}
+    assert describe_feature(AtCount) == "`AtCount`"
+    assert len(set(map(describe_feature, AREA_OF))) == len(AREA_OF)
 
 
 def test_features_are_those_of_the_nodes_and_policies() -> None:
     """The features of a pipeline are those of its nodes and of the policies of its sources."""
     by_name = {job.name: job.features for job in JOBS}
-    assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
-    assert Feature.FLATTEN not in by_name["a co group of two sources"]
+    assert by_name["sessions that retract"] >= {Sessions, Accumulation.RETRACTING, SequenceOf}
+    assert Flatten not in by_name["a co group of two sources"]
     assert Feature.REGROUPING not in by_name["a map of the same source"]
     assert by_name["idle partitions"] >= {Feature.PARTITIONS, Feature.IDLE_AFTER}
 
@@ -159,7 +192,7 @@ def test_few_jobs_cover_every_feature() -> None:
 
 def test_only_supported_features_are_generated() -> None:
     """Generated pipelines use supported features only, so they can test a limited interpreter."""
-    limited = Capabilities("little", {feature: "not yet" for feature in Feature if feature not in COMMON})
+    limited = Capabilities("little", {feature: "not yet" for feature in AREA_OF if feature not in COMMON})
 
     @given(pipelines(limited), replays(limited))
     def check(pipeline: PCollection[object], replay: Replay) -> None:

@@ -14,6 +14,7 @@ from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     Accumulation,
+    AtCount,
     Change,
     EventTime,
     Interpreter,
@@ -24,13 +25,14 @@ from flowalg import (
     Pane,
     PCollection,
     Run,
+    Sessions,
     Source,
     Timeline,
     Timing,
     UnsupportedError,
 )
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature, features_of
+from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature, features_of
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.panes import PaneInfo
@@ -218,9 +220,9 @@ def test_the_oracle_detects_faults_of_the_reference() -> None:
 @pytest.mark.long
 def test_a_stale_declaration_is_detected() -> None:
     """A feature that is declared missing and runs, even correctly, is a failure that names the feature."""
-    declared = Capabilities("shy", {Feature.SESSIONS: "not yet", Feature.AT_COUNT: "never"})
+    declared = Capabilities("shy", {Sessions: "not yet", AtCount: "never"})
     report = examine_interpreter(Faulty(capabilities=declared), ordered=True)
-    wrong = "ran, but uses features that are declared missing: sessions (not yet); the declaration is stale"
+    wrong = "ran, but uses features that are declared missing: `Sessions` (not yet); the declaration is stale"
     assert report.failed["sessions that touch merge"] == wrong
     assert not report.rejected
     with pytest.raises(AssertionError, match="shy: .* jobs ran, 0 were rejected as declared") as caught:
@@ -228,15 +230,16 @@ def test_a_stale_declaration_is_detected() -> None:
     assert wrong in str(caught.value)
 
 
-@pytest.mark.parametrize("feature", [feature for feature in Feature if feature is not Feature.STREAMING])
-def test_each_stale_declaration_is_detected(feature: Feature) -> None:
+@pytest.mark.parametrize("feature", [feature for feature in AREA_OF if feature is not Feature.STREAMING])
+def test_each_stale_declaration_is_detected(feature: AnyFeature) -> None:
     """Any feature that is declared missing and runs is a failure, also for interpreters without streams."""
     declared = Capabilities("one short", {feature: "a reason"})
     jobs = [job for job in JOBS if feature in job.features]
     report = examine_interpreter(Faulty(capabilities=declared), jobs=jobs)
     assert report.failed.keys() == {job.name for job in jobs}
     assert all(
-        f"{feature.description} (a reason); the declaration is stale" in why for why in report.failed.values()
+        f"{describe_feature(feature)} (a reason); the declaration is stale" in why
+        for why in report.failed.values()
     )
 
 
@@ -245,16 +248,16 @@ def test_an_undeclared_rejection_is_detected() -> None:
     """Rejecting a pipeline is a failure if all its features are declared as supported."""
 
     def reject_sessions(pipeline: PCollection[object], timelines: Timelines) -> Timelines:
-        if Feature.SESSIONS in features_of(pipeline):
+        if Sessions in features_of(pipeline):
             raise UnsupportedError("no sessions here")
         return timelines
 
     wrong = "was rejected, but all features that it uses are supported: no sessions here"
     assert failed_jobs(Faulty(replace=reject_sessions))["sessions that touch merge"] == wrong
-    declared = Capabilities("picky", {Feature.SESSIONS: "it is picky"})
+    declared = Capabilities("picky", {Sessions: "it is picky"})
     rejecting = Faulty(replace=reject_sessions, capabilities=declared)
     report = check_interpreter(rejecting, ordered=True, generated=20)
-    assert report.rejected["sessions that touch merge"] == (Feature.SESSIONS,)
+    assert report.rejected["sessions that touch merge"] == (Sessions,)
 
 
 @pytest.mark.long
@@ -267,7 +270,7 @@ def test_a_crash_is_not_a_rejection() -> None:
         return timelines
 
     assert failed_jobs(Faulty(replace=raise_if_discarding))["discarding"] == "raised ValueError: oh"
-    declared = Capabilities("clumsy", {Feature.DISCARDING: "why not"})
+    declared = Capabilities("clumsy", {Accumulation.DISCARDING: "why not"})
     found = failed_jobs(Faulty(replace=raise_if_discarding, capabilities=declared))["discarding"]
     assert (
         found
@@ -277,7 +280,7 @@ def test_a_crash_is_not_a_rejection() -> None:
 
 def test_a_declaration_that_no_job_uses_is_detected() -> None:
     """A declaration of a feature that no job uses is a failure."""
-    declared = Capabilities("one job", {Feature.SESSIONS: "not yet"})
+    declared = Capabilities("one job", {Sessions: "not yet"})
     report = examine_interpreter(Faulty(capabilities=declared), jobs=())
     assert not report.passed
-    assert str(report).endswith("SESSIONS is declared missing, but no job uses it: sessions")
+    assert str(report).endswith("`Sessions` is declared missing, but no job uses it")

@@ -19,8 +19,17 @@ from flowalg_reference import Reference
 from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
-from flowalg import Accumulation, AtCount, Count, FixedWindows, Repeat, Sessions, Timeline, WindowingStrategy
-from flowalg.analysis.features import Feature
+from flowalg import (
+    Accumulation,
+    AtCount,
+    Count,
+    FixedWindows,
+    Perfect,
+    Repeat,
+    Sessions,
+    Timeline,
+    WindowingStrategy,
+)
 from flowalg.computations.calls import LAST_TIME
 from flowalg.data.time import processing_time
 from tests.support.step_pairs import Pair, pairs
@@ -95,4 +104,4 @@ def test_the_step_conforms(cluster: Cluster) -> None:
     """Every job of the suite passes by oracle, transcript and reference, with watermarks generated in band."""
     report = check_interpreter(PolarsStreaming(cluster, generate_watermarks=True), ordered=True)
     assert {*report.ran, *report.rejected} == {job.name for job in JOBS}
-    assert set(report.rejected) == {job.name for job in JOBS if Feature.PERFECT in job.features}
+    assert set(report.rejected) == {job.name for job in JOBS if Perfect in job.features}

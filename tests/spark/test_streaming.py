@@ -32,19 +32,30 @@ from pyspark.sql import functions as F
 
 from flowalg import (
     KV,
+    Accumulation,
     AfterDelay,
     ArgumentError,
+    AtSignal,
+    AtValue,
     AtWatermark,
     BoundedOutOfOrderness,
+    CalendarDays,
+    CustomTrigger,
+    CustomWindows,
     FixedWindows,
     Mode,
     Pane,
+    Perfect,
     Run,
+    Sessions,
     Sum,
     Trigger,
 )
-from flowalg.analysis.features import Area, Feature, features_in
+from flowalg.analysis.features import AnyFeature, Area, Feature, features_in
 from flowalg.data.time import event_time
+from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.nodes import Process
+from flowalg.pipeline.side_inputs import AsMap
 from tests.support.depth import a_few
 from tests.support.spark_replay import (
     read_back,
@@ -55,20 +66,20 @@ from tests.support.spark_replay import (
 )
 
 EVERYTHING = SOLD.records
-ENGINE = {
+ENGINE: set[AnyFeature] = {
     *features_in(Area.RUNS, Area.TRANSFORMS),
-    *(Feature.SESSIONS, Feature.CALENDAR_WINDOWS, Feature.CUSTOM_WINDOWS, Feature.AT_SIGNAL),
+    *(Sessions, CalendarDays, CustomWindows, AtSignal),
     Feature.SIGNALS_TO_KEYS,
-    *(Feature.AT_VALUE, Feature.CUSTOM_TRIGGER),
+    *(AtValue, CustomTrigger),
     *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Feature.CUSTOM_POLICY),
-    *(Feature.PERFECT, Feature.UNSET_LATENESS),
+    *(Perfect, Feature.UNSET_LATENESS),
     Feature.SEVERAL_OUTPUTS,
 }
 """The features that are not the step's alone: what the passage through Spark transports, and what is rejected."""
-PASSAGE = {
-    *(Feature.SESSIONS, Feature.CUSTOM_WINDOWS, Feature.SIGNALS_TO_KEYS, Feature.CUSTOM_TRIGGER),
-    *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Feature.PERFECT, Feature.UNSET_LATENESS),
-    *(Feature.SEVERAL_OUTPUTS, Feature.COMPUTATIONS, Feature.SIDE_MAP, Feature.JOIN, Feature.RETRACTING),
+PASSAGE: set[AnyFeature] = {
+    *(Sessions, CustomWindows, Feature.SIGNALS_TO_KEYS, CustomTrigger),
+    *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Perfect, Feature.UNSET_LATENESS),
+    *(Feature.SEVERAL_OUTPUTS, Process, AsMap, JoinKind, Accumulation.RETRACTING),
 }
 """What a stream can lose on its way through Spark: clocks, signals, drops, state, several sources and outputs."""
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)

@@ -29,7 +29,7 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import MicroBatches, StreamInput
 
 from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AnyFeature, Feature
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from flowalg.runs.output import joined
@@ -88,7 +88,7 @@ class LocalQueries:
         return list(found.values())
 
 
-_NOT_REPEATED: Final = {
+_NOT_REPEATED: Final[Mapping[AnyFeature, str]] = {
     Feature.DEAD_LETTERS: "the files are good records",
     Feature.PUBLISHED: "the files have no published watermarks",
 }

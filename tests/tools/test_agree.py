@@ -12,8 +12,7 @@ from attrs import evolve, frozen
 from flowalg_reference import Reference
 from pyspark.sql import SparkSession
 
-from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Timeline
-from flowalg.analysis.features import Feature
+from flowalg import Capabilities, FixedWindows, Mode, Outputs, PCollection, Run, Timeline
 from flowalg.runs.inputs import AnySource
 from tests.differential.case import Case, Compared, kept_cases
 from tests.differential.settings import comparer_of, engines_on, local_engines
@@ -62,7 +61,7 @@ def test_a_case_that_differs_is_shrunk_and_kept(tmp_path: Path) -> None:
 
 def test_an_engine_that_runs_what_it_declares_missing_differs() -> None:
     """A declaration that is not kept is a difference."""
-    declared = Capabilities("declared", {Feature.FIXED_WINDOWS: "a test"})
+    declared = Capabilities("declared", {FixedWindows: "a test"})
 
     running = Compared("running", Losing(declared), ordered=True)
     result = comparer_of([running]).compare_generated(200, seed=1)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AnyFeature, Feature
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window_functions import GlobalWindows
 
-_BATCH: Final = {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"}
-_STREAMING: Final = {
+_BATCH: Final[Mapping[AnyFeature, str]] = {
+    Feature.STREAMING: "a batch is one instant: every window has one pane, on time"
+}
+_STREAMING: Final[Mapping[AnyFeature, str]] = {
     Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
-    Feature.PERFECT: "a stream does not know its future elements, unless its source publishes a watermark",
+    Perfect: "a stream does not know its future elements, unless its source publishes a watermark",
 }
 
 

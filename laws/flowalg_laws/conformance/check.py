@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from flowalg import Interpreter, Outputs, Run, UnsupportedError, load_interpreter
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AREA_OF, AnyFeature, describe_feature
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.jobs import JOBS
@@ -28,9 +28,9 @@ class Report:
 
     interpreter: str
     ran: tuple[str, ...]
-    rejected: Mapping[str, tuple[Feature, ...]]
+    rejected: Mapping[str, tuple[AnyFeature, ...]]
     failed: Mapping[str, str]
-    unexercised: tuple[Feature, ...] = ()
+    unexercised: tuple[AnyFeature, ...] = ()
     generated: int = field(default=0)
 
     @property
@@ -45,7 +45,7 @@ class Report:
         ]
         lines += [f"{name}: {_indent(reason)}" for name, reason in self.failed.items()]
         lines += [
-            f"{feature.name} is declared missing, but no job uses it: {feature.description}"
+            f"{describe_feature(feature)} is declared missing, but no job uses it"
             for feature in self.unexercised
         ]
         return "\n".join(lines)
@@ -72,7 +72,7 @@ def examine_interpreter(
             raise ArgumentError(name, count, f"an int of {('zero', 'one')[least]} or more")
     engine = Engine(capabilities, ordered=ordered, drops=drops)
     ran: list[str] = []
-    rejected: dict[str, tuple[Feature, ...]] = {}
+    rejected: dict[str, tuple[AnyFeature, ...]] = {}
     failed: dict[str, str] = {}
     missing = [capabilities.lacking(job.features) for job in jobs]
     with ThreadPoolExecutor(at_once) as pool:
@@ -88,7 +88,7 @@ def examine_interpreter(
             ran.append(job.name)
     used = {feature for job in jobs for feature in job.features}
     unexercised = tuple(
-        feature for feature in Feature if feature in capabilities.missing and feature not in used
+        feature for feature in AREA_OF if feature in capabilities.missing and feature not in used
     )
     if generated:
         failure = check_generated(interpreter, engine, generated)
@@ -143,9 +143,11 @@ def check_interpreter(
     return report
 
 
-def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, str], engine: Engine) -> str:
+def _job_failure(
+    interpreter: Interpreter, job: Job, lacking: Mapping[AnyFeature, str], engine: Engine
+) -> str:
     """Returns the failures of a job as text, or an empty string."""
-    uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
+    uses = ", ".join(f"{describe_feature(feature)} ({reason})" for feature, reason in lacking.items())
     try:
         run: Run[object] | Outputs
         running = with_dead_letters(interpreter) if job.dead_letters else interpreter

@@ -14,7 +14,7 @@ from flowalg import (
     Timeline,
     WatermarkPolicy,
 )
-from flowalg.analysis.features import Feature, features_of_policy
+from flowalg.analysis.features import AnyFeature, Feature, features_of_policy
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.signals import AnySignal
 
@@ -75,9 +75,9 @@ class Feed(Generic[A_co]):
         return evolve(timeline, instants=instants)
 
     @property
-    def features(self) -> frozenset[Feature]:
+    def features(self) -> frozenset[AnyFeature]:
         """The features that an interpreter needs for it."""
-        options = {Feature.PARTITIONS} if self.partition is not None else set()
+        options: set[AnyFeature] = {Feature.PARTITIONS} if self.partition is not None else set()
         given = frozenset[AnySignal]().union(*self.signals.values())
         if any(isinstance(signal, Signal) for signal in given):
             options.add(Feature.SIGNALS_TO_KEYS)
@@ -97,6 +97,6 @@ class Replay:
         return {feed.source: feed.timeline(ends=self.ends) for feed in self.feeds}
 
     @property
-    def features(self) -> frozenset[Feature]:
+    def features(self) -> frozenset[AnyFeature]:
         """The features that an interpreter needs for it."""
-        return frozenset[Feature]().union(*(feed.features for feed in self.feeds))
+        return frozenset[AnyFeature]().union(*(feed.features for feed in self.feeds))

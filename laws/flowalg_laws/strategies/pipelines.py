@@ -21,6 +21,7 @@ from flowalg import (
     Accumulation,
     AtWatermark,
     Count,
+    FixedWindows,
     GlobalWindows,
     Max,
     Min,
@@ -30,6 +31,8 @@ from flowalg import (
     PCollection,
     Repeat,
     SequenceOf,
+    Sessions,
+    SlidingWindows,
     Sum,
     TimestampCombiner,
     Trigger,
@@ -40,7 +43,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.analysis.features import Area, Feature, features_of, features_of_strategy
+from flowalg.analysis.features import AREA_OF, AnyFeature, Area, Feature, features_of, features_of_strategy
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE
@@ -252,17 +255,17 @@ def _supported(parts: Iterable[Part], able: Capabilities) -> list[Part]:
     return [part for part in parts if not able.lacking(_own_features(part))]
 
 
-def _own_features(part: Part) -> frozenset[Feature]:
+def _own_features(part: Part) -> frozenset[AnyFeature]:
     features = features_of(part(VALUES))
-    return frozenset(feature for feature in features if feature.area in (Area.TRANSFORMS, Area.COMBINERS))
+    return frozenset(feature for feature in features if AREA_OF[feature] in (Area.TRANSFORMS, Area.COMBINERS))
 
 
 def _windows(able: Capabilities) -> SearchStrategy[WindowFn]:
-    kinds: list[tuple[Feature, SearchStrategy[WindowFn]]] = [
-        (Feature.GLOBAL_WINDOWS, st.just(GlobalWindows())),
-        (Feature.FIXED_WINDOWS, fixed_windows()),
-        (Feature.SLIDING_WINDOWS, sliding_windows()),
-        (Feature.SESSIONS, sessions()),
+    kinds: list[tuple[AnyFeature, SearchStrategy[WindowFn]]] = [
+        (GlobalWindows, st.just(GlobalWindows())),
+        (FixedWindows, fixed_windows()),
+        (SlidingWindows, sliding_windows()),
+        (Sessions, sessions()),
         (Feature.WINDOWS_BY_KEY, fixed_windows_by_key()),
     ]
     return st.one_of(*(windows for feature, windows in kinds if feature not in able.missing))
@@ -273,7 +276,7 @@ def _early_and_late(early: OnceTrigger, late: OnceTrigger) -> Trigger:
 
 
 def _triggers(able: Capabilities) -> SearchStrategy[Trigger]:
-    if not any(feature.area is Area.TRIGGERS for feature in able.missing):
+    if not any(AREA_OF[feature] is Area.TRIGGERS for feature in able.missing):
         return st.one_of(
             st.just(Repeat(AtWatermark())),
             triggers(),
@@ -375,5 +378,5 @@ def _in_turn(
 
 def replay_policies(capabilities: Capabilities = ALL) -> SearchStrategy[WatermarkPolicy]:
     """Watermark policies: all, or only bounded out-of-orderness if others are not supported."""
-    few = any(feature.area is Area.WATERMARKS for feature in capabilities.missing)
+    few = any(AREA_OF[feature] is Area.WATERMARKS for feature in capabilities.missing)
     return policies() if few else policies() | watermark_policies()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from flowalg.analysis.features import Feature
+from flowalg.analysis.features import AREA_OF, AnyFeature
 from flowalg_laws.conformance.jobs import (
     combiners,
     computations,
@@ -53,7 +53,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 
 
-def covering(jobs: Sequence[Job], features: Collection[Feature] = tuple(Feature)) -> tuple[Job, ...]:
+def covering(jobs: Sequence[Job], features: Collection[AnyFeature] = tuple(AREA_OF)) -> tuple[Job, ...]:
     """Returns jobs that together use every feature that all jobs use, for interpreters with expensive runs.
 
     Only the given ``features`` count. The choice is greedy: each is the first of the jobs that use the most features

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 from attrs import field, frozen
 
 from flowalg import PCollection
-from flowalg.analysis.features import Feature, features_of
+from flowalg.analysis.features import AnyFeature, Feature, features_of
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.readings import START
 from flowalg_laws.kit.replay import Feed, Replay
@@ -51,9 +51,9 @@ class Job:
         return bool(self.bad_records)
 
     @property
-    def features(self) -> frozenset[Feature]:
+    def features(self) -> frozenset[AnyFeature]:
         """The features that an interpreter needs for it."""
-        several = {Feature.SEVERAL_OUTPUTS} if self.others else set()
+        several: set[AnyFeature] = {Feature.SEVERAL_OUTPUTS} if self.others else set()
         if self.dead_letters:
             several.add(Feature.DEAD_LETTERS)
         own = features_of(self.pipeline) | self.replay.features | {Feature.STREAMING}
