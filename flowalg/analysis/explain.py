@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
@@ -20,7 +19,7 @@ from flowalg.data.views import HasView
 from flowalg.elementwise.steps import Scope, Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
-from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.graph import count_readers, nodes_of
 from flowalg.pipeline.joins import is_of_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -87,7 +86,7 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
 def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
     """Returns the lines of ``explain`` as a tree, without the hazards."""
     root = resolve_accumulation(pipeline.node)
-    readers = Counter(id(inner) for node in nodes_of(root) for inner in node.inputs)
+    readers = count_readers(root)
     shared = [node for node in nodes_of(root) if readers[id(node)] > 1 and node.inputs]
     return _boxed(_Writer({id(node): f"({number})" for number, node in enumerate(shared, start=1)}).of(root))
 

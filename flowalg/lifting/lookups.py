@@ -14,12 +14,17 @@ from flowalg.lifting.tree.expressions import Apply, Expr, Param, items_of, rewri
 from flowalg.lifting.tree.primitives import Op
 
 
-def steps_on_mapping(steps: Sequence[StepAnalysis]) -> tuple[StepAnalysis, ...]:
-    """Returns the steps up to the first one whose result contains no mapping, or none if all results contain one."""
+def steps_on_mapping(
+    steps: Sequence[StepAnalysis], shape: Shape
+) -> tuple[tuple[StepAnalysis, ...], Shape, tuple[StepAnalysis, ...]]:
+    """Returns the steps up to the first one whose result contains no mapping, the shape after them, and the others.
+
+    There are none if all results contain a mapping; then ``shape`` is that of the elements before the steps.
+    """
     for count, analysis in enumerate(steps, start=1):
         if analysis.after is not None and not _contains_mapping(analysis.after):
-            return tuple(steps[:count])
-    return ()
+            return tuple(steps[:count]), analysis.after, tuple(steps[count:])
+    return (), shape, tuple(steps)
 
 
 def _contains_mapping(shape: Shape) -> bool:
@@ -43,7 +48,7 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
 
     The first step whose result contains no mapping must end the pairs, and the steps before it must keep them.
     """
-    reading = steps_on_mapping(steps)
+    reading, _, others = steps_on_mapping(steps, pair)
     ends = [isinstance(analysis.step, Map | FlatMap) for analysis in reading]
     if ends != [False] * (len(ends) - 1) + [True]:
         return None
@@ -75,7 +80,7 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
     opaque = any(analysis.opaque for analysis in after)
     if not found or nested or opaque:
         return None
-    return Lookups(keys, shape, (*after, *steps[len(after) :]))
+    return Lookups(keys, shape, (*after, *others))
 
 
 def _is_lookup(node: Expr) -> TypeGuard[Apply]:

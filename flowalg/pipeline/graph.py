@@ -6,7 +6,9 @@ time exponential in its depth. Everything here visits each node once, by identit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 from attrs import define, field
@@ -43,6 +45,12 @@ def nodes_of(*roots: N, inputs: Callable[[N], tuple[N, ...]] | None = None) -> I
         else:
             pending.append((node, True))
             pending.extend((inner, False) for inner in reversed(follow(node)))
+
+
+def count_readers(*roots: Vertex) -> Counter[int]:
+    """Returns how many read each node of some graphs, by its identity: other nodes, and those who asked for a root."""
+    inner = (each for node in nodes_of(*roots) for each in _inputs(node))
+    return Counter(map(id, chain(roots, inner)))
 
 
 @define

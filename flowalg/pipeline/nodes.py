@@ -103,12 +103,21 @@ class _Node:
         return any(inner.shows_panes for inner in self.inputs)
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same node over other inputs."""
-        raise NotImplementedError
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns a description of the node, after the descriptions of its inputs."""
-        raise NotImplementedError
+        """Returns the same node over other inputs; steps are fused with those that they then follow."""
+        match node := cast("Node", self):
+            case SourceNode() | Hole():
+                return node
+            case ElementWise(steps=steps):
+                (inner,), (first, *more) = inputs, steps
+                return ElementWise.after(inner, first, *more)
+            case CoGroupByKey() | Flatten():
+                return evolve(node, collections=tuple(inputs))
+            case WithSide():
+                inner, side = inputs
+                return evolve(node, input=inner, side=side)
+            case WindowInto() | WithMetadata() | CombinePerKey() | Process():
+                (inner,) = inputs
+                return evolve(node, input=inner)
 
     @cached_property
     def _own(self) -> tuple[object, ...]:
@@ -144,14 +153,6 @@ class SourceNode(_Node):
     shape: Shape
     event_time: Call | None
 
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the source: it reads no other node."""
-        return self
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the source's name."""
-        return self.name
-
 
 @frozen(eq=False, repr=False)
 class Hole(_Node):
@@ -184,14 +185,6 @@ class Hole(_Node):
     def shows_panes(self) -> bool:
         """Whether the elements of the input collection depend on their panes, if it is known."""
         return self._context is not None and self._context.shows_panes
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the hole: it reads no other node."""
-        return self
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns a mark for the collection that is still missing."""
-        return "(…)"
 
     def refused(self) -> UnsupportedError:
         """Returns the error for running the body of a transform without input."""
@@ -231,7 +224,8 @@ class ElementWise(_Node):
                 steps=(FlatMap(function=Call(f=Selected() as selected, result=result)) as first, *after),
             ):
                 inlined = evolve(first, function=Call(selected.inlined, result))
-                return ElementWise.after(split.input, *before, inlined, *after).unsplit
+                # Steps before the chain of the split are a node that others may read, and stay one.
+                return ElementWise(split.input, (*before, inlined, *after)).unsplit
             case _:
                 return self
 
@@ -249,16 +243,6 @@ class ElementWise(_Node):
     def shape(self) -> Shape | None:
         """The shape after the last step."""
         return self.analyses[-1].after
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same steps over another input, fused with the steps there."""
-        (inner,) = inputs
-        first, *more = self.steps
-        return ElementWise.after(inner, first, *more)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the labels of the steps, after the input."""
-        return " > ".join((*inputs, *(step.label for step in self.steps)))
 
 
 @frozen(eq=False, repr=False)
@@ -288,15 +272,6 @@ class WindowInto(_Node):
     def is_grouped(self) -> bool:
         """The elements are in no window of the strategy yet."""
         return False
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same windows over another input."""
-        (inner,) = inputs
-        return evolve(self, input=inner)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the windows, after the input."""
-        return f"{inputs[0]} > window({self.strategy.windows})"
 
 
 @frozen(eq=False, repr=False)
@@ -334,15 +309,6 @@ class WithMetadata(_Node):
     def shows_panes(self) -> bool:
         """Whether the elements depend on their panes."""
         return self.metadata is Metadata.PANE or self.input.shows_panes
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same transform of other elements."""
-        (inner,) = inputs
-        return evolve(self, input=inner)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the label, after the input."""
-        return f"{inputs[0]} > {self.label}"
 
 
 def _changing_panes(found: Accumulation | None) -> ArgumentError:
@@ -461,15 +427,6 @@ class CombinePerKey(_Grouping):
             case _:
                 return None
 
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same grouping of another input."""
-        (inner,) = inputs
-        return evolve(self, input=inner)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the label, after the input."""
-        return f"{inputs[0]} > {self.label}"
-
 
 @frozen(eq=False, repr=False)
 class CoGroupByKey(_Grouping):
@@ -569,14 +526,6 @@ class CoGroupByKey(_Grouping):
             values = [TupleOf((value, INTEGER)) for value in values]
         return kv_of(key, TupleOf(tuple(map(ListOf, values))))
 
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the co-group of other collections."""
-        return evolve(self, collections=tuple(inputs))
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the label, after all inputs."""
-        return f"({' + '.join(inputs)}) > {self.label}"
-
 
 @frozen(eq=False, repr=False)
 class Flatten(_Node):
@@ -600,14 +549,6 @@ class Flatten(_Node):
         """The shape of all inputs; ``None`` if they differ."""
         first, *others = (inner.shape for inner in self.inputs)
         return first if all(other == first for other in others) else None
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the union of other collections."""
-        return evolve(self, collections=tuple(inputs))
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns all inputs, in parentheses."""
-        return f"({' + '.join(inputs)})"
 
 
 @frozen(eq=False, repr=False)
@@ -658,15 +599,6 @@ class WithSide(_Node):
     def shows_panes(self) -> bool:
         """Whether the elements depend on their panes."""
         return self.input.shows_panes
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same reading of another side input by other elements."""
-        inner, side = inputs
-        return evolve(self, input=inner, side=side)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the side input in parentheses, after the input."""
-        return f"{inputs[0]} > with_side({inputs[1]})"
 
 
 @frozen(eq=False, repr=False)
@@ -740,15 +672,6 @@ class Process(_Node):
     def shows_panes(self) -> bool:
         """The outputs are not retracted, so it does not matter whether they depend on panes."""
         return False
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        """Returns the same computation over another input."""
-        (inner,) = inputs
-        return evolve(self, input=inner)
-
-    def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the label, after the input."""
-        return f"{inputs[0]} > {self.label}"
 
 
 def combine(node: Node, combiner: AnyCombiner, kind: GroupingKind) -> Node:
@@ -850,8 +773,24 @@ def outline(root: Node) -> str:
     """Returns a pipeline in one line, from its sources on; shared parts are written once, and then ``…``."""
 
     def text(node: Node, known: Fold[Node, str]) -> str:
-        return node.outlined(
-            ["…" if inner in known and inner.inputs else known(inner) for inner in node.inputs]
-        )
+        inputs = ["…" if inner in known and inner.inputs else known(inner) for inner in node.inputs]
+        match node:
+            case SourceNode(name=name):
+                return name
+            case Hole():
+                return "(…)"
+            case ElementWise(steps=steps):
+                return " > ".join((*inputs, *(step.label for step in steps)))
+            case WindowInto(strategy=strategy):
+                return f"{inputs[0]} > window({strategy.windows})"
+            case CoGroupByKey(label=label):
+                return f"({' + '.join(inputs)}) > {label}"
+            case Flatten():
+                return f"({' + '.join(inputs)})"
+            case WithSide():
+                return f"{inputs[0]} > with_side({inputs[1]})"
+            case WithMetadata(label=label) | CombinePerKey(label=label) | Process(label=label):
+                return f"{inputs[0]} > {label}"
+        assert_never(node)
 
     return Fold(text)(root)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from flowalg.elementwise.functions import Call
-from flowalg.elementwise.steps import Step
 from flowalg.pipeline.joins import JoinKind, PairSides, timing_steps
 from flowalg.pipeline.nodes import CoGroupByKey, ElementWise, Node
 from flowalg.pipeline.structure import rebuild_all
@@ -16,15 +15,6 @@ from flowalg.pipeline.structure import rebuild_all
 def assign_pair_times(roots: Sequence[Node]) -> tuple[Node, ...]:
     """Returns pipelines whose joins give each pair an event time of its own, where it has one."""
     return rebuild_all(roots, lambda node, original: with_pair_times(node))
-
-
-def timed_join(node: ElementWise) -> tuple[CoGroupByKey, tuple[Step, ...]]:
-    """Returns the grouping of a join, and the steps after it, with the event times of its pairs."""
-    grouping = with_pair_times(node.input)
-    timed = with_pair_times(evolve(node, input=grouping))
-    assert isinstance(grouping, CoGroupByKey)
-    assert isinstance(timed, ElementWise)
-    return grouping, timed.steps
 
 
 def with_pair_times(node: Node) -> Node:

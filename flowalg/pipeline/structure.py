@@ -8,14 +8,11 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.steps import Step, WithTimestamps
 from flowalg.pipeline.graph import Fold, fold_all, nodes_of
 from flowalg.pipeline.nodes import (
-    CoGroupByKey,
     ElementWise,
-    Flatten,
     GroupingNode,
     Node,
     Process,
     SourceNode,
-    WindowInto,
     WithSide,
 )
 from flowalg.pipeline.side_inputs import Lateness
@@ -24,6 +21,11 @@ from flowalg.pipeline.side_inputs import Lateness
 def sources_of(*roots: Node) -> tuple[SourceNode, ...]:
     """Returns the sources of some pipelines, each once."""
     return tuple(dict.fromkeys(node for node in nodes_of(*roots) if isinstance(node, SourceNode)))
+
+
+def has_stages(*roots: Node) -> bool:
+    """Returns whether any pipeline has a grouping, a side input or a computation, and so state in a stream."""
+    return any(isinstance(node, GroupingNode | Process | WithSide) for node in nodes_of(*roots))
 
 
 def sources_read_together(*roots: Node) -> dict[str, frozenset[str]]:
@@ -96,28 +98,6 @@ def lateness_of_readers(node: WithSide) -> Lateness | None:
 
 def _assigns_timestamps(node: Node) -> bool:
     return isinstance(node, ElementWise) and any(isinstance(step, WithTimestamps) for step in node.steps)
-
-
-def branches_of(node: Flatten) -> tuple[Node, tuple[tuple[Step, ...], ...]] | None:
-    """Returns the collection that all inputs of a flatten read by element-wise steps alone, and these steps.
-
-    Returns ``None`` if the inputs read several collections. Engines can compute such branches in one pass.
-    """
-    bases, chains = zip(*map(_chain_of, node.inputs), strict=True)
-    return (bases[0], chains) if len(chains) > 1 and all(base is bases[0] for base in bases) else None
-
-
-def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:
-    """Returns the element-wise steps that lead to a node, and the node that they start from.
-
-    Steps right after a side input or a co-grouping stay with it: engines compute them together.
-    """
-    if isinstance(node, WindowInto):
-        return _chain_of(node.input)
-    if not isinstance(node, ElementWise) or isinstance(node.unsplit.input, WithSide | CoGroupByKey):
-        return node, ()
-    base, steps = _chain_of(node.unsplit.input)
-    return base, (*steps, *node.unsplit.steps)
 
 
 def rebuild(root: Node, replace: Callable[[Node, Node], Node]) -> Node:

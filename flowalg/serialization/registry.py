@@ -27,6 +27,7 @@ _EXCLUDED: Final = (
     "flowalg.pipeline.admission",
     "flowalg.pipeline.co_group",
     "flowalg.pipeline.graph",
+    "flowalg.plan",
     "flowalg.serialization",
 )
 

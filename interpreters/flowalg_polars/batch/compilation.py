@@ -21,27 +21,12 @@ from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, require_flag
 from flowalg.data.time import processing_time
-from flowalg.elementwise.steps import Step
-from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold
-from flowalg.pipeline.joins import JoinKind
-from flowalg.pipeline.nodes import (
-    CoGroupByKey,
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    Hole,
-    Node,
-    Process,
-    SourceNode,
-    WindowInto,
-    WithMetadata,
-    WithSide,
-)
-from flowalg.pipeline.outputs import emits_panes, require_outputs
-from flowalg.pipeline.pair_times import timed_join
+from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import branches_of, sources_of
+from flowalg.plan import nodes as planned
+from flowalg.plan.nodes import PlanNode
+from flowalg.plan.planning import plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_polars.batch.computations import lower_computation
@@ -123,21 +108,17 @@ def _compile_all(
 ) -> dict[str, PaneFrame[A]]:
     """Returns ``compile_all``; when it is computed, ``unfired`` has the unfired timers of each computation."""
     require_flag("dead_letters", dead_letters)
-    known = require_outputs(outputs)
-    data = inputs_by_name(inputs, "frame", *(each.node for each in known.values()))
-    sources = sources_of(*(each.node for each in known.values()))
-    frames = {source.name: lazy_frame(source, data[source.name]) for source in sources}
+    plan = plan_batch(outputs, dead_letters=dead_letters, most_paths=_MOST_PATHS)
+    data = inputs_by_name(inputs, "frame", *plan.roots)
+    frames = {name: lazy_frame(read.source, data[name]) for name, read in plan.sources.items()}
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
     letters = DeadLetters() if dead_letters else None
-    pipelines = admit(known) if dead_letters else known
     flow = Fold(_Lowering(frames, now, letters, unfired))
-    flows = {name: flow(pipeline.node) for name, pipeline in pipelines.items()}
+    flows = {name: flow(node) for name, node in plan.outputs.items()}
     kept_apart = None if letters is None else dead_letter_frame(letters.frames, now)
     return {
-        name: cast(
-            "PaneFrame[A]", _output_frame(flows[name], now, kept_apart, panes=emits_panes(pipeline.node))
-        )
-        for name, pipeline in known.items()
+        name: cast("PaneFrame[A]", _output_frame(flows[name], now, kept_apart, panes=plan.emits_panes(name)))
+        for name in outputs
     }
 
 
@@ -232,18 +213,9 @@ _MOST_PATHS: Final = 16
 """The most paths to a flatten that is a union. The plan of Polars is a tree: it repeats a collection for each path."""
 
 
-def count_paths(root: Node) -> int:
-    """Returns the number of paths from sources to a node."""
-
-    def count(node: Node, paths: Fold[Node, int]) -> int:
-        return sum(map(paths, node.inputs)) or 1
-
-    return Fold(count)(root)
-
-
 @frozen
 class _Lowering:
-    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once.
+    """Lowers the nodes of a plan to flows. A node with several readers is lowered once.
 
     Bad records are added to ``letters``; without it they fail the query.
     """
@@ -253,60 +225,35 @@ class _Lowering:
     letters: DeadLetters | None = None
     unfired: MutableMapping[int, int] = field(factory=dict)
 
-    def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
+    def __call__(self, node: PlanNode, flow: Fold[PlanNode, Flow]) -> Flow:
         """Returns the flow of a node, from those of its inputs."""
         match node:
-            case SourceNode(name=name):
-                frame = self.frames[name]
-                program = bind_source(node, dict(frame.collect_schema()), self.time)
+            case planned.Read(source=source):
+                frame = self.frames[source.name]
+                program = bind_source(source, dict(frame.collect_schema()), self.time)
                 if self.letters is not None:
-                    return self.letters.bind_source(node, program, frame)
+                    return self.letters.bind_source(source, program, frame)
                 return Flow(program.apply(frame), program.shape, program.meta, program.notes)
-            case Hole():
-                raise node.refused()
-            case WindowInto(input=inner):
-                return flow(inner)
-            case ElementWise():
-                return self.chain(node.unsplit, flow)
-            case WithMetadata(input=inner, metadata=metadata):
+            case planned.Apply(input=inner, steps=steps):
+                before = flow(inner)
+                program = compile_steps(steps, before.shape, before.meta)
+                return before.after(program) if self.letters is None else self.letters.apply(before, program)
+            case planned.PairWithMetadata(input=inner, metadata=metadata):
                 before = flow(inner)
                 return before.after(compile_metadata(metadata, before.shape, before.meta))
-            case CombinePerKey(input=inner):
-                return lower_grouping(node, flow(inner), self.time)
-            case CoGroupByKey(inputs=inputs):
-                return lower_co_group(node, tuple(map(flow, inputs)), self.time)
-            case Flatten(inputs=inputs):
-                branches = branches_of(node) if self.letters is None else None
-                if branches is not None and count_paths(node) > _MOST_PATHS:
-                    return fan_out(flow(branches[0]), branches[1])
+            case planned.Combine(input=inner, transform=transform):
+                return lower_grouping(transform, flow(inner), self.time)
+            case planned.CoGroup(inputs=inputs, transform=transform):
+                return lower_co_group(transform, tuple(map(flow, inputs)), self.time)
+            case planned.JoinByKey(inputs=inputs, transform=transform, kind=kind):
+                return lower_join(transform, kind, tuple(map(flow, inputs)), self.time)
+            case planned.Union(inputs=inputs):
                 return union(tuple(map(flow, inputs)))
-            case WithSide(input=inner, side=side):
-                return lower_side_input(node, flow(inner), flow(side), ())
-            case Process(input=inner):
-                sources = [flow(source) for source in sources_of(inner)]
-                return lower_computation(node, flow(inner), sources, self.time, self.letters, self.unfired)
+            case planned.FanOut(input=inner, chains=chains):
+                return fan_out(flow(inner), chains)
+            case planned.ReadSide(input=inner, side=side, transform=transform, steps=steps):
+                return lower_side_input(transform, flow(inner), flow(side), steps)
+            case planned.Compute(input=inner, transform=transform, sources=sources):
+                read = list(map(flow, sources))
+                return lower_computation(transform, flow(inner), read, self.time, self.letters, self.unfired)
         assert_never(node)
-
-    def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow of a chain of steps; some inputs are best lowered together with the steps after them."""
-        match node:
-            case ElementWise(input=CoGroupByKey(inputs=inputs, apart=True)):
-                lists, steps = timed_join(node)
-                return self.after(lower_co_group(lists, tuple(map(flow, inputs)), self.time), steps)
-            case ElementWise(
-                input=CoGroupByKey(inputs=inputs, join=JoinKind() as kind) as grouping, steps=(_, *after)
-            ):
-                # The first step emits the pairs one by one, which a join does by itself.
-                pairs = lower_join(grouping, kind, tuple(map(flow, inputs)), self.time)
-                return self.after(pairs, tuple(after))
-            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps) if (
-                self.letters is None
-            ):
-                return lower_side_input(reading, flow(inner), flow(side), steps)
-            case ElementWise(input=inner, steps=steps):
-                return self.after(flow(inner), steps)
-
-    def after(self, flow: Flow, steps: tuple[Step, ...]) -> Flow:
-        """Returns a flow after steps; with dead letters, without the elements on which one of them fails."""
-        program = compile_steps(steps, flow.shape, flow.meta)
-        return flow.after(program) if self.letters is None else self.letters.apply(flow, program)

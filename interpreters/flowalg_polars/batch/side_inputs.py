@@ -99,9 +99,7 @@ def _has_literal(default: object) -> bool:
 
 def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: Sequence[StepAnalysis]) -> Flow:
     """Returns each element with the value that it reads, after the steps; those on a mapping run in the same pass."""
-    together = steps_on_mapping(steps)
-    after = together[-1].after if together else shape
-    assert after is not None, "the last step on a mapping has a result of a known shape"
+    together, after, others = steps_on_mapping(steps, shape)
     fresh = node.side.windowing.fresh
     reader = SideReader(
         side.frame, side.shape, node.side.windowing.strategy.windows, fresh, node.view, side.meta
@@ -117,7 +115,7 @@ def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: Se
         *(note_of(step, ENGINE) for step in together),
     )
     flow = Flow(frame, after, main.meta, (*main.notes, *side.notes, *notes))
-    return flow.after(compile_analyses(steps[len(together) :], after, main.meta))
+    return flow.after(compile_analyses(others, after, main.meta))
 
 
 @define

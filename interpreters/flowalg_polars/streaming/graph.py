@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
@@ -22,8 +21,8 @@ from flowalg_shard.clocks.exchange import (
     read_together,
     sources_followed,
 )
+from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome
-from flowalg_shard.state.plans import Plan, plan_stages
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
@@ -31,23 +30,9 @@ from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
 from flowalg.lifting.lookups import steps_on_mapping
 from flowalg.pipeline.graph import Fold, nodes_of
-from flowalg.pipeline.nodes import (
-    CoGroupByKey,
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    GroupingNode,
-    Hole,
-    Node,
-    Process,
-    SourceNode,
-    WindowInto,
-    WithMetadata,
-    WithSide,
-)
-from flowalg.pipeline.outputs import emits_panes
-from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of, sources_read_together
+from flowalg.plan import nodes as planned
+from flowalg.plan.nodes import PlanNode, StageNode
+from flowalg.plan.plan import Plan
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.batch.computation_rows import PreparedComputation
@@ -100,63 +85,59 @@ class OutputOperator:
 
 @define
 class Graph:
-    """The operators of outputs, and their stages in the order of the pipeline.
+    """The operators of a plan, and its stages in order; ``numbers`` has the number of each stage by its node.
 
-    ``numbers`` has the number of each stage, by the identity of its node, and ``nodes`` the sources by name.
+    ``shared`` are the nodes whose rows several read.
     """
 
+    plan: Plan
     sources: Mapping[str, Upstream]
     cluster: Cluster
-    readers: Mapping[int, int]
     finite: bool
-    bad_records: BadRecords | None = None
-    nodes: Mapping[str, SourceNode] = field(factory=dict)
+    bad_records: BadRecords | None
+    shared: frozenset[PlanNode]
     stages: list[Stage] = field(factory=list)
-    numbers: dict[int, int] = field(factory=dict)
+    numbers: dict[PlanNode, int] = field(factory=dict)
     notes: list[LiftingNote] = field(factory=list)
 
     @classmethod
     def compile(
         cls,
-        outputs: Mapping[str, PCollection[object]],
+        plan: Plan,
         sources: Mapping[str, Upstream],
         cluster: Cluster,
         *,
         finite: bool,
         bad_records: BadRecords | None = None,
     ) -> tuple[Graph, dict[str, OutputOperator]]:
-        """Compiles named outputs of pipelines whose sources derive their clocks as ``sources`` say.
+        """Compiles a plan whose sources derive their clocks as ``sources`` say.
 
         Unless the input is ``finite``, windows need a lateness. Elements on which a step fails are added to
         ``bad_records``; without it they fail the run.
         """
-        roots = [collection.node for collection in outputs.values()]
-        readers = Counter(map(id, roots))
-        readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
-        nodes = {node.name: node for node in sources_of(*roots)}
-        upstreams = read_together(sources, sources_read_together(*roots))
+        upstreams = read_together(sources, plan.read_together)
+        shared = {node for node, readers in plan.readers.items() if readers > 1}
         if any(isinstance(each, FromSource) and each.follows for each in upstreams.values()):
-            readers.update(map(id, nodes.values()))  # the stages that only follow them
-        graph = cls(upstreams, cluster, readers, finite, bad_records, nodes)
+            shared.update(plan.sources.values())  # the stages that only follow them
+        graph = cls(plan, upstreams, cluster, finite, bad_records, frozenset(shared))
         operator = Fold(graph._compile)
-        return graph, {
-            name: graph._output(name, root, operator) for name, root in zip(outputs, roots, strict=True)
-        }
+        return graph, {name: graph._output(name, operator) for name in plan.outputs}
 
-    def _followed(self, upstreams: Iterable[Upstream], of: Fold[Node, Operator]) -> Followed:
+    def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, Operator]) -> Followed:
         """Returns the further sources whose clocks a stage needs."""
         names = sources_followed(upstreams, self.sources)
-        runs = [of(self.nodes[name]).run for name in names]
+        runs = [of(self.plan.sources[name]).run for name in names]
         return Followed(
             tuple(self.sources[name] for name in names),
             lambda arrivals: {number: run(arrivals).reports[0] for number, run in enumerate(runs)},
         )
 
-    def _output(self, name: str, root: Node, of: Fold[Node, Operator]) -> OutputOperator:
+    def _output(self, name: str, of: Fold[PlanNode, Operator]) -> OutputOperator:
+        root = self.plan.outputs[name]
         operator = of(root)
         shape = operator.elements.shape
-        before = frozenset(self.numbers[id(node)] for node in nodes_of(root) if id(node) in self.numbers)
-        if emits_panes(root):
+        before = frozenset(self.numbers[node] for node in nodes_of(root) if node in self.numbers)
+        if self.plan.emits_panes(name):
             return OutputOperator(shape, before, operator.run)
         upstreams = list(operator.upstreams.values())
         followed = self._followed(upstreams, of)
@@ -170,43 +151,48 @@ class Graph:
             lambda arrivals: output.advance(operator.run(arrivals), followed.reports(arrivals)),
         )
 
-    def _compile(self, node: Node, of: Fold[Node, Operator]) -> Operator:
+    def _compile(self, node: PlanNode, of: Fold[PlanNode, Operator]) -> Operator:
         operator = self._make(node, of)
-        shared = self.readers.get(id(node), 0) > 1
-        return Operator(operator.elements, operator.upstreams, _once(operator.run, collect=shared))
+        once = _once(operator.run, collect=node in self.shared)
+        return Operator(operator.elements, operator.upstreams, once)
 
-    def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
+    def _make(self, node: PlanNode, of: Fold[PlanNode, Operator]) -> Operator:
         match node:
-            case Hole():
-                raise node.refused()
-            case SourceNode(name=name):
+            case planned.Read(source=source):
                 return Operator(
-                    Elements(node.shape, ELEMENT_META),
-                    {id(node): self.sources[name]},
-                    lambda arrivals: arrivals[name],
+                    Elements(source.shape, ELEMENT_META),
+                    {id(node): self.sources[source.name]},
+                    lambda arrivals: arrivals[source.name],
                 )
-            case WindowInto(input=inner):
-                return of(inner)
-            case ElementWise():
-                chain = node.unsplit
-                if isinstance(chain.input, WithSide) and self.readers[id(chain.input)] == 1:
-                    return self._side_input(chain.input, of, chain.steps)
-                return self._steps(of(chain.input), chain.steps)
-            case WithMetadata(input=inner, metadata=metadata):
+            case planned.Apply(input=inner, steps=steps):
+                return self._steps(of(inner), steps)
+            case planned.PairWithMetadata(input=inner, metadata=metadata):
                 elements = of(inner).elements
                 program = compile_metadata(metadata, elements.shape, elements.meta)
                 return self._program(of(inner), program)
-            case CombinePerKey(input=inner):
-                return self._grouping(node, [of(inner)], of)
-            case CoGroupByKey(inputs=inputs):
-                return self._grouping(node, [of(inner) for inner in inputs], of)
-            case Flatten(inputs=inputs):
+            case planned.Combine() | planned.CoGroup():
+                return self._grouping(node, of)
+            case planned.Union(inputs=inputs):
                 return _flatten([of(inner) for inner in inputs])
-            case WithSide():
-                return self._side_input(node, of, ())
-            case Process(input=inner):
-                return self._computation(node, of(inner), of)
+            case planned.ReadSide():
+                return self._side_input(node, of)
+            case planned.Compute():
+                return self._computation(node, of)
+            case planned.JoinByKey() | planned.FanOut():
+                raise AssertionError(f"{node} is of a batch")
         assert_never(node)
+
+    def _stage(
+        self,
+        node: StageNode,
+        stage: ShardedGrouping | ShardedSide | ShardedComputation,
+        elements: Elements,
+        run: Run,
+    ) -> Operator:
+        """Returns the operator of a stage, which gets the next number."""
+        number = self.numbers[node] = len(self.stages)
+        self.stages.append(stage)
+        return Operator(elements, {id(stage): FromStage(number)}, run)
 
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
         program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
@@ -230,16 +216,14 @@ class Graph:
         self.bad_records.found += sifted.bad
         return sifted.frame.lazy()
 
-    def _grouping(self, node: GroupingNode, inputs: Sequence[Operator], of: Fold[Node, Operator]) -> Operator:
-        prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
-        strategy = prepared.stage.strategy
+    def _grouping(self, node: planned.Combine | planned.CoGroup, of: Fold[PlanNode, Operator]) -> Operator:
+        inputs = [of(inner) for inner in node.inputs]
+        prepared = prepare_grouping(node.transform, [each.elements for each in inputs], self.cluster.shards)
         if not self.finite:
-            require_lateness(prepared.stage.label, strategy)
+            require_lateness(prepared.stage.label, prepared.stage.strategy)
         upstreams = _union(each.upstreams for each in inputs)
         followed = self._followed(upstreams.values(), of)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster, followed.upstreams)
-        self.numbers[id(node)] = len(self.stages)
-        self.stages.append(grouping)
         self.notes += prepared.notes
 
         def run(arrivals: Arrivals) -> Arrival:
@@ -250,20 +234,15 @@ class Graph:
                 followed.reports(arrivals),
             )
 
-        return Operator(
-            Elements(prepared.pair, PANE_META), {id(grouping): FromStage(self.numbers[id(node)])}, run
-        )
+        return self._stage(node, grouping, Elements(prepared.pair, PANE_META), run)
 
-    def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
+    def _side_input(self, node: planned.ReadSide, of: Fold[PlanNode, Operator]) -> Operator:
         main, side = of(node.input), of(node.side)
-        shape = shape_with_side(main.elements.shape, side.elements.shape, node.view)
-        # With dead letters each element has the mapping that it reads, so that a step on it fails for this element.
-        together = () if self.bad_records is not None else steps_on_mapping(analyse(steps, shape))
-        after: Shape | None = together[-1].after if together else shape
-        assert after is not None, "the last step on a mapping has a result of a known shape"
+        shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
+        together, after, others = steps_on_mapping(analyse(node.steps, shape), shape)
         followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
         stage = ShardedSide.of(
-            node,
+            node.transform,
             main.elements,
             side.elements,
             (list(main.upstreams.values()), list(side.upstreams.values())),
@@ -272,32 +251,31 @@ class Graph:
             self.cluster,
             followed.upstreams,
         )
-        self.numbers[id(node)] = len(self.stages)
-        self.stages.append(stage)
         self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
         self.notes += [note_of(step, ENGINE) for step in together]
-        operator = Operator(
+        operator = self._stage(
+            node,
+            stage,
             Elements(after, main.elements.meta),
-            {id(stage): FromStage(self.numbers[id(node)])},
             lambda arrivals: stage.advance(
                 main.run(arrivals), side.run(arrivals), followed.reports(arrivals)
             ),
         )
-        return self._steps(operator, steps[len(together) :])
+        return self._steps(operator, tuple(step.step for step in others)) if others else operator
 
-    def _computation(self, node: Process, inner: Operator, of: Fold[Node, Operator]) -> Operator:
+    def _computation(self, node: planned.Compute, of: Fold[PlanNode, Operator]) -> Operator:
+        inner = of(node.input)
         elements, letters = inner.elements, self.bad_records is not None
-        prepared = PreparedComputation.of(node, elements.shape, elements.meta, dead_letters=letters)
+        prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
         followed = self._followed(inner.upstreams.values(), of)
         stage = ShardedComputation.of(
             prepared, list(inner.upstreams.values()), self.cluster, self.bad_records, followed.upstreams
         )
-        self.numbers[id(node)] = len(self.stages)
-        self.stages.append(stage)
         self.notes.append(prepared.note)
-        return Operator(
+        return self._stage(
+            node,
+            stage,
             Elements(prepared.pair, ELEMENT_META),
-            {id(stage): FromStage(self.numbers[id(node)])},
             lambda arrivals: stage.advance(inner.run(arrivals), followed.reports(arrivals)),
         )
 
@@ -343,7 +321,7 @@ class Graph:
         """Returns the state of each stage, with its description."""
         return [(stage.description, stage.states) for stage in self.stages]
 
-    def plan(self, checkpoint: Checkpoint) -> Plan:
+    def compared(self, checkpoint: Checkpoint) -> plans.Plan:
         """Returns what becomes of the state of each stage if the pipeline starts from a checkpoint."""
         manifest, folder = checkpoint.manifest, checkpoint.folder
         assert manifest is not None, "there is a state"
@@ -368,14 +346,14 @@ class Graph:
             )
         before = [stage.description for stage in manifest.stages]
         now = [stage.description for stage in self.stages]
-        return Plan(plan_stages(before, now), problems=tuple(problems))
+        return plans.Plan(plans.plan_stages(before, now), problems=tuple(problems))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restores the state of all stages; raises ``CheckpointError`` if it is that of another pipeline."""
         assert checkpoint.manifest is not None, "there is a state"
-        plan = self.plan(checkpoint)
-        plan.require_accepted()
-        for finding in plan.stages:
+        found = self.compared(checkpoint)
+        found.require_accepted()
+        for finding in found.stages:
             if finding.before is not None and finding.now is not None:
                 changed = finding.outcome is Outcome.CHANGES
                 stored = checkpoint.manifest.stages[finding.before].shards

@@ -23,10 +23,8 @@ from flowalg_shard.tables.packing import stack
 from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
 from flowalg.data.errors import ArgumentError, CheckpointError, require_flag
-from flowalg.pipeline.admission import admit
-from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of
+from flowalg.plan.planning import plan_stream
 from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import Perfect
@@ -164,17 +162,14 @@ def plan(
         print(streaming.plan(totals, "checkpoint"))
     """
     outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
-    resolved = resolve_outputs(require_outputs(outputs))
     require_flag("dead_letters", dead_letters)
-    if dead_letters:
-        resolved = admit(resolved)
+    planned = plan_stream(outputs, dead_letters=dead_letters)
     opened = Checkpoint.read(checkpoint)
     assert opened.manifest is not None, "a checkpoint that was read has a manifest"
     count = opened.manifest.shards if shards is None else require_shards(shards)
-    roots = [output.node for output in resolved.values()]
-    upstreams = {node.name: FromSource(Perfect(), node.name) for node in sources_of(*roots)}
-    graph, _ = Graph.compile(resolved, upstreams, Cluster(shards=count), finite=False)
-    found = graph.plan(opened)
+    upstreams = {name: FromSource(Perfect(), name) for name in planned.sources}
+    graph, _ = Graph.compile(planned, upstreams, Cluster(shards=count), finite=False)
+    found = graph.compared(opened)
     for stage in opened.manifest.stages:
         for shard in stage.shards:
             opened.restore(shard, evaluate_all=False)

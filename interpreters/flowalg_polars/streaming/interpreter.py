@@ -11,11 +11,9 @@ from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError, require_flag
-from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of, sources_read_together
+from flowalg.plan.planning import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
@@ -79,20 +77,16 @@ class PolarsStreaming:
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> Outputs:
         """Returns several named outputs and the drops of one run; raises what ``run`` raises."""
-        known = require_outputs(outputs)
-        timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in known.values()))
-        resolved = resolve_outputs(known)
+        plan = plan_stream(outputs, dead_letters=self.dead_letters)
+        timelines = timelines_by_name(inputs, *plan.roots)
         bad = BadRecords() if self.dead_letters else None
-        if bad is not None:
-            resolved = admit(resolved)
-        nodes = sources_of(*(pipeline.node for pipeline in resolved.values()))
         sources = {
-            node.name: self._source(node, timelines[node.name], None if bad is None else bad.found)
-            for node in nodes
+            name: self._source(read.source, timelines[name], None if bad is None else bad.found)
+            for name, read in plan.sources.items()
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
-        graph, operators = Graph.compile(resolved, upstreams, self.cluster, finite=True, bad_records=bad)
-        found: dict[str, list[Output[object]]] = {name: [] for name in known}
+        graph, operators = Graph.compile(plan, upstreams, self.cluster, finite=True, bad_records=bad)
+        found: dict[str, list[Output[object]]] = {name: [] for name in outputs}
         dropped: list[Drop] = []
         unfired: list[int] = []
 
@@ -102,13 +96,12 @@ class PolarsStreaming:
                 with raise_causes():
                     rows = operator.run(arrivals).frame.collect()
                 if rows.height:
-                    found[name].append(output_of(known[name], rows))
+                    found[name].append(output_of(outputs[name], rows))
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
             unfired.append(graph.unfired_timers())
 
         before: PipelineInstant | None = None
-        roots = [pipeline.node for pipeline in resolved.values()]
-        for now in pipeline_instants(timelines, sources_read_together(*roots)):
+        for now in pipeline_instants(timelines, plan.read_together):
             if self.mode is Mode.CONTINUOUS and before is not None:
                 for empty in empty_instants(before, now.processing_time, graph.next_deadline):
                     advance(empty)

@@ -29,11 +29,10 @@ from flowalg.data.time import (
     duration_of,
     processing_time,
 )
-from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import Node
-from flowalg.pipeline.outputs import emits_panes, output_name, require_outputs, resolve_outputs
+from flowalg.pipeline.outputs import emits_panes, output_name
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of
+from flowalg.plan.planning import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
@@ -270,14 +269,8 @@ class Query:
         recording: Recording | None = None,
     ) -> Query:
         """Compiles named outputs over streams, or over the ``recording`` of streams that are replayed."""
-        known = require_outputs(outputs)
-        resolved = resolve_outputs(known)
-        if options.dead_letters:
-            resolved = admit(resolved)
-        roots = [pipeline.node for pipeline in resolved.values()]
-        streams = inputs_by_name(
-            inputs, "StreamInput(data, watermark)", *(pipeline.node for pipeline in known.values())
-        )
+        plan = plan_stream(outputs, dead_letters=options.dead_letters)
+        streams = inputs_by_name(inputs, "StreamInput(data, watermark)", *plan.roots)
         for name, stream in streams.items():
             if not isinstance(stream, StreamInput):
                 raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
@@ -288,12 +281,12 @@ class Query:
         bad = BadRecords() if options.dead_letters else None
         replays = recording is not None
         sources = {
-            node.name: StreamSource(node, streams[node.name], bad, recorded=replays)
-            for node in sources_of(*roots)
+            name: StreamSource(read.source, streams[name], bad, recorded=replays)
+            for name, read in plan.sources.items()
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
         cluster = Cluster(shards=options.shards)
-        graph, operators = Graph.compile(resolved, upstreams, cluster, finite=replays, bad_records=bad)
+        graph, operators = Graph.compile(plan, upstreams, cluster, finite=replays, bad_records=bad)
         readers = {
             name: reader_of(source.node, source.stream.data, named_columns(source.stream))
             if recording is None
@@ -302,7 +295,7 @@ class Query:
         }
         positions = dict.fromkeys(sources, START)
         return cls(
-            known,
+            dict(outputs),
             options,
             sources,
             readers,
@@ -311,7 +304,7 @@ class Query:
             bad,
             positions,
             recording,
-            ticks=options.ticks(roots, streams),
+            ticks=options.ticks(plan.roots, streams),
         )
 
     @property

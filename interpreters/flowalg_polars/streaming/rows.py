@@ -6,27 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import polars as pl
-from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
-from flowalg_columns.combiners import (
-    accumulated_argument_of,
-    ignores_values,
-    runs_in_columns,
-    unknown_result,
-)
-from flowalg_columns.keys import KeyColumns
+from attrs import frozen
+from flowalg_columns.checks.groupings import GroupingStage, grouping_stage, with_aggregates
+from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
-from flowalg_shard import Stage, aggregate_columns
-from flowalg_shard.step.window_assignment import assigned_in_columns
+from flowalg_shard import Stage
 from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
@@ -40,15 +33,9 @@ ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
 @frozen
-class PreparedGrouping:
-    """A grouping: its stage, the shape of its pairs and of the values that it receives from each input, and its rows.
+class PreparedGrouping(GroupingStage):
+    """A grouping with its rows: ``inputs`` are functions from elements to rows."""
 
-    ``inputs`` are functions from elements to rows.
-    """
-
-    stage: Stage
-    pair: RecordOf
-    values: tuple[Shape, ...]
     inputs: tuple[ElementsToRows, ...]
     notes: tuple[LiftingNote, ...]
 
@@ -67,59 +54,27 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
     without a lateness, whose state would be kept indefinitely.
     """
-    pairs = [require_exact_pairs(each.shape, node.label) for each in inputs]
-    require_one_key(pairs, node.label)
-    result = node.shape
-    if not isinstance(result, RecordOf):
-        raise unknown_result(node)
-    base = _stage(node, result)
-    if isinstance(node, CombinePerKey) and runs_in_columns(
-        node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
-    ):
-        return _in_columns(node, base, result, inputs[0], pairs[0].fields[1].shape, shards)
-    stage = evolve(base, combiner=node.combiner)
+    known = grouping_stage(node, [each.shape for each in inputs])
+    stage = known.stage
+    if isinstance(node, CombinePerKey) and stage.combiner is None:
+        return _in_columns(node, known, inputs[0], shards)
     tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
     functions = tuple(_ObjectRows(stage, each, tag, shards) for each, tag in zip(inputs, tags, strict=True))
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    values = tuple(pair.fields[1].shape for pair in pairs)
-    return PreparedGrouping(stage, result, values, functions, (note,))
-
-
-def _stage(node: GroupingNode, result: RecordOf) -> Stage:
-    """Returns the stage of a node, without its aggregates or combiner."""
-    effective = node.windowed_by
-    key = key_and_value(layout_of(result))[0]
-    return Stage(
-        node.label,
-        leaf_columns(key),
-        (),
-        effective.strategy,
-        fresh=effective.fresh,
-        retractions=node.receives_retractions,
-        preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
-        key_codec=KeyColumns(key.shape),
-    )
+    return PreparedGrouping(stage, known.pair, known.values, functions, (note,))
 
 
 def _in_columns(
-    node: CombinePerKey, base: Stage, result: RecordOf, elements: Elements, value: Shape, shards: int
+    node: CombinePerKey, known: GroupingStage, elements: Elements, shards: int
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
     arguments = combiner_arguments(node, key_and_value(element)[1], accumulated_argument_of)
-    items = [
-        None if ignores_values(part) else item
-        for part, item in zip(arguments.combiners, arguments.columns, strict=True)
-    ]
-    shapes = tuple(None if item is None else item.shape for item in items)
-    stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
-    columns = []
-    for column, item in zip(stage.aggregates, items, strict=True):
-        if column.argument is not None and item is not None:
-            columns.append(nest(item).alias(column.argument))
+    stage, read = with_aggregates(known.stage, node.combiner, arguments.columns)
+    columns = tuple(nest(item).alias(name) for name, item in read.items())
     python = stage.preassigned or bool(stage.automaton.summary.data)
-    rows = _ColumnRows(stage, elements, tuple(columns), shards, python=python)
-    return PreparedGrouping(stage, result, (value,), (rows,), arguments.notes)
+    rows = _ColumnRows(stage, elements, columns, shards, python=python)
+    return PreparedGrouping(stage, known.pair, known.values, (rows,), arguments.notes)
 
 
 @frozen

@@ -5,13 +5,11 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar, assert_never, cast
+from typing import Final, TypeVar, cast
 
-from attrs import field, frozen
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,33 +17,15 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
-from flowalg.elementwise.steps import Step
-from flowalg.pipeline.admission import admit
-from flowalg.pipeline.graph import Fold, nodes_of
-from flowalg.pipeline.joins import JoinKind
-from flowalg.pipeline.nodes import (
-    CoGroupByKey,
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    Hole,
-    Node,
-    Process,
-    SourceNode,
-    WindowInto,
-    WithMetadata,
-    WithSide,
-)
-from flowalg.pipeline.outputs import emits_panes, require_outputs
-from flowalg.pipeline.pair_times import timed_join
+from flowalg.pipeline.nodes import Node, SourceNode
+from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import branches_of, last_grouping, sources_of
+from flowalg.pipeline.structure import last_grouping
+from flowalg.plan.planning import plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
-from flowalg_spark.batch.computations import lower_computation
 from flowalg_spark.batch.dead_letters import DeadLetters
-from flowalg_spark.batch.groups import lower_grouping
-from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
+from flowalg_spark.batch.lowering import lower
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions.integers import long_literal
@@ -61,11 +41,7 @@ from flowalg_spark.frames.pane_frame import (
     user_frame,
 )
 from flowalg_spark.lowering.binding import bind_source, require_bounded, require_parsed
-from flowalg_spark.lowering.element_wise import apply_steps
-from flowalg_spark.lowering.fan_out import fan_out
-from flowalg_spark.lowering.filter_pushdown import push_down_filters
-from flowalg_spark.lowering.flow import Flow, union
-from flowalg_spark.lowering.metadata import pair_with_metadata
+from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
 
@@ -125,28 +101,26 @@ def compile_all(
         frames["clean"].write.parquet("clean")
     """
     require_flag("dead_letters", dead_letters)
-    known = require_outputs(outputs)
-    frames = inputs_by_name(inputs, "frame", *(pipeline.node for pipeline in known.values()))
+    plan = plan_batch(outputs, dead_letters=dead_letters)
+    frames = inputs_by_name(inputs, "frame", *plan.roots)
     clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
     bounded = {name: require_bounded(name, frame) for name, frame in frames.items()}
     if corrupt_record is not None and not any(corrupt_record in frame.columns for frame in bounded.values()):
         raise ArgumentError("corrupt_record", corrupt_record, "the name of a column of an input, or None")
     letters = DeadLetters(clock, corrupt_record) if dead_letters else None
-    pipelines = admit(known) if dead_letters else known
-    roots = [pipeline.node for pipeline in pipelines.values()]
-    readers = Counter(map(id, roots))
-    readers.update(id(inner) for node in nodes_of(*roots) for inner in node.inputs)
     if not dead_letters:
-        for source in sources_of(*roots):
-            bounded[source.name] = require_parsed(source, bounded[source.name], corrupt_record)
-    lowering = _Lowering(bounded, clock, readers, letters)
-    flow = Fold(lowering)
-    with reduce_calls(), require_sendable(*roots):
-        flows = {name: lowering.elements(pipeline.node, flow) for name, pipeline in pipelines.items()}
+        for name, read in plan.sources.items():
+            bounded[name] = require_parsed(read.source, bounded[name], corrupt_record)
+
+    def bind(source: SourceNode, frame: DataFrame) -> Flow:
+        return bind_source(source, frame, None, clock)
+
+    with reduce_calls(), require_sendable(*plan.roots):
+        flows = lower(plan, bounded, bind, clock, letters)
         kept_apart = None if letters is None else letters.frame
         return {
             name: cast("PaneFrame[A]", _compile_flow(pipeline, flows[name], clock, kept_apart))
-            for name, pipeline in known.items()
+            for name, pipeline in outputs.items()
         }
 
 
@@ -221,94 +195,3 @@ def _last_pair(node: Node) -> RecordOf:
     shape = last_grouping(node).shape
     assert isinstance(shape, RecordOf)
     return shape
-
-
-@frozen
-class _Lowering:
-    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once.
-
-    With ``letters``, the flow of a node may have bad records, which its only reader passes on if it is element-wise;
-    any other reader reads ``elements``. ``readers`` has the number of readers of each node, by identity.
-    """
-
-    frames: Mapping[str, DataFrame]
-    time: Column
-    readers: Mapping[int, int]
-    letters: DeadLetters | None
-    separated: dict[int, Flow] = field(factory=dict)
-
-    def elements(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow of a node without bad records, which become dead letters once."""
-        if self.letters is None:
-            return flow(node)
-        if id(node) not in self.separated:
-            self.separated[id(node)] = self.letters.separate(flow(node))
-        return self.separated[id(node)]
-
-    def rows(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow that an element-wise reader of a node receives."""
-        return flow(node) if self.readers[id(node)] == 1 else self.elements(node, flow)
-
-    def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow of a node, from those of its inputs."""
-        match node:
-            case SourceNode(name=name):
-                if self.letters is not None:
-                    return self.letters.bind_source(node, self.frames[name])
-                return bind_source(node, self.frames[name], None, self.time)
-            case Hole():
-                raise node.refused()
-            case WindowInto(input=inner):
-                return flow(inner)
-            case ElementWise():
-                return self.chain(node.unsplit, flow)
-            case WithMetadata(input=inner, metadata=metadata):
-                return pair_with_metadata(self.rows(inner, flow), metadata)
-            case CombinePerKey(input=inner):
-                return lower_grouping(node, self.elements(inner, flow), self.time)
-            case CoGroupByKey():
-                return lower_co_group(node, self.inputs(node, flow), self.time)
-            case Flatten():
-                return self.branches(node, flow) or union(self.inputs(node, flow))
-            case WithSide(input=inner, side=side):
-                return lower_side_input(node, self.elements(inner, flow), self.elements(side, flow), ())
-            case Process(input=inner):
-                letters = self.letters is not None
-                elements, sources = self.elements(inner, flow), map(flow, sources_of(inner))
-                return lower_computation(node, elements, sources, self.time, dead_letters=letters)
-        assert_never(node)
-
-    def inputs(self, node: Node, flow: Fold[Node, Flow]) -> tuple[Flow, ...]:
-        """Returns the elements that a node reads."""
-        return tuple(self.elements(inner, flow) for inner in node.inputs)
-
-    def branches(self, node: Flatten, flow: Fold[Node, Flow]) -> Flow | None:
-        """Returns the flow of a flatten whose inputs are branches of one collection, if one pass can compute them."""
-        # With dead letters, an element on which a shared step fails is one dead letter, of one node.
-        found = branches_of(node) if self.letters is None else None
-        return fan_out(flow(found[0]), found[1]) if found else None
-
-    def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
-        match node:
-            case ElementWise(input=CoGroupByKey(apart=True) as grouping):
-                lists, steps = timed_join(node)
-                return self.after(lower_co_group(lists, self.inputs(grouping, flow), self.time), steps)
-            case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as grouping, steps=(_, *after)):
-                # The first step emits the pairs one by one, which a join does by itself.
-                return self.after(
-                    lower_join(grouping, kind, self.inputs(grouping, flow), self.time), tuple(after)
-                )
-            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps) if (
-                self.letters is None
-            ):
-                return lower_side_input(reading, flow(inner), flow(side), steps)
-            case ElementWise(input=SourceNode(name=name) as source, steps=steps) if self.letters is None:
-                frame = push_down_filters(source, self.frames[name], steps)
-                return apply_steps(bind_source(source, frame, None, self.time), steps)
-            case ElementWise(input=inner, steps=steps):
-                return self.after(self.rows(inner, flow), steps)
-
-    def after(self, flow: Flow, steps: tuple[Step, ...]) -> Flow:
-        """Returns a flow after steps; with dead letters, elements on which one of them fails are bad records in it."""
-        return apply_steps(flow if self.letters is None else self.letters.guard(flow), steps)

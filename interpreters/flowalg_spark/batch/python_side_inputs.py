@@ -49,9 +49,7 @@ def lower_side_input_in_python(
     """
     effective = node.side.windowing
     windows = effective.strategy.windows
-    together = steps_on_mapping(steps)
-    after = together[-1].after if together else shape
-    assert after is not None, "the last step on a mapping has a result of a known shape"
+    together, after, others = steps_on_mapping(steps, shape)
     point = col(EVENT_TIME)
     bounds = [point, point] if effective.fresh else [col(START), col(END)]
     row = F.struct(
@@ -77,7 +75,7 @@ def lower_side_input_in_python(
     )
     notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(lifting_note, together)]
     flow = evolve(main, frame=found).map_in_arrow(function, after)
-    return apply_analyses(flow.with_notes(*side.notes, *notes), steps[len(together) :])
+    return apply_analyses(flow.with_notes(*side.notes, *notes), others)
 
 
 @frozen

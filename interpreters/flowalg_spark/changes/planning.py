@@ -7,25 +7,23 @@ from os import PathLike
 
 from attrs import evolve
 from flowalg_shard import FromSource, StageDescription
+from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome, StageFinding, compare_stages
-from flowalg_shard.state.plans import Plan
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import CheckpointError, path_text, require_flag
-from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import SourceNode
-from flowalg.pipeline.outputs import require_outputs, resolve_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of
+from flowalg.plan.plan import Plan
 from flowalg.watermarks import MonotonicTimestamps
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.session import require_session
 from flowalg_spark.state.open_state import count_stages, read_heads
-from flowalg_spark.streaming.lowering import Lowering
+from flowalg_spark.streaming.lowering import Lowering, plan_query
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.streams.stream import SourceStream
 
@@ -37,7 +35,7 @@ def plan(
     *,
     shards: int | None = None,
     dead_letters: bool = False,
-) -> Plan:
+) -> plans.Plan:
     """Returns what a pipeline, or the named outputs of ``compile_all``, can continue from the checkpoint of a query.
 
     It makes the comparison that each shard makes in the first micro-batch after a restart. Spark itself gives a state
@@ -59,12 +57,9 @@ def plan(
     require_session("session", session)
     require_flag("dead_letters", dead_letters)
     outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
-    resolved = resolve_outputs(require_outputs(outputs))
-    if dead_letters:
-        resolved = admit(resolved)
-    single = isinstance(pipeline, PCollection)
+    planned = plan_query(outputs, dead_letters=dead_letters)
     ids = None if shards is None else shard_ids(session, shards)
-    now = _stages(session, resolved, ids, single=single, dead_letters=dead_letters)
+    now = _stages(session, planned, ids, single=isinstance(pipeline, PCollection))
     known = count_stages(session, checkpoint)
     path = path_text("checkpoint", checkpoint)
     if now and not known:
@@ -78,7 +73,7 @@ def plan(
             f"the checkpoint {path} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
             "rejects another number of stages: start the changed pipeline with a new checkpoint"
         )
-        return Plan((), problems=tuple(problems))
+        return plans.Plan((), problems=tuple(problems))
     findings: list[StageFinding] = []
     for number, stage in enumerate(now):
         heads = read_heads(session, checkpoint, number)
@@ -93,7 +88,7 @@ def plan(
         findings.append(
             max(compared, key=_severity, default=StageFinding(stage.label, Outcome.NEW, now=number))
         )
-    return Plan(tuple(findings), problems=tuple(problems))
+    return plans.Plan(tuple(findings), problems=tuple(problems))
 
 
 def _severity(finding: StageFinding) -> int:
@@ -101,22 +96,19 @@ def _severity(finding: StageFinding) -> int:
 
 
 def _stages(
-    session: SparkSession,
-    outputs: Mapping[str, PCollection[object]],
-    ids: tuple[int, ...] | None,
-    *,
-    single: bool,
-    dead_letters: bool,
+    session: SparkSession, planned: Plan, ids: tuple[int, ...] | None, *, single: bool
 ) -> list[StageDescription]:
     """Returns the stages of a query in the order in which Spark numbers them; ``ids`` are those of shards, if known."""
-    roots = [output.node for output in outputs.values()]
-    sources = {node.name: _stream(session, node, dead_letters=dead_letters) for node in sources_of(*roots)}
-    lowering = Lowering.of(roots, sources, ids or (0,), 0, metrics=False)
+    sources = {
+        name: _stream(session, read.source, dead_letters=planned.dead_letters)
+        for name, read in planned.sources.items()
+    }
+    lowering = Lowering.of(planned, sources, ids or (0,), 0, metrics=False)
     with reduce_calls():
         if single:
-            streams = [lowering.output(roots[0])]
+            streams = [lowering.output(name) for name in planned.outputs]
         else:
-            lowering.outputs(roots)
+            lowering.outputs()
             streams = lowering.parked
     stages = [stage for stream in streams for stage in stream.stages]
     return stages if ids is not None else [evolve(stage, shards=None) for stage in stages]

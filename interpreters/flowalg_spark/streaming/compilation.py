@@ -27,29 +27,26 @@ from pyspark.sql import types as T
 
 from flowalg.analysis.clock_needs import ticks_off
 from flowalg.data.errors import ArgumentError, UnsupportedError, path_text, require_flag
-from flowalg.pipeline.accumulation import resolve_accumulation
-from flowalg.pipeline.admission import admit
-from flowalg.pipeline.graph import Fold
-from flowalg.pipeline.nodes import Node, SourceNode
-from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
-from flowalg.pipeline.pair_times import assign_pair_times
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import sources_of
+from flowalg.pipeline.structure import has_stages, sources_of
+from flowalg.plan.plan import Plan
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
+from flowalg_spark.batch.lowering import lower
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.frames.topics import place_column, read_topic
-from flowalg_spark.lowering.binding import StreamColumns, require_stream
+from flowalg_spark.lowering.binding import StreamColumns, bind_source, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
-from flowalg_spark.lowering.stateless import StatelessLowering, has_stages
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
-from flowalg_spark.streaming.lowering import Lowering
+from flowalg_spark.streaming.lowering import Lowering, plan_query
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.outputs import output_frame
@@ -375,7 +372,7 @@ def _waiting_for_time(
     if any(stream.processing_time is not None for stream in streams.values()):
         return None
     policies = {name: stream.watermark for name, stream in streams.items()}
-    return ticks_off(roots, policies) if any(map(has_stages, roots)) else None
+    return ticks_off(roots, policies) if has_stages(*roots) else None
 
 
 def _with_frames(streams: Mapping[str, StreamInput], nodes: Sequence[SourceNode]) -> dict[str, StreamInput]:
@@ -422,15 +419,12 @@ def compile_sources(
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
     """Returns the output of a pipeline over the streams of its sources, by name."""
-    panes = emits_panes(pipeline.node)
-    if not panes and not dead_letters and not has_stages(pipeline.node):
-        return _compile_stateless(pipeline, sources)
-    (root,) = assign_pair_times([resolve_accumulation(pipeline.node)])
-    if dead_letters:
-        root = admit({"output": PCollection(root)})["output"].node
-    lowering = _lowering([root], sources, shards, state_cache_bytes, metrics=metrics)
-    with reduce_calls(), require_sendable(root):
-        flow = lowering.output(root).flow
+    plan = plan_query({"output": pipeline}, dead_letters=dead_letters)
+    if not plan.stages and not dead_letters:
+        return _compile_stateless(pipeline, plan, sources)
+    lowering = _lowering(plan, sources, shards, state_cache_bytes, metrics=metrics)
+    with reduce_calls(), require_sendable(*plan.roots):
+        flow = lowering.output("output").flow
         if metrics or dead_letters:
             flow = evolve(
                 flow,
@@ -438,7 +432,7 @@ def compile_sources(
                     flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters
                 ),
             )
-        return pane_frame(pipeline, flow, partial(_with_drops, flow, panes=panes))
+        return pane_frame(pipeline, flow, partial(_with_drops, flow, panes=plan.emits_panes("output")))
 
 
 def compile_sources_all(
@@ -452,19 +446,15 @@ def compile_sources_all(
 ) -> PaneFrame[object]:
     """Returns several outputs over the streams of their sources, by name."""
     require_column_names(outputs)
-    resolved = resolve_outputs(outputs)
-    if dead_letters:
-        resolved = admit(resolved)
-    roots = [collection.node for collection in resolved.values()]
-    lowering = _lowering(roots, sources, shards, state_cache_bytes, metrics=metrics)
-    with reduce_calls(), require_sendable(*roots):
-        slots = dict(zip(resolved, lowering.outputs(roots), strict=True))
-        observed = lowering.stages if metrics else ()
-        return output_frame(resolved, slots, lowering.parked, observed, dead_letters=dead_letters)
+    plan = plan_query(outputs, dead_letters=dead_letters)
+    lowering = _lowering(plan, sources, shards, state_cache_bytes, metrics=metrics)
+    with reduce_calls(), require_sendable(*plan.roots):
+        slots = lowering.outputs()
+        return output_frame(plan, slots, lowering.parked, lowering.stages if metrics else ())
 
 
 def _lowering(
-    roots: Sequence[Node],
+    plan: Plan,
     sources: Mapping[str, SourceStream],
     shards: int | None,
     state_cache_bytes: int,
@@ -474,11 +464,13 @@ def _lowering(
     session = next(iter(sources.values())).frame.sparkSession
     ensure_state_store(session)
     warn_of_partitions(session)
-    return Lowering.of(roots, sources, shard_ids(session, shards), state_cache_bytes, metrics=metrics)
+    return Lowering.of(plan, sources, shard_ids(session, shards), state_cache_bytes, metrics=metrics)
 
 
-def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStream]) -> PaneFrame[A]:
-    """Returns the elements of a pipeline without stages."""
+def _compile_stateless(
+    pipeline: PCollection[A], plan: Plan, sources: Mapping[str, SourceStream]
+) -> PaneFrame[A]:
+    """Returns the elements of a pipeline without stages: those of a batch, since nothing waits for a clock."""
     frames = {name: source.frame for name, source in sources.items()}
     columns = {
         name: evolve(source.columns, processing_time=time_in_rows(source.frame))
@@ -486,8 +478,12 @@ def _compile_stateless(pipeline: PCollection[A], sources: Mapping[str, SourceStr
         else source.columns
         for name, source in sources.items()
     }
-    with reduce_calls(), require_sendable(pipeline.node):
-        flow = Fold(StatelessLowering(frames, columns))(pipeline.node)
+
+    def bind(source: SourceNode, frame: DataFrame) -> Flow:
+        return bind_source(source, frame, evolve(columns[source.name], elements_only=True))
+
+    with reduce_calls(), require_sendable(*plan.roots):
+        (flow,) = lower(plan, frames, bind, F.unix_micros(F.current_timestamp())).values()
         return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
 
 

@@ -7,19 +7,12 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
-from flowalg_columns.combiners import (
-    accumulated_argument_of,
-    ignores_values,
-    runs_in_columns,
-    unknown_result,
-)
-from flowalg_columns.keys import KeyColumns
+from flowalg_columns.checks.groupings import GroupingStage, grouping_stage, with_aggregates
+from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.step.stage import Stage, aggregate_columns
-from flowalg_shard.step.window_assignment import assigned_in_columns
+from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_REASON,
@@ -37,7 +30,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col, nest
@@ -52,16 +44,10 @@ from flowalg_spark.streaming.streams.stream import Stream, unite
 
 
 @frozen
-class PreparedGrouping:
-    """The rows of a grouping: the columns that ``stage`` reads, the shard of each, and its meta.
-
-    ``values`` are the shapes of the values that it receives from each input.
-    """
+class PreparedGrouping(GroupingStage):
+    """A grouping with its rows: the columns that ``stage`` reads, the shard of each, and its meta."""
 
     rows: Stream
-    stage: Stage
-    pair: RecordOf
-    values: tuple[Shape, ...]
 
 
 def prepare_grouping(
@@ -71,40 +57,16 @@ def prepare_grouping(
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
-    pairs = [require_exact_pairs(stream.flow.shape, node.label) for stream in streams]
-    require_one_key(pairs, node.label)
-    result = node.shape
-    if not isinstance(result, RecordOf):
-        raise unknown_result(node)
-    base = _stage(node, result)
-    values = tuple(pair.fields[1].shape for pair in pairs)
-    if isinstance(node, CombinePerKey) and runs_in_columns(
-        node.combiner, pairs[0].fields[1].shape, base.strategy, retractions=base.retractions
-    ):
-        rows, stage = _prepare_columns(streams[0], node, base, shards)
-        return PreparedGrouping(rows, stage, result, values)
-    stage = evolve(base, combiner=node.combiner)
+    known = grouping_stage(node, [stream.flow.shape for stream in streams])
+    if isinstance(node, CombinePerKey) and known.stage.combiner is None:
+        rows, stage = _prepare_columns(streams[0], node, known.stage, shards)
+        return PreparedGrouping(stage, known.pair, known.values, rows)
     tags = (None,) if len(streams) == 1 else range(len(streams))
     inputs = [
-        _prepare_objects(stream, node, stage, tag, shards) for stream, tag in zip(streams, tags, strict=True)
+        _prepare_objects(stream, node, known.stage, tag, shards)
+        for stream, tag in zip(streams, tags, strict=True)
     ]
-    return PreparedGrouping(unite(inputs), stage, result, values)
-
-
-def _stage(node: GroupingNode, result: RecordOf) -> Stage:
-    """Returns the stage of a node, without its aggregates or combiner."""
-    effective = node.windowed_by
-    key = key_and_value(layout_of(result))[0]
-    return Stage(
-        node.label,
-        leaf_columns(key),
-        (),
-        effective.strategy,
-        fresh=effective.fresh,
-        retractions=node.receives_retractions,
-        preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
-        key_codec=KeyColumns(key.shape),
-    )
+    return PreparedGrouping(known.stage, known.pair, known.values, unite(inputs))
 
 
 def _prepare_columns(
@@ -113,16 +75,8 @@ def _prepare_columns(
     """Returns the rows and the stage of a grouping whose combiners are aggregates over columns."""
     windowed = _with_trigger_columns(_assign_windows(stream.flow, base), base)
     arguments = combiner_arguments(windowed, node, accumulated_argument_of)
-    items = [
-        None if ignores_values(part) else item
-        for part, item in zip(arguments.combiners, arguments.by_combiner, strict=True)
-    ]
-    shapes = tuple(None if item is None else item.shape for item in items)
-    stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
-    columns: dict[str, Column] = {}
-    for column, item in zip(stage.aggregates, items, strict=True):
-        if column.argument is not None and item is not None:
-            columns[column.argument] = nest(item)
+    stage, read = with_aggregates(base, node.combiner, arguments.by_combiner)
+    columns = {name: nest(item) for name, item in read.items()}
     return _select(arguments.flow, stream, stage, columns, shards), stage
 
 

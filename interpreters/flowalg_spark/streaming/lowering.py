@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from itertools import count
 from typing import assert_never
@@ -50,23 +50,12 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
 from flowalg.lifting.lookups import steps_on_mapping
-from flowalg.pipeline.graph import Fold, nodes_of
-from flowalg.pipeline.nodes import (
-    CoGroupByKey,
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    GroupingNode,
-    Hole,
-    Node,
-    Process,
-    SourceNode,
-    WindowInto,
-    WithMetadata,
-    WithSide,
-)
-from flowalg.pipeline.outputs import emits_panes
-from flowalg.pipeline.structure import branches_of, sources_of, sources_read_together
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.plan import nodes as planned
+from flowalg.plan.nodes import PlanNode, StageNode
+from flowalg.plan.plan import Plan, stages_of
+from flowalg.plan.planning import plan_stream
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
@@ -76,7 +65,6 @@ from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.stateless import STAGES, has_stages
 from flowalg_spark.streaming.computations import prepare_computation
 from flowalg_spark.streaming.emissions import (
     ComputationRows,
@@ -95,7 +83,7 @@ from flowalg_spark.streaming.exchange import (
     Routing,
     ToBundles,
 )
-from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
+from flowalg_spark.streaming.grouping import prepare_grouping, shard_of, weight_of
 from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
 from flowalg_spark.streaming.streams.batch_time import time_in_bundles
@@ -103,41 +91,40 @@ from flowalg_spark.streaming.streams.parked_rows import Slot, parked_columns, wi
 from flowalg_spark.streaming.streams.stream import SourceStream, Stream, unite
 
 
+def plan_query(outputs: Mapping[str, PCollection[object]], *, dead_letters: bool) -> Plan:
+    """Returns the plan of a query; a plan of Spark is a tree."""
+    return plan_stream(outputs, dead_letters=dead_letters, most_paths=1)
+
+
 @define
 class Lowering:
-    """Lowers a pipeline to streams.
+    """Lowers a plan to streams.
 
-    ``upstream`` has the ids of the nodes whose stages another stage reads. With ``json_drops`` the keys and values of
-    drops are JSON. ``state_cache_bytes`` is the size of a Python worker's state cache. With ``metrics`` each stage
-    reports metrics in each micro-batch. ``stages`` are the names of the stages that have been lowered.
-
-    ``nodes`` are the sources by name.
+    With ``json_drops`` the keys and values of drops are JSON. ``state_cache_bytes`` is the size of a Python worker's
+    state cache. With ``metrics`` each stage reports metrics in each micro-batch. ``stages`` are the names of the stages
+    that have been lowered, and ``known`` the streams.
 
     ``waiting`` has, by node, the number of further outputs that read its stages. Its rows are parked in one of
     ``slots`` until then, and ``parked`` are the streams that no output has continued yet.
     """
 
+    plan: Plan
     sources: Mapping[str, SourceStream]
-    nodes: Mapping[str, SourceNode]
     shards: tuple[int, ...]
-    upstream: frozenset[int]
     json_drops: bool
     state_cache_bytes: int
     metrics: bool
-    waiting: Counter[int] = field(factory=Counter)
+    waiting: Counter[PlanNode] = field(factory=Counter)
     stages: list[str] = field(factory=list)
     numbers: Iterator[int] = field(factory=count)
-    slots: dict[int, Slot] = field(factory=dict)
+    slots: dict[PlanNode, Slot] = field(factory=dict)
     parked: list[Stream] = field(factory=list)
-    known: Fold[Node, Stream] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.known = Fold(lambda node, _: self.lower(node))
+    known: dict[PlanNode, Stream] = field(factory=dict)
 
     @classmethod
     def of(
         cls,
-        roots: Sequence[Node],
+        plan: Plan,
         sources: Mapping[str, SourceStream],
         shards: tuple[int, ...],
         state_cache_bytes: int,
@@ -145,201 +132,168 @@ class Lowering:
         metrics: bool,
     ) -> Lowering:
         """Returns the lowering of the outputs of a query."""
-        stages = [node for node in nodes_of(*roots) if isinstance(node, STAGES)]
-        read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
-        upstream = frozenset(id(node) for node in read_elements if isinstance(node, STAGES))
-        in_json = any(not isinstance(node, GroupingNode) for node in stages)
-        json_drops = len(stages) > 1 or len(roots) > 1 or in_json or _with_dead_letters(sources)
-        waiting = _read_again(roots)
+        one_grouping = [isinstance(node, planned.Combine | planned.CoGroup) for node in plan.stages] == [True]
+        in_columns = one_grouping and len(plan.outputs) == 1 and not plan.dead_letters
         upstreams = read_together(
-            {name: source.upstream for name, source in sources.items()}, sources_read_together(*roots)
+            {name: source.upstream for name, source in sources.items()}, plan.read_together
         )
         known = {name: evolve(source, upstream=upstreams[name]) for name, source in sources.items()}
-        nodes = {node.name: node for node in sources_of(*roots)}
-        return cls(known, nodes, shards, upstream, json_drops, state_cache_bytes, metrics, waiting)
+        return cls(plan, known, shards, not in_columns, state_cache_bytes, metrics, _read_again(plan))
 
-    @property
-    def dead_letters(self) -> bool:
-        """Whether bad records are data."""
-        return _with_dead_letters(self.sources)
-
-    def stream(self, node: Node) -> Stream:
+    def stream(self, node: PlanNode) -> Stream:
         """Returns the stream of a node. Only its first reader receives the drops.
 
         A stage that several outputs read runs once: each of them continues the plan of the one before it. It is
         computed again for a second reader in one output, and for one that needs two parked streams of one plan.
         """
-        slot = self.slots.get(id(node))
+        slot = self.slots.get(node)
         if slot is not None:
             for stream in self.parked:
                 if slot.mark in stream.flow.meta:
                     self.parked.remove(stream)
                     return self.with_copy(node, slot, slot.take(stream))
         if node in self.known:
-            return _without_drops(self.known(node))
-        stream = self.known(node)
-        if not self.waiting[id(node)]:
+            return _without_drops(self.known[node])
+        stream = self.known[node] = self.lower(node)
+        if not self.waiting[node]:
             return stream
-        slot = self.slots[id(node)] = Slot.of(next(self.numbers), stream)
+        slot = self.slots[node] = Slot.of(next(self.numbers), stream)
         return self.with_copy(node, slot, stream)
 
-    def with_copy(self, node: Node, slot: Slot, stream: Stream) -> Stream:
+    def with_copy(self, node: PlanNode, slot: Slot, stream: Stream) -> Stream:
         """Returns the stream of a node, with a copy in its slot if further outputs read it."""
-        if not self.waiting[id(node)]:
+        if not self.waiting[node]:
             return stream
-        self.waiting[id(node)] -= 1
+        self.waiting[node] -= 1
         return slot.copy(stream)
 
-    def output(self, root: Node) -> Stream:
+    def output(self, name: str) -> Stream:
         """Returns the stream of an output. Elements have a processing time: that of a stage that they waited in."""
-        stream = self.stream(root)
-        if emits_panes(root):
+        stream = self.stream(self.plan.outputs[name])
+        if self.plan.emits_panes(name):
             return stream
         times = [col(name) for name in (PANE_TIME, PROCESSING_TIME) if name in stream.flow.meta]
         time = F.coalesce(*times, F.unix_micros(F.current_timestamp()))
         return evolve(stream, flow=stream.flow.with_meta(**{PROCESSING_TIME: time}))
 
-    def outputs(self, roots: Sequence[Node]) -> list[Slot]:
-        """Lowers several outputs, and returns where each is parked in one of ``parked``."""
-        found = []
-        for root in roots:
-            stream = self.output(root)
-            slot = Slot.of(next(self.numbers), stream)
+    def outputs(self) -> dict[str, Slot]:
+        """Lowers all outputs, and returns where each is parked in one of ``parked``."""
+        found = {}
+        for name in self.plan.outputs:
+            stream = self.output(name)
+            slot = found[name] = Slot.of(next(self.numbers), stream)
             self.parked.append(slot.park(stream))
-            found.append(slot)
         return found
 
-    def lower(self, node: Node) -> Stream:
+    def lower(self, node: PlanNode) -> Stream:
         """Lowers a node, once."""
         match node:
-            case SourceNode(name=name):
-                source = self.sources[name]
-                return Stream(bind_source(node, source.frame, source.columns), (source.upstream,))
-            case Hole():
-                raise node.refused()
-            case WindowInto(input=inner):
-                return self.stream(inner)
-            case ElementWise():
-                chain = node.unsplit
-                if isinstance(chain.input, WithSide):
-                    return self.side_input(chain.input, chain.steps)
-                return self.apply_steps(self.stream(chain.input), chain.steps)
-            case WithMetadata(input=inner, metadata=metadata):
+            case planned.Read(source=source):
+                read = self.sources[source.name]
+                return Stream(bind_source(source, read.frame, read.columns), (read.upstream,))
+            case planned.Apply(input=inner, steps=steps):
+                return self.apply_steps(self.stream(inner), steps)
+            case planned.PairWithMetadata(input=inner, metadata=metadata):
                 stream = self.stream(inner)
                 return evolve(stream, flow=pair_with_metadata(stream.flow, metadata))
-            case CombinePerKey(input=inner):
-                return self.grouping(node, prepare_grouping(node, [self.stream(inner)], self.shards))
-            case CoGroupByKey(inputs=inputs):
-                return self.grouping(
-                    node, prepare_grouping(node, [self.stream(inner) for inner in inputs], self.shards)
-                )
-            case Flatten(inputs=inputs):
-                # With dead letters, an element on which a shared step fails is one dead letter, of one node.
-                found = None if self.dead_letters else branches_of(node)
-                return self.branches(*found) if found else self.unite(list(map(self.stream, inputs)))
-            case WithSide():
-                return self.side_input(node, ())
-            case Process(input=inner):
-                return self.computation(node, self.stream(inner))
+            case planned.Combine() | planned.CoGroup():
+                return self.grouping(node)
+            case planned.Union(inputs=inputs):
+                return self.unite(list(map(self.stream, inputs)))
+            case planned.FanOut():
+                return self.branches(node)
+            case planned.ReadSide():
+                return self.side_input(node)
+            case planned.Compute():
+                return self.computation(node)
+            case planned.JoinByKey():
+                raise AssertionError(f"{node} is of a batch")
         assert_never(node)
 
     def apply_steps(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
         """Returns a stream after a chain of element-wise steps."""
         return evolve(stream, flow=apply_steps(stream.flow, steps)) if steps else stream
 
-    def branches(self, base: Node, chains: tuple[tuple[Step, ...], ...]) -> Stream:
+    def branches(self, node: planned.FanOut) -> Stream:
         """Returns the union of several branches of one collection, from one pass over its rows if possible."""
-        stream = self.stream(base)
-        flow = fan_out(stream.flow, chains)
+        stream = self.stream(node.input)
+        flow = fan_out(stream.flow, node.chains)
         if flow is not None:
             return evolve(stream, flow=flow)
-        first, *others = chains
+        first, *others = node.chains
         again = _without_drops(stream)
-        return self.unite(
-            [self.apply_steps(stream, first), *(self.apply_steps(again, chain) for chain in others)]
-        )
+        branches = [self.apply_steps(stream, first), *(self.apply_steps(again, chain) for chain in others)]
+        return self.unite(branches)
 
     def unite(self, streams: list[Stream]) -> Stream:
         """Returns the union of streams of one shape."""
         require_equal_shapes([one.flow.shape for one in streams])
         return unite(streams)
 
-    def grouping(self, node: GroupingNode, prepared: PreparedGrouping) -> Stream:
+    def grouping(self, node: planned.Combine | planned.CoGroup) -> Stream:
         """Returns the panes and drops of a grouping: pre-combine, exchange by shard, step, and unpack."""
-        stage = prepared.stage
+        prepared = prepare_grouping(node.transform, list(map(self.stream, node.inputs)), self.shards)
+        stage, rows = prepared.stage, prepared.rows
         require_lateness(stage.label, stage.strategy)
-        bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
-        unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
-        followed, clocks = self.followed(1, prepared.rows.upstreams)
-        operator = Grouping(stage, prepared.rows.upstreams, followed)
+        bundles, followed = self.bundles((rows, CombineByShard(stage)))
+        operator = Grouping(stage, rows.upstreams, followed)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
-        bundles = reduce(DataFrame.union, clocks, bundles)
-        flow = self.run_stage(node, bundles, operator, described, unpacker, prepared.rows.flow, prepared.pair)
+        unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
+        flow = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
-        return Stream(shown, (FromStage(),), (described, *prepared.rows.stages))
+        return Stream(shown, (FromStage(),), (described, *rows.stages))
 
-    def side_input(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
-        """Returns elements with the values that they read from a side input, after the given steps."""
+    def side_input(self, node: planned.ReadSide) -> Stream:
+        """Returns elements with the values that they read from a side input, after the steps of the node."""
         main, side = self.stream(node.input), self.stream(node.side)
-        shape = shape_with_side(main.flow.shape, side.flow.shape, node.view)
-        # With dead letters each element has the mapping that it reads, so that a step on it fails for this element.
-        together = () if self.dead_letters else steps_on_mapping(analyse(steps, shape))
-        after = together[-1].after if together else shape
-        assert after is not None, "the last step on a mapping has a result of a known shape"
-        stage = SideStage.of(node)
+        shape = shape_with_side(main.flow.shape, side.flow.shape, node.transform.view)
+        together, after, later = steps_on_mapping(analyse(node.steps, shape), shape)
+        stage = SideStage.of(node.transform)
         elements, columns = _divide(main, self.shards)
         others, side_columns = _broadcast(side, fresh=stage.fresh)
-        bundles = self.to_bundles(0, elements, DivideByShard(columns)).union(
-            self.to_bundles(1, others, Broadcast(side_columns))
+        bundles, followed = self.bundles(
+            (elements, DivideByShard(columns)), (others, Broadcast(side_columns))
         )
-        stage_steps = tuple(step.step for step in together)
-        unpacker = SideInputRows(
-            stage.label, layout_of(main.flow.shape), side.flow.shape, stage_steps, layout_of(after)
-        )
-        followed, clocks = self.followed(2, (*elements.upstreams, *others.upstreams))
-        bundles = reduce(DataFrame.union, clocks, bundles)
         operator = Side(stage, elements.upstreams, others.upstreams, followed)
-        notes = [
-            LiftingNote("with_side", "a side input, which is kept in Python", None),
-            *map(lifting_note, together),
-        ]
-        before = main.flow.with_notes(*side.flow.notes, *notes)
         described = self.with_shards(describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs))
+        steps = tuple(step.step for step in together)
+        layout = layout_of(main.flow.shape)
+        unpacker = SideInputRows(stage.label, layout, side.flow.shape, steps, layout_of(after))
+        note = LiftingNote("with_side", "a side input, which is kept in Python", None)
+        before = main.flow.with_notes(*side.flow.notes, note, *map(lifting_note, together))
         flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
-        stages = (described, *main.stages, *side.stages)
-        return self.apply_steps(Stream(flow, (FromStage(),), stages), steps[len(together) :])
+        read = Stream(flow, (FromStage(),), (described, *main.stages, *side.stages))
+        return self.apply_steps(read, tuple(step.step for step in later))
 
-    def computation(self, node: Process, stream: Stream) -> Stream:
+    def computation(self, node: planned.Compute) -> Stream:
         """Returns the outputs and drops of a computation: exchange by shard, step, and unpack."""
+        stream = self.stream(node.input)
         meta = _meta_of_stage(stream.flow, [EVENT_TIME])
-        prepared = prepare_computation(node, stream, meta, self.shards, dead_letters=self.dead_letters)
-        stage, flow = prepared.stage, prepared.rows.flow
-        bundles = self.to_bundles(0, prepared.rows, DivideByShard(prepared.columns))
-        unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
-        followed, clocks = self.followed(1, prepared.rows.upstreams)
-        bundles = reduce(DataFrame.union, clocks, bundles)
-        operator = Computing(stage, prepared.rows.upstreams, followed)
+        letters = self.plan.dead_letters
+        prepared = prepare_computation(node.transform, stream, meta, self.shards, dead_letters=letters)
+        stage, rows = prepared.stage, prepared.rows
+        bundles, followed = self.bundles((rows, DivideByShard(prepared.columns)))
+        operator = Computing(stage, rows.upstreams, followed)
         described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
-        emitted = self.run_stage(node, bundles, operator, described, unpacker, flow, prepared.pair)
+        unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
+        emitted = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
 
     def with_shards(self, described: StageDescription) -> StageDescription:
         """Returns the description of a stage with the ids of its shards."""
         return evolve(described, shards=self.shards)
 
-    def followed(
-        self, number: int, upstreams: Sequence[Upstream]
-    ) -> tuple[tuple[Upstream, ...], list[DataFrame]]:
-        """Returns the further sources whose clocks a stage needs, and their rows as an input that has a number.
+    def bundles(self, *inputs: tuple[Stream, Routing]) -> tuple[DataFrame, tuple[Upstream, ...]]:
+        """Returns the bundles of the inputs of a stage, and the further sources whose clocks it needs, if any.
 
-        Only an idle source follows others, so most stages need none.
+        Only an idle source follows others, so most stages need none. The rows of these sources are one more input.
         """
+        upstreams = [upstream for rows, _ in inputs for upstream in rows.upstreams]
         names = sources_followed(upstreams, {name: each.upstream for name, each in self.sources.items()})
-        streams = [_clocks_of(self.lower(self.nodes[name])) for name in names]
-        if not streams:
-            return (), []
-        rows = unite(streams)
-        return rows.upstreams, [self.to_bundles(number, rows, ClocksOnly())]
+        clocks = [_clocks_of(self.lower(self.plan.sources[name])) for name in names]
+        everything = (*inputs, (unite(clocks), ClocksOnly())) if clocks else inputs
+        bundles = (self.to_bundles(number, *each) for number, each in enumerate(everything))
+        return reduce(DataFrame.union, bundles), tuple(each for rows in clocks for each in rows.upstreams)
 
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
@@ -358,7 +312,7 @@ class Lowering:
 
     def run_stage(
         self,
-        node: Node,
+        node: StageNode,
         bundles: DataFrame,
         operator: Operator,
         stage: StageDescription,
@@ -367,7 +321,7 @@ class Lowering:
         shape: Shape,
     ) -> Flow:
         """Returns the rows of a stage: elements of ``shape``, drops, and reports if another stage reads it."""
-        reports = id(node) in self.upstream
+        reports = node in self.plan.read_by_stages
         meta = {
             **pane_meta_types(),
             KEEP: META_TYPES[KEEP],
@@ -457,28 +411,15 @@ def _with_drop_column(flow: Flow) -> Flow:
     return evolve(flow, frame=frame, meta=meta)
 
 
-def _with_dead_letters(sources: Mapping[str, SourceStream]) -> bool:
-    return any(source.columns.dead_letters for source in sources.values())
-
-
-def _read_again(roots: Sequence[Node]) -> Counter[int]:
-    """Returns how many outputs read a node, by its id, whose stages an earlier output has computed."""
-    known: set[int] = set()
-    found: Counter[int] = Counter()
-    for root in roots:
-        reached = list(nodes_of(root, inputs=lambda node: () if id(node) in known else _read_by(node)))
-        found.update(id(node) for node in reached if id(node) in known and has_stages(node))
-        known.update(map(id, reached))
+def _read_again(plan: Plan) -> Counter[PlanNode]:
+    """Returns how many outputs read a node whose stages an earlier output has computed."""
+    known: set[PlanNode] = set()
+    found: Counter[PlanNode] = Counter()
+    for root in plan.outputs.values():
+        reached = list(nodes_of(root, inputs=lambda node: () if node in known else node.inputs))
+        found.update(node for node in reached if node in known and stages_of(node))
+        known.update(reached)
     return found
-
-
-def _read_by(node: Node) -> tuple[Node, ...]:
-    """Returns the nodes whose streams ``Lowering.lower`` reads for a node."""
-    if isinstance(node, ElementWise):
-        inner = node.unsplit.input
-        return inner.inputs if isinstance(inner, WithSide) else (inner,)
-    branches = branches_of(node) if isinstance(node, Flatten) else None
-    return (branches[0],) if branches else node.inputs
 
 
 def _without_drops(stream: Stream) -> Stream:

@@ -13,8 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
-from flowalg.pipeline.outputs import emits_panes
-from flowalg.pipeline.pcollection import PCollection
+from flowalg.plan.plan import Plan
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.drop_columns import drop_columns
 from flowalg_spark.frames.output_rows import OUTPUT
@@ -26,28 +25,23 @@ from flowalg_spark.streaming.streams.stream import Stream
 
 
 def output_frame(
-    outputs: Mapping[str, PCollection[object]],
-    slots: Mapping[str, Slot],
-    streams: Sequence[Stream],
-    observed: Sequence[str],
-    *,
-    dead_letters: bool,
+    plan: Plan, slots: Mapping[str, Slot], streams: Sequence[Stream], observed: Sequence[str]
 ) -> PaneFrame[object]:
-    """Returns the rows of outputs, given the slot of each, and the streams that have the slots.
+    """Returns the rows of the outputs of a plan, given the slot of each, and the streams that have the slots.
 
     ``observed`` are the names of the stages whose metrics are in the progress reports of a query.
     """
-    parts = [_rows(outputs, slots, stream) for stream in streams]
+    parts = [_rows(plan, slots, stream) for stream in streams]
     rows = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), parts)
-    if observed or dead_letters:
-        rows = with_metrics_observed(rows, observed, dead_letters=dead_letters)
-    own = [OUTPUT, *outputs]
+    if observed or plan.dead_letters:
+        rows = with_metrics_observed(rows, observed, dead_letters=plan.dead_letters)
+    own = [OUTPUT, *plan.outputs]
     notes = dict.fromkeys(note for stream in streams for note in stream.flow.notes)
     shown = rows.filter(col(OUTPUT).isNotNull()).select(*map(col, own))
     return noted_frame(shown, tuple[LiftingNote, ...](notes), partial(_with_drops, rows, own))
 
 
-def _rows(outputs: Mapping[str, PCollection[object]], slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
+def _rows(plan: Plan, slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
     """Returns the rows of a stream that are of an output, a drop, or metrics."""
     flow = stream.flow
     parked = {name: slot for name, slot in slots.items() if slot.mark in flow.meta}
@@ -57,8 +51,8 @@ def _rows(outputs: Mapping[str, PCollection[object]], slots: Mapping[str, Slot],
     kept = flow.frame.filter(reduce(Column.__or__, (col(mark).isNotNull() for mark in marks)))
 
     def columns(name: str, slot: Slot) -> Column:
-        panes = emits_panes(outputs[name].node)
-        return F.when(col(slot.mark).isNotNull(), F.struct(*user_columns(slot.flow(stream), panes=panes)))
+        shown = user_columns(slot.flow(stream), panes=plan.emits_panes(name))
+        return F.when(col(slot.mark).isNotNull(), F.struct(*shown))
 
     names = [F.when(col(slot.mark).isNotNull(), F.lit(name)) for name, slot in parked.items()]
     return kept.select(

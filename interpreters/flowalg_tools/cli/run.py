@@ -29,6 +29,7 @@ from flowalg import (
 from flowalg.data.shapes import TIMESTAMP
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.source import source_node
+from flowalg.pipeline.structure import has_stages
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,
@@ -300,7 +301,6 @@ def _run_query(
     options: StreamOptions,
 ) -> None:
     from flowalg_spark import StreamInput, streaming
-    from flowalg_spark.lowering.stateless import has_stages
     from pyspark.sql import functions as F
 
     assert options.watermark is not None

@@ -11,17 +11,14 @@ from flowalg_reference import ReferenceRun, WatermarkReading
 from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter
-from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     ElementWise,
-    GroupingNode,
     Node,
-    Process,
     SourceNode,
     WithMetadata,
     WithSide,
 )
-from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
+from flowalg.pipeline.structure import has_stages, last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
 from flowalg.windows.window_functions import as_merging
@@ -125,4 +122,4 @@ def _keeps_key(node: Node) -> bool:
 
 def _is_first(root: Node) -> bool:
     """Whether only sources and element-wise steps come before a node."""
-    return not any(isinstance(node, GroupingNode | Process | WithSide) for node in nodes_of(root))
+    return not has_stages(root)

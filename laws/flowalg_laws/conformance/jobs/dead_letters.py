@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from returns.result import Failure, Result, Success
+
 from flowalg import (
     FOREVER,
     KV,
@@ -21,6 +23,7 @@ from flowalg import (
     Window,
     WindowsByValue,
     combiner,
+    flatten,
 )
 from flowalg_laws.conformance.jobs.feeds import FIVE, LINES, feed, five, key
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
@@ -139,6 +142,17 @@ def one_by_one(pair: KV[str, int]) -> Iterator[KV[str, int]]:
 )
 def a_generator_that_raises(some: list[Reading]) -> Answer:
     """An element whose generator raises after it has yielded something gives nothing."""
+    yield from sums(some)
+
+
+def odd_or_even(pair: KV[str, int]) -> Result[KV[str, int], KV[str, int]]:
+    """Splits pairs by whether their values are odd."""
+    return Success(pair) if lucky(pair.value) % 2 else Failure(pair)
+
+
+@job(in_fives(flatten(*VALUES.split(odd_or_even))), SOME, bad_records=f"split(odd_or_even) {BAD}")
+def a_split_that_raises(some: list[Reading]) -> Answer:
+    """An element on which the function of a split raises is one dead letter, however many of its parts are read."""
     yield from sums(some)
 
 
@@ -265,6 +279,7 @@ JOBS: tuple[Job, ...] = (
     a_filter_that_raises,
     a_flat_map_that_raises,
     a_generator_that_raises,
+    a_split_that_raises,
     a_function_of_a_combiner_that_raises,
     a_combiner_whose_add_raises,
     a_window_function_that_raises,

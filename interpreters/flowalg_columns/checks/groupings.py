@@ -1,0 +1,74 @@
+"""The stages of groupings in a stream: what every engine decides of one before it has the columns of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+from flowalg_shard.step.stage import Stage, aggregate_columns
+from flowalg_shard.step.window_assignment import assigned_in_columns
+
+from flowalg.combiners.core import component_combiners
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
+from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
+from flowalg_columns.combiners import AnyCombiner, ignores_values, runs_in_columns, unknown_result
+from flowalg_columns.keys import KeyColumns
+from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_columns
+
+
+@frozen
+class GroupingStage:
+    """The stage of a grouping, the shape of its pairs, and those of the values that it receives from each input.
+
+    A stage that keeps objects has its combiner. Any other one has no combiner, and no aggregates yet.
+    """
+
+    stage: Stage
+    pair: RecordOf
+    values: tuple[Shape, ...]
+
+
+def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingStage:
+    """Returns the stage of a grouping of one input of pairs, or of a co-group of several.
+
+    Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold.
+    """
+    pairs = [require_exact_pairs(shape, node.label) for shape in elements]
+    require_one_key(pairs, node.label)
+    result = node.shape
+    if not isinstance(result, RecordOf):
+        raise unknown_result(node)
+    effective, key = node.windowed_by, key_and_value(layout_of(result))[0]
+    stage = Stage(
+        node.label,
+        leaf_columns(key),
+        (),
+        effective.strategy,
+        fresh=effective.fresh,
+        retractions=node.receives_retractions,
+        preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
+        key_codec=KeyColumns(key.shape),
+    )
+    values = tuple(pair.fields[1].shape for pair in pairs)
+    in_columns = isinstance(node, CombinePerKey) and runs_in_columns(
+        node.combiner, values[0], stage.strategy, retractions=stage.retractions
+    )
+    return GroupingStage(stage if in_columns else evolve(stage, combiner=node.combiner), result, values)
+
+
+def with_aggregates(
+    stage: Stage, combiner: AnyCombiner, arguments: Sequence[Tree[A]]
+) -> tuple[Stage, Mapping[str, Tree[A]]]:
+    """Returns a stage with the aggregates of a combiner, and the arguments that they read by column.
+
+    ``arguments`` has one for each component of the combiner.
+    """
+    items = [
+        None if ignores_values(part) else item
+        for part, item in zip(component_combiners(combiner), arguments, strict=True)
+    ]
+    shapes = tuple(None if item is None else item.shape for item in items)
+    whole = evolve(stage, aggregates=aggregate_columns(combiner, shapes))
+    columns = zip(whole.aggregates, items, strict=True)
+    return whole, {each.argument: item for each, item in columns if each.argument and item is not None}
