@@ -100,17 +100,12 @@ def _assigns_timestamps(node: Node) -> bool:
     return isinstance(node, ElementWise) and any(isinstance(step, WithTimestamps) for step in node.steps)
 
 
-def rebuild(root: Node, replace: Callable[[Node, Node], Node]) -> Node:
-    """Returns the pipeline with some nodes replaced, inputs first; a part in which none is replaced stays as it is.
-
-    ``replace`` is called with each node after its inputs have been rebuilt, and with the original node.
-    """
-    (rebuilt,) = rebuild_all([root], replace)
-    return rebuilt
-
-
 def rebuild_all(roots: Sequence[Node], replace: Callable[[Node, Node], Node]) -> tuple[Node, ...]:
-    """Returns several pipelines as ``rebuild`` does; a node that they share is replaced once, and remains shared."""
+    """Returns pipelines with some nodes replaced, inputs first; a part in which none is replaced stays as it is.
+
+    ``replace`` is called with each node after its inputs have been rebuilt, and with the original node. A node that
+    pipelines share is replaced once, and remains shared.
+    """
 
     def rebuilt(node: Node, known: Fold[Node, Node]) -> Node:
         inputs = tuple(map(known, node.inputs))

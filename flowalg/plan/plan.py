@@ -1,18 +1,36 @@
-"""Plans: the nodes that an engine computes for the outputs of a pipeline, and who reads each of them."""
+"""Plans: what an engine computes for the outputs of a pipeline, decided once, and the pass that decides it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import assert_never
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
-from flowalg.pipeline.graph import count_readers, nodes_of
-from flowalg.pipeline.nodes import Node
-from flowalg.pipeline.outputs import emits_panes
+from flowalg.elementwise.steps import Step
+from flowalg.pipeline.admission import admit
+from flowalg.pipeline.graph import Fold, count_readers, fold_all, nodes_of
+from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Hole,
+    Node,
+    Process,
+    SourceNode,
+    WindowInto,
+    WithMetadata,
+    WithSide,
+)
+from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
+from flowalg.pipeline.pair_times import with_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_read_together
-from flowalg.plan.nodes import PlanNode, Read, StageNode
+from flowalg.plan import nodes as planned
+from flowalg.plan.nodes import PlanNode, StageNode
 
 
 def stages_of(*nodes: PlanNode) -> tuple[StageNode, ...]:
@@ -53,9 +71,9 @@ class Plan:
         return frozenset(nodes_of(*(inner for stage in self.stages for inner in stage.inputs)))
 
     @cached_property
-    def sources(self) -> Mapping[str, Read]:
+    def sources(self) -> Mapping[str, planned.Read]:
         """The node that reads each source, by the name of the source."""
-        return {node.source.name: node for node in self.nodes if isinstance(node, Read)}
+        return {node.source.name: node for node in self.nodes if isinstance(node, planned.Read)}
 
     @cached_property
     def readers(self) -> Mapping[PlanNode, int]:
@@ -71,3 +89,140 @@ class Plan:
     def emits_panes(self, output: str) -> bool:
         """Returns whether an output is panes; otherwise it is elements, since nothing has grouped them."""
         return emits_panes(self.pipelines[output].node)
+
+
+def plan_batch(
+    outputs: Mapping[str, PCollection[object]], *, dead_letters: bool = False, most_paths: int = 1
+) -> Plan:
+    """Returns what a batch engine computes for named outputs; see ``plan_stream``.
+
+    A batch is one instant, so accumulation modes do not matter, and a join emits its pairs by itself.
+    """
+    known = require_outputs(outputs)
+    return _plan(admit(known) if dead_letters else known, False, dead_letters, most_paths)
+
+
+def plan_stream(
+    outputs: Mapping[str, PCollection[object]], *, dead_letters: bool = False, most_paths: int | None = None
+) -> Plan:
+    """Returns what a streaming engine computes for named outputs.
+
+    ``most_paths`` is for an engine whose own plan is a tree, which computes a collection again for each reader: the
+    most paths from sources to a flatten that is a union. Beyond it, its inputs are one pass if they are branches of one
+    collection. With ``dead_letters`` no steps are moved into another node: an element on which a step fails is one bad
+    record of this step.
+
+    Raises ``ArgumentError`` for invalid outputs, and ``UnsupportedError`` for the body of a transform, which has no
+    input, and for an output that mixes panes with elements.
+    """
+    resolved = resolve_outputs(require_outputs(outputs))
+    return _plan(admit(resolved) if dead_letters else resolved, True, dead_letters, most_paths)
+
+
+def _plan(
+    pipelines: Mapping[str, PCollection[object]], streams: bool, dead_letters: bool, most_paths: int | None
+) -> Plan:
+    roots = [pipeline.node for pipeline in pipelines.values()]
+    found = fold_all(roots, _Planner(streams, dead_letters, most_paths, count_readers(*roots)))
+    return Plan(pipelines, dict(zip(pipelines, found, strict=True)), dead_letters)
+
+
+def _count_paths(node: Node, paths: Fold[Node, int]) -> int:
+    """Returns the number of paths from sources to a node."""
+    return sum(map(paths, node.inputs)) or 1
+
+
+@frozen
+class _Planner:
+    """Returns the node of a plan for each node of pipelines; ``readers`` counts those of each of them by identity.
+
+    ``joins`` has the pairs of each join, by the identity of its grouping.
+    """
+
+    streams: bool
+    dead_letters: bool
+    most_paths: int | None
+    readers: Mapping[int, int]
+    paths: Fold[Node, int] = field(factory=lambda: Fold(_count_paths))
+    joins: dict[int, planned.JoinByKey] = field(factory=dict)
+
+    def __call__(self, node: Node, of: Fold[Node, PlanNode]) -> PlanNode:
+        match node:
+            case SourceNode():
+                return planned.Read((), node)
+            case Hole():
+                raise node.refused()
+            case WindowInto(input=inner):
+                return of(inner)
+            case ElementWise():
+                return self.chain(node.unsplit, of)
+            case WithMetadata(input=inner, metadata=metadata):
+                return planned.PairWithMetadata((of(inner),), metadata)
+            case CombinePerKey(input=inner):
+                return planned.Combine((of(inner),), node)
+            case CoGroupByKey(inputs=inputs):
+                timed = with_pair_times(node)
+                assert isinstance(timed, CoGroupByKey)
+                return planned.CoGroup(tuple(map(of, inputs)), timed)
+            case Flatten(inputs=inputs):
+                branches = _branches_of(node) if self.fans_out(node) else None
+                return (
+                    planned.FanOut((of(branches[0]),), branches[1])
+                    if branches
+                    else planned.Union(tuple(map(of, inputs)))
+                )
+            case WithSide(inputs=inputs):
+                return planned.ReadSide(tuple(map(of, inputs)), node)
+            case Process(input=inner):
+                read = of(inner)
+                sources = {each.source: each for each in nodes_of(read) if isinstance(each, planned.Read)}
+                return planned.Compute((read,), node, tuple(sources.values()))
+        assert_never(node)
+
+    def fans_out(self, node: Flatten) -> bool:
+        """Returns whether branches of one collection are one pass."""
+        return not self.dead_letters and self.most_paths is not None and self.paths(node) > self.most_paths
+
+    def chain(self, node: ElementWise, of: Fold[Node, PlanNode]) -> PlanNode:
+        """Returns the node of a chain of steps; some inputs are best computed together with the steps after them."""
+        match node:
+            case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as join, steps=(_, *after)) if (
+                not self.streams
+            ):
+                if join.apart:
+                    timed = with_pair_times(evolve(node, input=with_pair_times(join)))
+                    assert isinstance(timed, ElementWise)
+                    return planned.Apply((of(join),), timed.steps)
+                # The first step emits the pairs one by one, which a join does by itself.
+                pairs = self.joins.setdefault(
+                    id(join), planned.JoinByKey(tuple(map(of, join.inputs)), join, kind)
+                )
+                return planned.Apply((pairs,), tuple(after)) if after else pairs
+            case ElementWise(input=WithSide() as reading, steps=steps) if not self.dead_letters and (
+                self.most_paths is not None or self.readers[id(reading)] == 1
+            ):
+                return planned.ReadSide(tuple(map(of, reading.inputs)), reading, steps)
+            case ElementWise(input=inner, steps=steps):
+                return planned.Apply((of(inner),), steps)
+
+
+def _branches_of(node: Flatten) -> tuple[Node, tuple[tuple[Step, ...], ...]] | None:
+    """Returns the collection that all inputs of a flatten read by element-wise steps alone, and these steps.
+
+    Returns ``None`` if the inputs read several collections.
+    """
+    bases, chains = zip(*map(_chain_of, node.inputs), strict=True)
+    return (bases[0], chains) if len(chains) > 1 and all(base is bases[0] for base in bases) else None
+
+
+def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:
+    """Returns the element-wise steps that lead to a node, and the node that they start from.
+
+    Steps right after a side input or a co-grouping stay with it: engines compute them together.
+    """
+    if isinstance(node, WindowInto):
+        return _chain_of(node.input)
+    if not isinstance(node, ElementWise) or isinstance(node.unsplit.input, WithSide | CoGroupByKey):
+        return node, ()
+    base, steps = _chain_of(node.unsplit.input)
+    return base, (*steps, *node.unsplit.steps)

@@ -43,8 +43,8 @@ from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.pipeline.graph import Fold, fold, nodes_of
 from flowalg.pipeline.nodes import Node, outline
-from flowalg.pipeline.structure import last_groupings, rebuild, sources_of
-from flowalg.plan.planning import plan_batch, plan_stream
+from flowalg.pipeline.structure import last_groupings, rebuild_all, sources_of
+from flowalg.plan.plan import plan_batch, plan_stream
 from tests.support.scores import NOON, POINTS, Score, minute
 
 DEPTH: Final = 40
@@ -138,7 +138,7 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "features": lambda depth: features_of(diamond(depth)),
     "sources": lambda depth: sources_of(diamond(depth).node),
     "last groupings": lambda depth: last_groupings(diamond(depth).node),
-    "rebuild": lambda depth: rebuild(diamond(depth).node, lambda node, original: node),
+    "rebuild": lambda depth: rebuild_all([diamond(depth).node], lambda node, original: node),
     "plan of a batch": lambda depth: plan_batch({"output": diamond(depth)}).readers,
     "plan of a stream": lambda depth: plan_stream({"output": diamond(depth)}, dead_letters=True).readers,
     "transform": lambda depth: POINTS.apply(PTransform.of(KV[str, int], lambda _: diamond(depth))),

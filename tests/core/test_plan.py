@@ -47,8 +47,7 @@ from flowalg.plan.nodes import (
     StageNode,
     Union,
 )
-from flowalg.plan.plan import Plan
-from flowalg.plan.planning import plan_batch, plan_stream
+from flowalg.plan.plan import Plan, plan_batch, plan_stream
 
 Outputs: TypeAlias = Mapping[str, PCollection[object]]
 

@@ -26,7 +26,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode
-from flowalg.plan.planning import plan_batch
+from flowalg.plan.plan import plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_polars.batch.computations import lower_computation

@@ -24,7 +24,7 @@ from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
 from flowalg.data.errors import ArgumentError, CheckpointError, require_flag
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.plan.planning import plan_stream
+from flowalg.plan.plan import plan_stream
 from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import Perfect

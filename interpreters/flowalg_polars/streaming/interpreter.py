@@ -13,7 +13,7 @@ from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.plan.planning import plan_stream
+from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants

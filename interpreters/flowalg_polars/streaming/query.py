@@ -32,7 +32,7 @@ from flowalg.data.time import (
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import emits_panes, output_name
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.plan.planning import plan_stream
+from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted

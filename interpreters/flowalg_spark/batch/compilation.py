@@ -21,7 +21,7 @@ from flowalg.pipeline.nodes import Node, SourceNode
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg.plan.planning import plan_batch
+from flowalg.plan.plan import plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_spark.batch.dead_letters import DeadLetters

@@ -63,7 +63,7 @@ def lower_side_input_in_python(
     found = main.frame.crossJoin(F.broadcast(everything)).withColumn(
         _SIDE, F.when(number == F.lit(0), col(_SIDE))
     )
-    function = ReadSide(
+    function = ReadInPython(
         layout_of(main.shape),
         side.shape,
         windows,
@@ -79,7 +79,7 @@ def lower_side_input_in_python(
 
 
 @frozen
-class ReadSide:
+class ReadInPython:
     """Adds the value that each element of a partition reads from a side, which is in the first row."""
 
     main: Layout

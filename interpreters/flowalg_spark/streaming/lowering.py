@@ -54,8 +54,7 @@ from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
-from flowalg.plan.plan import Plan, stages_of
-from flowalg.plan.planning import plan_stream
+from flowalg.plan.plan import Plan, plan_stream, stages_of
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
