@@ -5,6 +5,7 @@ These tests catch a stateful operator, an exchange or Python where there is no s
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from pathlib import Path
 
@@ -15,14 +16,34 @@ from flowalg_laws.conformance.jobs.outputs import (
     elements_of_a_filter_and_a_map,
     outputs_of_several_stages,
 )
-from flowalg_laws.kit.readings import READINGS, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_reference import Reference
-from flowalg_spark import SparkStreaming, StreamInput, collect_elements, output_of, sinks, streaming
+from flowalg_spark import (
+    SparkStreaming,
+    StreamInput,
+    collect_drops,
+    collect_elements,
+    output_of,
+    sinks,
+    streaming,
+)
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
 
-from flowalg import FOREVER, Accumulation, ArgumentError, AtCount, Max, Mode, Sum
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    ArgumentError,
+    AtCount,
+    Count,
+    DropReason,
+    Max,
+    Mode,
+    PTransform,
+    Sum,
+)
 from tests.support.spark_replay import stream_of, write_batches
 
 FEED = elements_of_a_filter_and_a_map.replay.feeds[0]
@@ -104,6 +125,21 @@ def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
     found = SparkStreaming(spark, shards=2).run_all(outputs, timelines)
     for name in outputs:
         assert found[name].panes == expected[name].panes, name
+
+
+def test_a_drop_of_a_side_input_inside_a_transform_has_its_key(spark: SparkSession) -> None:
+    """The stage of a side input has one name, whatever the names of the transforms that it is in."""
+    counts = VALUES.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Count())
+    reading = PTransform.of(KV[str, int], lambda sums: sums.with_side(counts.as_map()), name="with counts")
+    pipeline = VALUES.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()).apply(reading)
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    rows = spark.createDataFrame(
+        [(("with_side", "expired", 2, '"a"', at), (at, at + timedelta(minutes=5)))],
+        "drop struct<stage: string, reason: string, count: int, key: string, processing_time: timestamp>, "
+        "window struct<start: timestamp, end: timestamp>",
+    )
+    (drop,) = collect_drops(pipeline, rows)
+    assert (drop.key, drop.reason, drop.count) == ("a", DropReason.EXPIRED, 2)
 
 
 def test_wrong_names_of_outputs(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from flowalg_columns.json_text import decode_json
 from flowalg_columns.names import BAD_RECORD
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.values import decode
+from flowalg_shard.step.side_inputs import SideStage
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -89,7 +90,9 @@ def _key(roots: Sequence[Node], drop: Mapping[str, object]) -> object:
     if stage is None:
         return decode(drop["key"], _key_shape(last_grouping(roots[0])))
     stages = {
-        node.label: node for node in nodes_of(*roots) if isinstance(node, GroupingNode | Process | WithSide)
+        SideStage.of(node).label if isinstance(node, WithSide) else node.label: node
+        for node in nodes_of(*roots)
+        if isinstance(node, GroupingNode | Process | WithSide)
     }
     return decode_json(str(drop["key"]), _key_shape(stages[str(stage)]))
 
