@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from inspect import isclass, isfunction, ismodule
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from attrs import frozen
 from sphinx.pycode import ModuleAnalyzer
+
+from flowalg import Trigger
 
 
 @frozen
@@ -34,9 +36,8 @@ FLOWALG: Final = {
     "Pipelines": "Source INGRESS_TIME sources PCollection PTransform ptransform SideInput KV flatten together",
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows MergedWindow WindowsByValue",
-    "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "
-    "AtValue CustomTrigger EVERY_INSTANT TriggerClocks Arrivals AtSignal Signal "
-    "Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
+    "Triggers": f"Trigger OnceTrigger {' '.join(cls.__name__ for cls in get_args(Trigger))} RepeatUntil "
+    "EVERY_INSTANT TriggerClocks Arrivals Signal normalise describe",
     "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
     "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "

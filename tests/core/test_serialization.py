@@ -71,6 +71,7 @@ from flowalg import (
     Mean,
     Min,
     NotWritableError,
+    OnceTrigger,
     OnTimeBehavior,
     PCollection,
     PTransform,
@@ -766,8 +767,7 @@ PIPELINE = to_json(VALUES)
         ),
         (
             VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
-            "value.triggers[1] must be one of AtWatermark, AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, "
-            "AfterInactivity, AtValue, CustomTrigger, AtSignal, Never, Always, And, Or; "
+            f"value.triggers[1] must be one of {', '.join(cls.__name__ for cls in get_args(OnceTrigger))}; "
             "got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
         ),
         (

@@ -12,6 +12,7 @@ from typing import assert_type
 
 from flowalg import (
     EVERY_INSTANT,
+    AfterDelay,
     Always,
     And,
     AtCount,
@@ -21,16 +22,19 @@ from flowalg import (
     AtWatermark,
     Count,
     CustomTrigger,
+    EventTime,
     Max,
     Mean,
     Never,
     OnceTrigger,
     Or,
+    ProcessingTime,
     Repeat,
     SequenceOf,
     Sum,
     Trigger,
 )
+from flowalg.triggers.leaf import ClockReadings, Seen
 
 
 def constructors() -> None:
@@ -90,3 +94,19 @@ def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:
     assert_type(once | other, Or)
     assert_type(trigger >> other, SequenceOf)
     assert_type(once >> trigger, SequenceOf)
+
+
+def leaves(
+    measure: AtMeasure,
+    delay: AfterDelay,
+    seen: Seen[int],
+    none_kept: Seen[None],
+    clocks: ClockReadings,
+    end: EventTime,
+) -> None:
+    """A leaf reads what it has kept."""
+    assert_type(measure.settle(3), int)
+    assert_type(measure.deadline(seen), ProcessingTime | None)
+    assert_type(delay.is_ready(none_kept, clocks, end), bool)
+    delay.keep("text", 1)
+    delay.merge_kept(None, None)
