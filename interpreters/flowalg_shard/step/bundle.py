@@ -21,7 +21,7 @@ from flowalg_shard.tables.columns import (
     SHARD,
     WEIGHT,
 )
-from flowalg_shard.triggers.summary import COUNT as SUMMARY_COUNT
+from flowalg_shard.triggers.leaves import COUNT as SUMMARY_COUNT
 
 
 def precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool = False) -> pl.DataFrame:

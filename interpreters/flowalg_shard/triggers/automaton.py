@@ -14,23 +14,17 @@ from typing import Final, TypeAlias, assert_never
 import polars as pl
 from attrs import frozen
 
-from flowalg.data.time import Micros, duration_of
 from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
-    AfterDelay,
-    AfterInactivity,
-    Always,
     And,
-    AtCount,
     AtElement,
     AtMeasure,
-    AtPeriod,
     AtSignal,
     AtValue,
     AtWatermark,
     CustomTrigger,
     DataDrivenTrigger,
-    Never,
+    LeafTrigger,
     OnceTrigger,
     Or,
     OrFinally,
@@ -40,13 +34,11 @@ from flowalg.triggers.syntax import (
     leaves,
 )
 from flowalg_shard.triggers.accumulators import Observed, due_where, evaluate_where, ready_where
-from flowalg_shard.triggers.summary import COUNT, FIRST, LAST, SummaryColumns
+from flowalg_shard.triggers.leaves import FIRST, LAST, satisfied, satisfied_from
+from flowalg_shard.triggers.summary import SummaryColumns
 
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"
-
-_FAR: Final = 2**62
-"""A duration beyond all of processing time that can still be added to a point in time in 64 bits."""
 
 
 @frozen
@@ -69,6 +61,22 @@ class CompiledOnce:
     def due(self, name: str) -> str:
         """The column of the processing time before which a user-defined trigger is not ready."""
         return f"{self.prefix}{name}.due"
+
+    def name_of(self, leaf: DataDrivenTrigger) -> str:
+        """The name of a leaf that keeps something of values."""
+        return next(name for name, known in self.summary.data if known == leaf)
+
+    def kept(self, leaf: LeafTrigger) -> str:
+        """The column of what a leaf alone keeps; empty if it keeps nothing."""
+        match leaf:
+            case AtValue() | CustomTrigger():
+                return self.holds(self.name_of(leaf))
+            case AtMeasure() | AtElement():
+                return self.prefix + self.name_of(leaf)
+            case AtSignal(name=signal):
+                return self.prefix + next(column for column, name in self.summary.signals if name == signal)
+            case _:
+                return ""
 
     @property
     def timed(self) -> tuple[tuple[str, CustomTrigger], ...]:
@@ -416,41 +424,17 @@ def _fire_active(active: str, members: tuple[CompiledTrigger, ...]) -> tuple[pl.
 def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
     """Returns the predicate of a once-trigger."""
     match trigger:
-        case AtWatermark(percentile=percentile):
-            return pl.col(end) <= clocks.percentile(percentile)
-        case AtCount(count=count):
-            return pl.col(once.prefix + COUNT) >= min(count, _FAR)
-        case AtMeasure(amount=amount):
-            return pl.col(once.prefix + _name_of(trigger, once)) >= amount
-        case AtElement():
-            return pl.col(once.prefix + _name_of(trigger, once))
-        case AtPeriod() | AfterDelay() | AfterInactivity():
-            return (_deadline(trigger, once) <= clocks.processing_time).fill_null(False)
-        case AtValue() | CustomTrigger():
-            return pl.col(once.holds(_name_of(trigger, once)))
-        case AtSignal(name=name):
-            column = next(column for column, known in once.summary.signals if known == name)
-            return pl.col(once.prefix + column)
-        case Never():
-            return pl.lit(False)
-        case Always():
-            return pl.lit(True)
         case And(triggers=parts):
             return pl.all_horizontal([_satisfied(part, once, end, clocks) for part in parts])
         case Or(triggers=parts):
             return pl.any_horizontal([_satisfied(part, once, end, clocks) for part in parts])
-    assert_never(trigger)
+        case _:
+            return satisfied(trigger, once.prefix, once.kept(trigger), end, clocks)
 
 
 def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
     """Returns the processing time from which a once-trigger is satisfied; null if that needs more than the time."""
     match trigger:
-        case AtPeriod() | AfterDelay() | AfterInactivity():
-            return _deadline(trigger, once)
-        case CustomTrigger() if trigger.due is not None:
-            due, now = pl.col(once.due(_name_of(trigger, once))), pl.lit(clocks.processing_time, pl.Int64())
-            ready = pl.when(_satisfied(trigger, once, end, clocks)).then(now)
-            return pl.when(due > clocks.processing_time).then(due).otherwise(ready)
         case And(triggers=parts):
             points = [_satisfied_from(part, once, end, clocks) for part in parts]
             return pl.when(pl.all_horizontal([point.is_not_null() for point in points])).then(
@@ -459,9 +443,11 @@ def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: 
         case Or(triggers=parts):
             return pl.min_horizontal([_satisfied_from(part, once, end, clocks) for part in parts])
         case _:
-            return pl.when(_satisfied(trigger, once, end, clocks)).then(
-                pl.lit(clocks.processing_time, pl.Int64())
-            )
+            point = satisfied_from(trigger, once.prefix, once.kept(trigger), end, clocks)
+            if not isinstance(trigger, CustomTrigger) or trigger.due is None:
+                return point
+            due = pl.col(once.due(once.name_of(trigger)))
+            return pl.when(due > clocks.processing_time).then(due).otherwise(point)
 
 
 def _select(table: pl.DataFrame, rows: pl.Expr) -> pl.Series:
@@ -471,26 +457,3 @@ def _select(table: pl.DataFrame, rows: pl.Expr) -> pl.Series:
 def _observations(once: CompiledOnce, name: str) -> Observed:
     """Returns the columns of the accumulators and arrivals that a trigger depends on."""
     return once.prefix + name, once.prefix + FIRST, once.prefix + LAST
-
-
-def _name_of(leaf: DataDrivenTrigger, once: CompiledOnce) -> str:
-    return next(name for name, known in once.summary.data if known == leaf)
-
-
-def _deadline(leaf: AtPeriod | AfterDelay | AfterInactivity, once: CompiledOnce) -> pl.Expr:
-    """Returns the time from which the trigger is ready; null before the first arrival."""
-    match leaf:
-        case AfterInactivity():
-            return pl.col(once.prefix + LAST) + min(leaf.gap_micros, _FAR)
-        case AfterDelay():
-            return pl.col(once.prefix + FIRST) + min(leaf.delay_micros, _FAR)
-        case AtPeriod():
-            first = pl.col(once.prefix + FIRST)
-            period: Micros = duration_of("AtPeriod.period", leaf.period, allow_zero=False)
-            offset: Micros = duration_of("AtPeriod.offset", leaf.offset, allow_zero=True)
-            if period < _FAR:
-                return first + (offset - first).mod(period)
-            wide = first.cast(pl.Int128())
-            waits = (pl.lit(offset, pl.Int128()) - wide).mod(pl.lit(period, pl.Int128()))
-            return (wide + pl.min_horizontal(waits, pl.lit(_FAR, pl.Int128()))).cast(pl.Int64())
-    assert_never(leaf)

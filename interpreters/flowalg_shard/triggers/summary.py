@@ -8,7 +8,6 @@ unit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import polars as pl
 from attrs import frozen
@@ -17,12 +16,8 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.values import MAX_INTEGER
 from flowalg.triggers.syntax import (
     AccumulatingTrigger,
-    AfterDelay,
-    AfterInactivity,
-    AtCount,
     AtElement,
     AtMeasure,
-    AtPeriod,
     AtSignal,
     AtValue,
     CustomTrigger,
@@ -31,10 +26,7 @@ from flowalg.triggers.syntax import (
     leaves,
 )
 from flowalg_shard.triggers.accumulators import accumulate_value, merge_columns, merge_lists
-
-COUNT: Final = "count"
-FIRST: Final = "first"
-LAST: Final = "last"
+from flowalg_shard.triggers.leaves import COUNT, FIRST, LAST, columns_of
 
 
 @frozen
@@ -56,7 +48,7 @@ class SummaryColumns:
         """Returns the columns that a trigger needs; raises ``UnsupportedError`` for an amount of more than 64 bits."""
         known = tuple(dict.fromkeys(leaves(trigger)))
         data = [leaf for leaf in known if isinstance(leaf, DataDrivenTrigger)]
-        timed = any(isinstance(leaf, CustomTrigger) and leaf.due is not None for leaf in known)
+        columns = frozenset[str]().union(*map(columns_of, known))
         for leaf in data:
             if isinstance(leaf, AtMeasure) and leaf.amount > MAX_INTEGER:
                 raise UnsupportedError(
@@ -65,9 +57,9 @@ class SummaryColumns:
                 )
         names = dict.fromkeys(leaf.name for leaf in known if isinstance(leaf, AtSignal))
         return cls(
-            any(isinstance(leaf, AtCount) for leaf in known),
-            timed or any(isinstance(leaf, AtPeriod | AfterDelay) for leaf in known),
-            timed or any(isinstance(leaf, AfterInactivity) for leaf in known),
+            COUNT in columns,
+            FIRST in columns,
+            LAST in columns,
             tuple((f"data{number}", leaf) for number, leaf in enumerate(data)),
             tuple((f"signal{number}", name) for number, name in enumerate(names)),
         )
