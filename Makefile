@@ -104,26 +104,26 @@ streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on ev
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential streaming
 
 faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults spark
 
 faults-local: $(STAMP) ## kill a query of the local engine a hundred times, and at every call; its tables must not change (minutes)
-	@'$(BIN)/python' -m tests.faults.local
-	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m tests.faults.crashes
+	@'$(BIN)/python' -m tests.faults local
+	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m tests.faults crashes
 
 cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors, workers and drivers (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.cluster
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults cluster
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their metrics, and on the engines, from their rows
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.replay_check
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential replay
 
 soak: $(STAMP) ## run queries from Kafka to PostgreSQL and Kafka for an hour, on both streaming engines, and kill them
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.soak --picture docs/pictures/soak.svg
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults soak --picture docs/pictures/soak.svg
 
 kafka-check: $(STAMP) ## compare queries over Kafka with the reference, with faults, on a broker of their own (minutes)
-	@'$(BIN)/python' -m tests.faults.kafka.check
+	@'$(BIN)/python' -m tests.faults kafka
 
 lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad input, in environments of their own (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults.lakehouse
+	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults lakehouse
 
 peers: $(STAMP) ## run the same small programs on flowalg and on its peers, in environments of their own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.peers

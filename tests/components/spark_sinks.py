@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 
@@ -22,3 +23,10 @@ def write_all(sinks: Sequence[Write]) -> Write:
             rows.unpersist()
 
     return write
+
+
+def run_to_sinks(frame: DataFrame, sinks: Sequence[Write], checkpoint: Path) -> None:
+    """Runs a query over what its input has now, and waits until it ends; each micro-batch is passed to all sinks."""
+    writer = frame.writeStream.foreachBatch(write_all(sinks))
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    writer.trigger(availableNow=True).start().awaitTermination()

@@ -1,7 +1,8 @@
 """Compares engines on generated cases: ``python -m tests.differential CHECK``; ``make`` has a target for each check.
 
 ``chains``, ``step`` and ``local`` run a number of cases, and ``agree`` runs them for some minutes, in one process per
-core. ``streaming`` runs the jobs of the suite as real streaming queries on Spark, and ``readers`` reads files. Each run
+core. ``streaming`` runs the jobs of the suite as real streaming queries on Spark, ``replay`` replays
+streaming runs, and ``readers`` reads files. Each run
 generates new cases unless ``--seed`` is given. If any differ, it prints some of the smallest and exits with 1.
 """
 
@@ -15,6 +16,7 @@ from tests.support.commands import run_check
 CHECKS: Final = {
     **{name: f"tests.differential.checks:{name}" for name in ("chains", "step", "local", "agree")},
     "streaming": "tests.differential.streaming:check",
+    "replay": "tests.differential.replays:check",
     "readers": "tests.differential.readers:check",
 }
 

@@ -1,9 +1,4 @@
-"""A crash at every call: each call to the files and the database fails once, and the query goes on afterwards.
-
-``python -m tests.faults.crashes [STRIDE]`` runs a query of the local engine, with two sinks, in a process
-of its own, once for each call and each way in which the call can fail, and then again without a failure. The four
-tables must be those of an undisturbed query. The last line is ``crash points: K of N``. Every STRIDE-th point is tried.
-"""
+"""A crash at every call: each call to the files and the database fails once, and the query goes on afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -33,6 +28,7 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_polars.streaming.storage import file_log
 from flowalg_sinks import SinkError, SQLite
+from flowalg_sinks.pane_sink import PaneSink
 
 from flowalg import (
     Accumulation,
@@ -44,6 +40,8 @@ from flowalg import (
     FixedWindows,
     Sum,
 )
+from tests.faults.files import rows_of
+from tests.faults.subject import Subject
 from tests.support.scores import NOON, SCORES
 
 MINUTE: Final = timedelta(minutes=1)
@@ -173,13 +171,11 @@ def _sql_error(number: int) -> Exception:
 
 
 @frozen
-class Trial:
-    """The folder of one query: its input, checkpoint and database."""
-
-    folder: Path
+class Totals(Subject):
+    """A run of the query over four files, to two tables."""
 
     @classmethod
-    def create(cls, folder: Path) -> Trial:
+    def create(cls, folder: Path) -> Totals:
         """Creates the files of the input."""
         (folder / "in").mkdir(parents=True)
         for number, rows in enumerate(ROWS):
@@ -192,35 +188,31 @@ class Trial:
             os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
         return cls(folder)
 
+    @property
+    def sinks(self) -> tuple[PaneSink, ...]:
+        """The current values and the changelog."""
+        target = SQLite(self.folder / "panes.db")
+        return (
+            flowalg_sinks.upsert(TOTALS, target, table="latest"),
+            flowalg_sinks.changelog(TOTALS, target, table="log"),
+        )
+
     def run(self) -> None:
         """Runs the query over all files to the end of its input."""
-        target = SQLite(self.folder / "panes.db")
         streaming.run(
             TOTALS,
             {SCORES: StreamInput(Files(self.folder / "in", "jsonl"), BoundedOutOfOrderness(timedelta(0)))},
-            sink=[
-                flowalg_sinks.upsert(TOTALS, target, table="latest"),
-                flowalg_sinks.changelog(TOTALS, target, table="log"),
-            ],
-            checkpoint=self.folder / "checkpoint",
+            sink=self.sinks,
+            checkpoint=self.checkpoint,
             drain=True,
         )
 
-    def content(self) -> list[tuple[object, ...]]:
+    def content(self) -> list[str]:
         """Returns the rows of the four tables, without processing times, which are those of the run."""
-        found: list[tuple[object, ...]] = []
-        with closing(sqlite3.connect(self.folder / "panes.db")) as connection:
-            for table in TABLES:
-                columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-                kept = ", ".join(f'"{column}"' for column in columns if "processing" not in column)
-                found += [
-                    (table, *row)
-                    for row in connection.execute(f"SELECT {kept} FROM {table} ORDER BY 1, 2, 3")
-                ]
-        return found
+        return rows_of(self.sinks, without="processing")
 
 
-def in_process(trial: Trial, injector: Injector) -> tuple[int, str]:
+def in_process(trial: Totals, injector: Injector) -> tuple[int, str]:
     """Runs a query in a process of its own; returns its exit code, and what it printed or its number of calls."""
     output = trial.folder / "output"
     child = os.fork()
@@ -247,9 +239,9 @@ def in_process(trial: Trial, injector: Injector) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), output.read_text() if output.exists() else ""
 
 
-def crash(root: Path, way: str, number: int, expected: list[tuple[object, ...]]) -> str | None:
+def crash(root: Path, way: str, number: int, expected: list[str]) -> str | None:
     """Returns what is wrong after a call has failed in a way; ``None`` if nothing is."""
-    trial = Trial.create(root / f"{way}-{number}")
+    trial = Totals.create(root / f"{way}-{number}")
     code, output = in_process(trial, Injector(way, number))
     problem = None
     if code not in (0, DIED, FAILED) or (code == DIED and not way.startswith("die")):
@@ -259,17 +251,20 @@ def crash(root: Path, way: str, number: int, expected: list[tuple[object, ...]])
         if code != 0:
             problem = f"the restart ended with {code}: {output}"
         elif trial.content() != expected:
-            problem = (
-                f"the tables differ: {sorted(set(map(repr, trial.content())) ^ set(map(repr, expected)))}"
-            )
+            problem = f"the tables differ: {sorted(set(trial.content()) ^ set(expected))}"
     shutil.rmtree(trial.folder)
     return problem
 
 
-def main(stride: int) -> int:
-    """Tries the points, and prints those that failed; returns their number."""
+def check(stride: int = 1) -> int:
+    """Runs a query of the local engine, with two sinks, once for each call and each way in which the call can fail.
+
+    It runs in a process of its own, and then again without a failure. Its four tables must be those of an undisturbed
+    query. Every ``stride``-th point is tried, and those that failed are printed. The last line is
+    ``crash points: K of N``.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        calm = Trial.create(Path(folder) / "calm")
+        calm = Totals.create(Path(folder) / "calm")
         code, output = in_process(calm, Injector())
         assert code == 0, output
         done = json.loads(output)
@@ -278,7 +273,7 @@ def main(stride: int) -> int:
             with suppress(ImportError):
                 importlib.import_module(module)
         calls, expected = int(done["calls"]), calm.content()
-        assert {row[0] for row in expected} == set(TABLES), expected
+        assert {row.split()[1] for row in expected} == set(TABLES), expected
         points = [(way, number) for number in range(calls) for way in WAYS][::stride]
         failed = 0
         for way, number in points:
@@ -287,8 +282,4 @@ def main(stride: int) -> int:
                 failed += 1
                 print(f"{way}, call {number}: {problem}", flush=True)
         print(f"crash points: {len(points) - failed} of {len(points)}")
-        return failed
-
-
-if __name__ == "__main__":
-    sys.exit(min(1, main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)))
+        return min(1, failed)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import time
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -20,18 +18,6 @@ import polars as pl
 
 Batches: TypeAlias = tuple[tuple[str, ...], ...]
 """The names of the files that each micro-batch has read."""
-
-
-def count_commits(folder: Path) -> int:
-    """Returns the number of micro-batches in the log of commits of the query of a folder."""
-    return sum(1 for _ in entries(folder / "checkpoint" / "commits"))
-
-
-def wait_for_commits(query: subprocess.Popen[bytes], folder: Path, more: int) -> None:
-    """Waits until a query has committed some more micro-batches, or has ended."""
-    wanted = count_commits(folder) + more
-    while query.poll() is None and count_commits(folder) < wanted:
-        time.sleep(0.05)
 
 
 def entries(log: Path) -> Iterator[Path]:

@@ -23,7 +23,7 @@ from docs.pages import DOCS, run_page, working_in
 from flowalg import BoundedOutOfOrderness, Output
 from tests.components.broker import Broker
 from tests.faults.kafka.comparison import compare
-from tests.faults.kafka.failures import FAILURES, Case, unexpected
+from tests.faults.kafka.failures import LocalCase, failures_of
 from tests.faults.kafka.traffic import MALFORMED, SCORES, SECOND, START, Sent, Topics, totals, traffic
 
 pytestmark = pytest.mark.long
@@ -39,19 +39,19 @@ def numbers_of(topic: KafkaInput, checkpoint: Path) -> list[int]:
 @pytest.mark.long
 def test_a_query_with_restarts_is_that_of_the_reference(kafka: Broker, tmp_path: Path) -> None:
     """Over a growing topic with late and malformed messages, the panes, drops and topics are those of the reference."""
-    counts = compare(kafka, tmp_path, messages=1_200, seed=7, outages=False)
-    assert counts.problems == []
-    assert counts.restarts
-    assert counts.repeated
-    assert counts.dropped
-    assert counts.bad
+    found = compare(kafka, tmp_path, messages=1_200, seed=7, outages=False)
+    assert found.problems == []
+    assert found.counts["restarts"]
+    assert found.counts["repeated"]
+    assert found.counts["dropped"]
+    assert found.counts["bad records"]
 
 
-@pytest.mark.parametrize("failure", [name for name in FAILURES if name != "no broker"])
+@pytest.mark.parametrize("failure", failures_of(LocalCase))
 def test_a_failure_is_an_error_that_names_it(failure: str, kafka: Broker, tmp_path: Path) -> None:
     """A topic that is missing, deleted, or lacks messages, and a second writer, are errors that name it."""
-    number = list(FAILURES).index(failure)
-    assert unexpected(Case(kafka, tmp_path, f"test-failure-{number}"), failure) is None
+    number = failures_of(LocalCase).index(failure)
+    assert LocalCase(kafka.servers, tmp_path, f"test-failure-{number}").unexpected(failure) is None
 
 
 def test_a_query_starts_where_it_is_told(kafka: Broker, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_crash_at_any_call_changes_no_table(stride: int) -> None:
     before, half-way and after, or gets an I/O error, a full disk, or Ctrl-C before and after.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.crashes", str(stride)],
+        [sys.executable, "-m", "tests.faults", "crashes", "--stride", str(stride)],
         cwd=ROOT,
         env={**os.environ, "POLARS_MAX_THREADS": "1"},
         capture_output=True,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.query import make_input
-from tests.faults.sinks import AT_RANDOM, BEFORE_SPARK, kill_queries
+from tests.faults.files import make_input
+from tests.faults.harness import Tally
+from tests.faults.spark import DIE, KILL_WRITING, kill_tables
 
 
 @pytest.mark.thorough
@@ -23,7 +24,7 @@ def test_kills_change_no_table(tmp_path: Path) -> None:
     make_input(files)
     for file in sorted(files.glob("*.parquet"))[4:-1]:
         file.unlink()
-    reports = list(kill_queries(tmp_path, files, 1, 1, random.Random(20_150_831)))
-    assert all(report.survived for report in reports)
-    assert sum(report.count for report in reports if report.fault.startswith(AT_RANDOM)) == 1
-    assert sum(report.count for report in reports if report.fault.startswith(BEFORE_SPARK)) == 1
+    tally = Tally()
+    kill_tables(tally, tmp_path, files, 1, 1, random.Random(20_150_831))
+    assert tally.survived == tally.faults
+    assert tally.kinds == {KILL_WRITING.name: 1, DIE.name: 1}

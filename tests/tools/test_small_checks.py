@@ -20,16 +20,16 @@ CHECKS = {
     "differential chains --cases 20": r"chains: 20 of 20 converge",
     "differential step --cases 20": r"step: 20 of 20 equal",
     "differential local --cases 20": r"local: 20 of 20 equal",
-    "faults.local 2": r"faults on the local engine: (\d+) survived of \1",
+    "faults local --kills 2": r"faults on the local engine: (\d+) survived of \1",
 }
 """The checks that need no Spark, with few cases or kills, and their last lines."""
 
 ON_SPARK = {
     "differential streaming --generated 2 --only fixed": r"streaming: (\d+) of \1 equal",
     "differential agree --minutes 0.2 --processes 1": r"agree: .*; all equal",
-    "faults.replay_check": r"replay: equal",
-    "faults --kills 1": r"faults: (\d+) survived of \1",
-    "faults.cluster --executors 1 --workers 1 --drivers 1": r"cluster: all held, .*",
+    "differential replay": r"replay: equal",
+    "faults spark --kills 1": r"faults: (\d+) survived of \1",
+    "faults cluster --executors 1 --workers 1 --drivers 1": r"cluster: all held, .*",
 }
 """The checks that start Spark; those of faults have a number of other kills too, and take minutes."""
 
@@ -64,7 +64,7 @@ def test_the_check_of_topics_holds_for_few_messages() -> None:
     lacking = broker.missing() or missing_jars("spark-kafka")
     if lacking is not None:
         pytest.skip(lacking)
-    run_check("faults.kafka.check 1 1 2 600", r"kafka: all held: .*")
+    run_check("faults kafka --runs 1 --kills 1 --spark-kills 2 --messages 600", r"kafka: all held: .*")
 
 
 @pytest.mark.thorough
@@ -73,7 +73,7 @@ def test_the_check_of_lakehouses_holds_for_one_kill() -> None:
     """One kill, the page, and the tests."""
     if not (ROOT / "build" / "lakehouse" / "4.1" / "ready").exists():
         pytest.skip("make lakehouse-check makes the environments")
-    run_check("faults.lakehouse 1", r"lakehouse: all held: .*")
+    run_check("faults lakehouse --kills 1", r"lakehouse: all held: .*")
 
 
 @pytest.mark.thorough

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.components import broker, postgresql
-from tests.faults.soak.__main__ import main
+from tests.faults.soak.check import check
 
 
 @pytest.mark.thorough
@@ -18,9 +18,9 @@ def test_a_query_that_is_killed_has_the_totals_of_what_was_sent(
     lacking = broker.missing() or postgresql.missing()
     if lacking is not None:
         pytest.skip(lacking)
-    arguments = ["--minutes", "0.4", "--restart", "6", "--rate", "200", "--engines", "local", "--seed", "1"]
-    assert main([*arguments, "--picture", str(tmp_path / "soak.svg")]) == 0
+    picture = tmp_path / "soak.svg"
+    assert check(minutes=0.4, restart=6, rate=200, engines=("local",), seed=1, picture=picture) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("soak: all held: 0.4 minutes")
     assert " 0 kills" not in last
-    assert (tmp_path / "soak.svg").exists()
+    assert picture.exists()

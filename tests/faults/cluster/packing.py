@@ -9,9 +9,27 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[3]
+from attrs import frozen
+
+from tests.faults.subject import ROOT
+
 FOLDER: Final = "libraries"
 """The folder in which an executor finds the archive."""
+
+
+@frozen
+class Shipped:
+    """What is sent to the cluster: the folder of libraries, for the driver, its archive, and the tests' modules."""
+
+    libraries: Path
+    archive: Path
+    modules: Path
+
+    @classmethod
+    def pack(cls, folder: Path) -> Shipped:
+        """Packs what is sent, in a folder."""
+        libraries, archive = pack_libraries(folder)
+        return cls(libraries, archive, pack_modules(folder))
 
 
 def pack_libraries(folder: Path) -> tuple[Path, Path]:

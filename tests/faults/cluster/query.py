@@ -1,61 +1,96 @@
-"""The queries on the cluster. ``spark-submit query.py FOLDER`` runs one over ``FOLDER/in`` to the end of its input.
-
-The name of the query is that of the folder above. If there is a file ``FOLDER/slow``, a function of the pipeline
-deletes it and waits, so that Spark starts a second attempt of its task.
-"""
+"""The queries on the cluster, which ``spark-submit`` runs, and their input as a timeline."""
 
 from __future__ import annotations
 
+import os
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
+import pyspark
 from attrs import evolve, frozen
-from flowalg_columns.observed_rows import observed_batches
-from flowalg_spark import check_checkpoint, configure, streaming
-from flowalg_spark.streaming.interpreter import run_to_end
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input
+from flowalg_spark import configure
 from pyspark.sql import SparkSession
 
-from flowalg import KV, BoundedOutOfOrderness, PCollection, Timeline
-from flowalg.runs.instants import pipeline_instants
-from tests.faults.computations import changes_of_sums
+from flowalg import Timeline
+from tests.faults import subject
+from tests.faults.cluster.packing import FOLDER, Shipped
+from tests.faults.files import POLICY
+from tests.faults.on_spark import SparkFiles
 from tests.faults.progress import Batches
-from tests.faults.visits import DISORDER, UNIT, VISITS, Visit, corrected_sessions, visits
+from tests.faults.subject import Process, Subject
+from tests.faults.visits import VISITS, Visit, visits
 
-SHARDS: Final = 4
-PAUSE: Final = 8.0
-"""The seconds that a slow attempt of a task waits."""
+SETTINGS: Final = {
+    "spark.executor.memory": "700m",
+    "spark.driver.memory": "700m",
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.executorEnv.PYTHONPATH": f"./{FOLDER}",
+    "spark.task.maxFailures": "8",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "200ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "2",
+    # A stage of one task has no other to compare its duration with.
+    "spark.speculation.task.duration.threshold": "3s",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+}
 
 
 @frozen
-class ValueOf:
-    """The value of a visit. If there is a file ``slow``, it deletes the file and waits."""
+class ClusterQuery(SparkFiles):
+    """A run on the cluster at ``master``, from files to files."""
 
-    slow: Path
+    master: str
+    shipped: Shipped
 
-    def __call__(self, visit: Visit) -> int:
-        """Returns the value."""
-        if visit.value == 7 and self.slow.exists():
-            self.slow.unlink(missing_ok=True)
-            time.sleep(PAUSE)
-        return visit.value
+    def session(self) -> SparkSession:
+        """Starts a session on the cluster."""
+        return configure(SparkSession.builder.appName(f"flowalg {self.query}").getOrCreate(), partitions=2)
+
+    def start(self) -> Process:
+        """Submits the query; the process is its driver. One of its functions will be slow."""
+        (self.folder / "slow").touch()
+        return Subject.start(self)
+
+    @property
+    def command(self) -> Sequence[str]:
+        """The command that submits a stored subject."""
+        settings = SETTINGS | {"spark.eventLog.dir": (self.folder / "events").as_uri()}
+        return (
+            str(_HOME / "bin" / "spark-submit"),
+            "--master",
+            self.master,
+            "--archives",
+            f"{self.shipped.archive}#{FOLDER}",
+            "--py-files",
+            str(self.shipped.modules),
+            *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
+            str(subject.__file__),
+        )
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables of the driver."""
+        # Not the interpreter of this environment, so that the libraries come from the archive only.
+        python = getattr(sys, "_base_executable", sys.executable)
+        return {
+            **os.environ,
+            "SPARK_HOME": str(_HOME),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": python,
+            "PYSPARK_DRIVER_PYTHON": python,
+            # Spark starts a second Python process on the driver, which does not get the files of --py-files.
+            "PYTHONPATH": os.pathsep.join([str(self.shipped.libraries), str(self.shipped.modules)]),
+        }
 
 
-QUERIES: Final[Mapping[str, Callable[[PCollection[KV[int, int]]], PCollection[object]]]] = {
-    "sessions": corrected_sessions,
-    "changes-of-sums": lambda values: changes_of_sums(values, UNIT),
-}
-"""The pipelines by the name of their query, as functions of the values of visits."""
-
-
-def pipeline(folder: Path) -> PCollection[object]:
-    """Returns the pipeline of the query that runs in a folder."""
-    values = VISITS.key_by(lambda visit: visit.visitor).map_values(ValueOf(folder / "slow"), result=int)
-    return QUERIES[folder.parent.name](values)
+_HOME: Final = Path(pyspark.__file__).parent
 
 
 def timeline() -> Timeline[Visit]:
@@ -64,7 +99,7 @@ def timeline() -> Timeline[Visit]:
         VISITS,
         chain.from_iterable(visits()),
         processing_time=lambda visit: visit.seen,
-        watermark=BoundedOutOfOrderness(DISORDER),
+        watermark=POLICY,
     )
 
 
@@ -76,29 +111,3 @@ def joined(arrivals: Timeline[Visit], batches: Batches) -> Timeline[Visit]:
         for group in groups
     )
     return evolve(arrivals, instants=tuple(instants))
-
-
-def make_input(folder: Path) -> None:
-    """Writes a file for each micro-batch."""
-    arrivals = timeline()
-    InstantFiles(folder, VISITS).write(
-        observed_batches(VISITS, arrivals, pipeline_instants({VISITS.name: arrivals}))
-    )
-
-
-def run(folder: Path) -> None:
-    """Runs the query of a folder to the end of its input."""
-    spark = configure(
-        SparkSession.builder.appName(f"flowalg {folder.parent.name}").getOrCreate(), partitions=2
-    )
-    try:
-        source = generating_input(spark, InstantFiles(folder / "in", VISITS), timeline())
-        frame = streaming.compile(pipeline(folder), {VISITS: source}, shards=SHARDS).with_drops()
-        check_checkpoint(spark, folder / "checkpoint")
-        run_to_end(frame, folder / "out", folder / "checkpoint")
-    finally:
-        spark.stop()
-
-
-if __name__ == "__main__":
-    run(Path(sys.argv[1]))

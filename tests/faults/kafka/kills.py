@@ -1,118 +1,144 @@
-"""Kills of a query from Kafka to Kafka: its topics must be those of a query that is never killed.
-
-``python -m tests.faults.kafka.kills SERVERS TOPIC FOLDER NAME`` is the query: it reads a topic to its end, and
-writes the topics ``NAME`` and ``NAME-log``.
-"""
+"""Kills of queries from Kafka to Kafka: on both engines, and outages of the broker."""
 
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from signal import SIGKILL
 from typing import Final
 
-import flowalg_sinks
-from attrs import frozen
-from flowalg_kafka import Kafka, KafkaInput
-from flowalg_polars import streaming
-from flowalg_polars.streaming import StreamInput
+import flowalg_polars.streaming
+import flowalg_reference as reference
+from attrs import evolve
+from flowalg_kafka.client import connection_of
+from flowalg_kafka.fetching import fetch_all
 from flowalg_sinks.drops import drop_table
-from flowalg_sinks.pane_sink import PaneSink
-from flowalg_sinks.tables import Row
+from flowalg_sinks.tables import Cell
 
-from flowalg import BoundedOutOfOrderness
 from tests.components.broker import Broker
-from tests.faults.kafka.traffic import SCORES, SECOND, Topics, totals, traffic
+from tests.faults.harness import Fault, Moment, QueryFailed, finish, kill
+from tests.faults.kafka.found import Found, named_rows, unequal
+from tests.faults.kafka.on_spark import PARTITIONS, SparkTopics
+from tests.faults.kafka.query import FORMATS, LocalTopics
+from tests.faults.kafka.traffic import SCORES, START, Sent, Topics, traffic
+from tests.faults.subject import Process, Subject
 
 MESSAGES: Final = 20_000
-PER_BATCH: Final = 400
+SOON: Final = Moment((1, 2), (0, 1))
+"""Soon after the query has begun a micro-batch."""
 
 
-@frozen
-class Trial:
-    """A run of the query: its topic, the folder of its checkpoint, and the name of its tables."""
+def kill_on_local(broker: Broker, folder: Path, *, kills: int, seed: int) -> Found:
+    """Kills a query on the local engine soon after it has begun a micro-batch, ``kills`` times unless it ends before.
 
-    servers: str
-    topic: str
-    folder: Path
-    name: str
-
-    @property
-    def sinks(self) -> tuple[PaneSink, ...]:
-        """The current values and all panes."""
-        target, pipeline = Kafka(self.servers), totals()
-        return (
-            flowalg_sinks.upsert(pipeline, target, table=self.name),
-            flowalg_sinks.changelog(pipeline, target, table=f"{self.name}-log"),
-        )
-
-    def run(self) -> None:
-        """Runs the query to the end of its input. The clock is that of the messages, so that runs are equal."""
-        topic = KafkaInput(self.servers, self.topic, per_batch=PER_BATCH)
-        stream = StreamInput(topic, BoundedOutOfOrderness(5 * SECOND), processing_time="kafka_timestamp")
-        checkpoint = self.folder / "checkpoint"
-        streaming.run(
-            totals(), {SCORES: stream}, sink=self.sinks, checkpoint=checkpoint, drain=True, dead_letters=True
-        )
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """Starts the query in a process of its own."""
-        module = "tests.faults.kafka.kills"
-        arguments = (self.servers, self.topic, str(self.folder), self.name)
-        return subprocess.Popen([sys.executable, "-m", module, *arguments], stderr=subprocess.PIPE)
-
-    def begun(self) -> int:
-        """Returns when the query has begun its last micro-batch; 0 before the first."""
-        intent = self.folder / "checkpoint" / "intent"
-        return intent.stat().st_mtime_ns if intent.exists() else 0
-
-    def content(self) -> dict[str, list[Row]]:
-        """Returns the rows of all tables."""
-        target = Kafka(self.servers)
-        tables = [table for sink in self.sinks for table in (sink.table, drop_table(sink.name))]
-        return {table.name.removeprefix(self.name): target.rows(table) for table in tables}
-
-
-def killed(broker: Broker, folder: Path, *, kills: int, seed: int) -> tuple[int, list[str]]:
-    """Kills a query soon after it has begun a micro-batch, ``kills`` times unless it ends before.
-
-    Returns the number of kills, and the differences from a query that was not killed.
+    Its topics must be those of a query that is never killed.
     """
-    chance = random.Random(seed)
+    chance, found = random.Random(seed), Found()
     topic = f"readings-{seed}"
     topics = Topics(broker.servers)
     topics.create(topic, 3)
     topics.send(topic, list(traffic(chance, MESSAGES, 3)))
-    calm = Trial(broker.servers, topic, folder / "calm", f"calm-{seed}")
-    calm.run()
-    trial = Trial(broker.servers, topic, folder / "killed", f"killed-{seed}")
-    done = 0
-    while True:
-        begun = trial.begun()
-        process = trial.start()
-        while process.poll() is None and (done == kills or trial.begun() == begun):
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, 0.3))
-        if process.poll() is None:
-            process.kill()
-            done += 1
-        _, errors = process.communicate()
-        if process.returncode == -SIGKILL:
-            continue
-        if process.returncode != 0:
-            return done, [f"the query failed after {done} kills: {errors.decode(errors='replace')[-2000:]}"]
-        break
-    expected, found = calm.content(), trial.content()
-    return done, [
-        f"the topic {name or 'of current values'} has {len(found[name])} rows that differ from the {len(rows)} expected"
+    calm = LocalTopics(folder / "calm", broker.servers, topic, f"calm-{seed}", per_batch=400)
+    finish(calm, (), chance)
+    killed = evolve(calm, folder=folder / "killed", name=f"killed-{seed}")
+    try:
+        struck = finish(killed, [kill("kill", Moment((1, 1), (0, 0.3)))] * kills, chance).struck
+    except QueryFailed as error:
+        found.problems.append(str(error))
+        return found
+    found.counts["kills"] = len(struck)
+    expected, written = calm.content(), killed.content()
+    found.problems += [
+        f"the topic {name or 'of current values'} has {len(written[name])} rows that differ from {len(rows)} expected"
         for name, rows in expected.items()
-        if found[name] != rows or not expected["-log"]
+        if written[name] != rows or not expected["-log"]
     ]
+    return found
 
 
-if __name__ == "__main__":
-    servers, topic_name, where, prefix = sys.argv[1:]
-    Trial(servers, topic_name, Path(where), prefix).run()
+def outage(broker: Broker) -> Fault:
+    """Returns a kill of the broker, which starts again at once; the query must go on by itself."""
+
+    def strike(subject: Subject, process: Process, chance: random.Random) -> bool:
+        if not SOON.wait(subject, process, chance):
+            return False
+        broker.stop(kill=True)
+        broker.start()
+        return True
+
+    return Fault("outages", strike)
+
+
+def compare_on_spark(
+    broker: Broker,
+    folder: Path,
+    *,
+    messages: int,
+    kills: int,
+    seed: int,
+    format: str = "json",
+    parts: int = 2,
+    outages: bool = True,
+) -> Found:
+    """Runs the query on Spark over a topic that grows, with faults, and returns the differences to the reference.
+
+    The query is killed soon after it has begun a micro-batch. In its last run the broker is killed too, and started
+    again; without ``outages`` it is always there.
+    """
+    chance, found = random.Random(seed), Found()
+    topics, topic = Topics(broker.servers), f"spark-{format}-scores-{seed}"
+    topics.create(topic, PARTITIONS)
+    query = SparkTopics(folder, broker.servers, topic, f"spark-{format}-totals-{seed}", format)
+    sent: list[Sent] = []
+    for part in range(parts):
+        if part == 1:
+            topics.grow(topic, PARTITIONS + 1)
+        size = messages // parts
+        some = list(traffic(chance, size, PARTITIONS + (part > 0), first=part * size, format=FORMATS[format]))
+        topics.send(topic, some)
+        sent += some
+        last = part == parts - 1
+        faults = [kill("kills", SOON)] * (kills * (part + 1) // parts - found.counts["kills"])
+        faults += [outage(broker)] * (outages and last)
+        try:
+            finished = finish(evolve(query, ends=last), faults, chance)
+        except QueryFailed as error:
+            found.problems.append(str(error))
+            return found
+        found.counts.update(fault.name for fault in finished.struck)
+        found.counts["starts"] += finished.starts
+    found.counts.update({"messages": len(sent), "micro-batches": query.begun() + 1})
+    found.problems += _differences(query, sent, found.counts)
+    return found
+
+
+def _differences(query: SparkTopics, sent: list[Sent], counts: Counter[str]) -> Iterator[str]:
+    """Yields how the topics differ from what the reference computes of the scores that were sent."""
+    latest, log = (sink.table for sink in query.sinks)
+    scores = [each.score for each in sent if each.score is not None]
+    run = reference.run_batch(query.pipeline, {SCORES: scores}, time=START)
+    expected = Counter[object]((pane.key, pane.window.start.datetime, pane.value) for pane in run.panes)
+    rows, panes = named_rows(query.target, latest), named_rows(query.target, log)
+    counts.update({"current values": len(rows), "panes": len(panes)})
+    yield from unequal("current value", Counter(map(_total, rows)), expected)
+    # The panes of the changelog, less the retracted ones, are the current values if each was written once.
+    written = Counter[object]()
+    for pane in panes:
+        written[_total(pane)] += -1 if pane["change"] == "retraction" else 1
+    yield from unequal("value of the changelog", +written, expected)
+    messages = len(fetch_all(connection_of(query.target), log.name))
+    if any(count < 0 for count in written.values()) or messages != len(panes):
+        yield "the changelog has a retraction without its value, or a pane twice"
+    stream = flowalg_polars.streaming.StreamInput(query.input, query.policy)
+    batches = flowalg_polars.streaming.batches(SCORES, {SCORES: stream}, dead_letters=True)
+    bad = Counter((each.stage, each.error, each.record) for batch in batches for each in batch.bad_records)
+    counts["bad records"] = bad.total()
+    for table in (latest, log):
+        drops = named_rows(query.target, drop_table(table.name))
+        dropped = Counter[object]((drop["stage"], drop["error"], drop["dropped_value"]) for drop in drops)
+        yield from unequal(f"bad record of {table.name}", dropped, Counter[object](bad))
+
+
+def _total(row: Mapping[str, Cell]) -> object:
+    return row["key"], row["window_start"], row["value"]

@@ -81,12 +81,12 @@ def _encode_json(score: Score) -> bytes:
 JSON: Final = Format("json", _encode_json, MALFORMED)
 
 
-def totals(lateness: timedelta = 30 * SECOND) -> PCollection[KV[str, int]]:
-    """Returns the points of each player and ten seconds, corrected early and late."""
+def totals(lateness: timedelta = 30 * SECOND, *, early: int = 20) -> PCollection[KV[str, int]]:
+    """Returns the points of each player and ten seconds, corrected after each ``early`` scores, and late."""
     points = SCORES.key_by(lambda score: score.player).map_values(lambda score: score.points)
     return points.window(
         FixedWindows(10 * SECOND),
-        trigger=AtWatermark().with_early_firings(AtCount(20)).with_late_firings(AtCount(1)),
+        trigger=AtWatermark().with_early_firings(AtCount(early)).with_late_firings(AtCount(1)),
         accumulation=Accumulation.RETRACTING,
         allowed_lateness=lateness,
     ).combine_per_key(Sum())

@@ -1,32 +1,29 @@
-"""The query that is killed: corrected sessions of late visits, from files to tables of Delta and Iceberg.
-
-``python -m tests.faults.lakehouse.query FOLDER`` runs it over ``FOLDER/in`` from its checkpoint to the end of
-its input. ``python -m tests.faults.lakehouse.query FOLDER compare`` compares its tables with the reference and
-with their own history, and prints the counts, or exits with 1 and the differences.
-"""
+"""The query that is killed: corrected sessions of late visits, from files to tables of Delta and Iceberg."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import flowalg_reference as reference
-from flowalg_spark import local_session, streaming
+from attrs import evolve, frozen
+from flowalg_spark import PaneFrame
 from flowalg_spark.sinks import Delta, Iceberg, changelog, upsert
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Sessions, Sum
+from flowalg import Accumulation, AtCount, AtWatermark, PCollection, Sessions, Sum
 from flowalg.data.time import ProcessingTime
-from tests.components.spark_sinks import write_all
+from tests.components.spark_sinks import Write, run_to_sinks
+from tests.faults.harness import finish
+from tests.faults.on_spark import SparkQuery
 from tests.faults.visits import BEGIN, MINUTE, VISITS, Visit
-from tests.support.spark_replay import stream_of, write_batches
+from tests.support.spark_replay import write_batches
 
 BATCHES: Final = 8
 ROWS: Final = 12
@@ -58,37 +55,69 @@ def visits() -> Iterator[list[Visit]]:
 
 def make_input(folder: Path) -> None:
     """Writes a file for each micro-batch, and a file that ends the input."""
+    folder.mkdir()
     write_batches(folder / "in", Visit, list(visits()), ends=True)
 
 
-def places(folder: Path) -> dict[str, Delta | Iceberg]:
-    """Returns the tables' places by the name of the format."""
-    return {"Delta": Delta(folder / "tables"), "Iceberg": Iceberg(SCHEMA)}
+@frozen
+class LakehouseQuery(SparkQuery):
+    """A run of the query over ``in``, in an environment that has the formats; it can compare its tables instead."""
 
+    python: Path
+    variables: Mapping[str, str]
+    compares: bool = False
 
-def run(spark: SparkSession, folder: Path) -> None:
-    """Runs the query to the end of its input."""
-    sinks = [
-        sink
-        for place in places(folder).values()
-        for sink in (upsert(TOTALS, place, table="totals"), changelog(TOTALS, place, table="log"))
-    ]
+    @property
+    def command(self) -> Sequence[str]:
+        """The command that runs a stored subject."""
+        return (str(self.python), "-m", "tests.faults.subject")
 
-    source = stream_of(spark, folder / "in", BoundedOutOfOrderness(timedelta(minutes=1)))
-    query = (
-        streaming.compile(TOTALS, {VISITS: source})
-        .writeStream.foreachBatch(write_all(sinks))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables of the command."""
+        return self.variables
+
+    @property
+    def places(self) -> dict[str, Delta | Iceberg]:
+        """The tables' places by the name of the format."""
+        return {"Delta": Delta(self.folder / "tables"), "Iceberg": Iceberg(SCHEMA)}
+
+    @property
+    def pipeline(self) -> PCollection[object]:
+        """The corrected sessions."""
+        return TOTALS
+
+    def write(self, panes: PaneFrame[object]) -> None:
+        """Runs the query of some panes."""
+        sinks: list[Write] = [
+            sink
+            for place in self.places.values()
+            for sink in (upsert(TOTALS, place, table="totals"), changelog(TOTALS, place, table="log"))
+        ]
+        run_to_sinks(panes, sinks, self.checkpoint)
+
+    def run(self) -> None:
+        """Runs the query to the end of its input, or compares its tables."""
+        if not self.compares:
+            SparkQuery.run(self)
+            return
+        spark = self.session()
+        counts, problems = compare(spark, self.places)
+        spark.stop()
+        (self.folder / "counts").write_text(counts)
+        if problems:
+            raise AssertionError("\n".join(problems))
+
+    def content(self) -> list[str]:
+        """Returns the counts of the tables, which must be the reference's, and what their history says."""
+        finish(evolve(self, compares=True), (), random.Random(0))
+        return (self.folder / "counts").read_text().splitlines()
 
 
 Values = Counter[tuple[object, ...]]
 
 
-def compare(spark: SparkSession, folder: Path) -> tuple[str, list[str]]:
+def compare(spark: SparkSession, places: Mapping[str, Delta | Iceberg]) -> tuple[str, list[str]]:
     """Returns the counts of the tables, and their differences from the reference and from their own history."""
     records = [visit for batch in visits() for visit in batch]
     final = reference.run_batch(TOTALS, {VISITS: records}).panes
@@ -98,7 +127,7 @@ def compare(spark: SparkSession, folder: Path) -> tuple[str, list[str]]:
     problems: list[str] = []
     logs: dict[str, Values] = {}
     versions = corrections = 0
-    for name, place in places(folder).items():
+    for name, place in places.items():
         totals, log = place.identifier("totals"), spark.table(place.identifier("log"))
         rows = log.select("*", *_micros()).orderBy("batch", "position").collect()
         logs[name] = Counter((row.batch, row.change, *_value(row)) for row in rows)
@@ -156,21 +185,3 @@ def _versions(spark: SparkSession, name: str, table: str) -> dict[int, int]:
     if len(dict(found)) != len(found):
         raise AssertionError(f"{name}: a batch was committed twice: {found}")
     return dict(found)
-
-
-def main(folder: Path, compares: bool) -> int:
-    """Runs the query, or compares its tables."""
-    spark = local_session("flowalg lakehouse", memory="1g", log=folder / "spark.log")
-    try:
-        if not compares:
-            run(spark, folder)
-            return 0
-        counts, problems = compare(spark, folder)
-        print(*(problems or [counts]), sep="\n")
-        return 1 if problems else 0
-    finally:
-        spark.stop()
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:] == ["compare"]))

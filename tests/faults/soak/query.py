@@ -1,33 +1,30 @@
-"""The queries of a soak: ``python -m tests.faults.soak.query ENGINE FOLDER SERVERS TOPIC CONNINFO MODE``.
+"""The queries of a soak: they read a topic, and write current totals to PostgreSQL and to a topic, on both engines.
 
-``ENGINE`` is ``local`` or ``spark``. The query reads the topic from its checkpoint on, and writes the table ``ENGINE``
-in PostgreSQL and the topic ``ENGINE``. With the mode ``follow`` it reads until it is killed, and with ``drain`` it ends
-the input where the topic ends. Its progress is one line of JSON for each micro-batch in ``FOLDER/progress``.
+Without ``ends`` they read until they are killed. Their progress is one line of JSON for each micro-batch in the file
+``progress``.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import flowalg_sinks
 import flowalg_spark
 from attrs import frozen
-from flowalg_kafka import Kafka, KafkaInput
+from flowalg_kafka import Kafka
 from flowalg_polars import streaming as local
 from flowalg_sinks import PostgreSQL
 from flowalg_spark.sinks import upsert
 from flowalg_tools.monitoring import log_to
 
-from tests.components.spark_sinks import write_all
+from flowalg import KV, BoundedOutOfOrderness, PCollection
+from tests.components.spark_sinks import run_to_sinks, write_all
 from tests.faults.kafka.on_spark import spark_session
-from tests.faults.kafka.traffic import SCORES
-from tests.faults.soak.traffic import policy, totals
+from tests.faults.kafka.query import TopicQuery
+from tests.faults.kafka.traffic import SCORES, totals
+from tests.faults.soak.traffic import DISORDER, LATENESS
 
-PER_BATCH: Final = 20_000
 MEMORY: Final = {
     "spark.driver.memory": "1g",
     # By default, the JVM keeps the memory that garbage has needed, which would hide growth and look like it.
@@ -35,30 +32,27 @@ MEMORY: Final = {
 }
 
 
-@frozen
-class Query:
-    """A query: where its checkpoint, its input and its tables are. Its tables have the name of its engine."""
+@frozen(kw_only=True)
+class SoakQuery(TopicQuery):
+    """A query of a soak. Its tables have the name of its engine."""
 
-    engine: str
-    folder: Path
-    servers: str
-    topic: str
     conninfo: str
+    per_batch: int = 20_000
 
     @property
-    def arguments(self) -> list[str]:
-        """The arguments of the command."""
-        return [self.engine, str(self.folder), self.servers, self.topic, self.conninfo]
+    def pipeline(self) -> PCollection[KV[str, int]]:
+        """The points of each player and ten seconds, corrected early and late."""
+        return totals(LATENESS, early=5)
+
+    @property
+    def policy(self) -> BoundedOutOfOrderness:
+        """The policy of the watermark."""
+        return BoundedOutOfOrderness(DISORDER, partitions=self.input.partitions())
 
     @property
     def targets(self) -> dict[str, PostgreSQL | Kafka]:
         """The targets by their names."""
         return {"PostgreSQL": PostgreSQL(self.conninfo), "Kafka": Kafka(self.servers)}
-
-    @property
-    def input(self) -> KafkaInput:
-        """The topic."""
-        return KafkaInput(self.servers, self.topic, per_batch=PER_BATCH)
 
     def logger(self) -> logging.Logger:
         """Returns the logger of the progress."""
@@ -69,47 +63,51 @@ class Query:
         return logger
 
 
-def run_local(query: Query, *, drain: bool) -> None:
-    """Runs the query on the local engine."""
-    local.run(
-        totals(),
-        {SCORES: local.StreamInput(query.input, policy(query.input.partitions()))},
-        sink=[
-            flowalg_sinks.upsert(totals(), target, table=query.engine) for target in query.targets.values()
-        ],
-        checkpoint=query.folder / "checkpoint",
-        follow=not drain,
-        drain=drain,
-        dead_letters=True,
-        observers=[log_to(query.logger())],
-    )
+@frozen(kw_only=True)
+class LocalSoak(SoakQuery):
+    """The query on the local engine."""
+
+    def run(self) -> None:
+        """Runs the query."""
+        sinks = [
+            flowalg_sinks.upsert(self.pipeline, target, table=self.name) for target in self.targets.values()
+        ]
+        local.run(
+            self.pipeline,
+            {SCORES: local.StreamInput(self.input, self.policy)},
+            sink=sinks,
+            checkpoint=self.checkpoint,
+            follow=not self.ends,
+            drain=self.ends,
+            dead_letters=True,
+            observers=[log_to(self.logger())],
+        )
 
 
-def run_on_spark(query: Query, *, drain: bool) -> None:
-    """Runs the query on Spark."""
-    spark = spark_session(MEMORY)
-    spark.streams.addListener(flowalg_spark.listener(log_to(query.logger())))
-    stream = flowalg_spark.StreamInput(query.input, policy(query.input.partitions()))
-    signal = query.folder / "drain"
-    panes = flowalg_spark.streaming.compile(
-        totals(), {SCORES: stream}, dead_letters=True, metrics=True, drain_signal_path=signal
-    )
-    sinks = [upsert(totals(), target, table=query.engine) for target in query.targets.values()]
+@frozen(kw_only=True)
+class SparkSoak(SoakQuery):
+    """The query on Spark."""
 
-    writer = panes.with_metrics().writeStream.foreachBatch(write_all(sinks)).queryName(query.engine)
-    writer = writer.option("checkpointLocation", str(query.folder / "checkpoint"))
-    if drain:
-        writer.trigger(availableNow=True).start().awaitTermination()
-        flowalg_spark.streaming.drain(spark, signal)
-        writer.trigger(availableNow=True).start().awaitTermination()
-    else:
-        writer.trigger(processingTime="1 second").start().awaitTermination()
-    spark.stop()
+    def run(self) -> None:
+        """Runs the query."""
+        spark = spark_session(MEMORY)
+        spark.streams.addListener(flowalg_spark.listener(log_to(self.logger())))
+        stream = flowalg_spark.StreamInput(self.input, self.policy)
+        signal = self.folder / "drain"
+        panes = flowalg_spark.streaming.compile(
+            self.pipeline, {SCORES: stream}, dead_letters=True, metrics=True, drain_signal_path=signal
+        )
+        sinks = [upsert(self.pipeline, target, table=self.name) for target in self.targets.values()]
+        frame = panes.with_metrics()
+        if self.ends:
+            run_to_sinks(frame, sinks, self.checkpoint)
+            flowalg_spark.streaming.drain(spark, signal)
+            run_to_sinks(frame, sinks, self.checkpoint)
+        else:
+            writer = frame.writeStream.foreachBatch(write_all(sinks)).queryName(self.name)
+            writer = writer.option("checkpointLocation", str(self.checkpoint))
+            writer.trigger(processingTime="1 second").start().awaitTermination()
+        spark.stop()
 
 
-ENGINES: Final[dict[str, Callable[..., None]]] = {"local": run_local, "spark": run_on_spark}
-
-
-if __name__ == "__main__":
-    engine, where, broker, name, database, how = sys.argv[1:]
-    ENGINES[engine](Query(engine, Path(where), broker, name, database), drain=how == "drain")
+ENGINES: Final[dict[str, type[SoakQuery]]] = {"local": LocalSoak, "spark": SparkSoak}

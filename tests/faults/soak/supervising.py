@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
-from typing import Final
+from subprocess import TimeoutExpired
 
 import psutil
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from tests.components.processes import children_of, kill_tree
-from tests.faults.soak.query import Query
-
-MODULE: Final = "tests.faults.soak.query"
+from tests.faults.soak.query import SoakQuery
+from tests.faults.subject import Process
 
 
 @frozen
@@ -30,18 +27,16 @@ class Sample:
 class Supervised:
     """A query that is started again and again. ``begun`` is the beginning, of ``time.monotonic``."""
 
-    query: Query
+    query: SoakQuery
     begun: float
     samples: list[Sample] = field(factory=list)
     kills: list[float] = field(factory=list)
     failures: list[str] = field(factory=list)
-    _process: subprocess.Popen[bytes] | None = None
+    _process: Process | None = None
 
-    def start(self, how: str = "follow") -> None:
+    def start(self, *, ends: bool = False) -> None:
         """Starts the query."""
-        with (self.query.folder / "log").open("ab") as log:
-            command = [sys.executable, "-m", MODULE, *self.query.arguments, how]
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        self._process = evolve(self.query, ends=ends).start()
 
     def stop(self) -> None:
         """Stops the query with all its processes."""
@@ -61,7 +56,9 @@ class Supervised:
         if process is None:
             return
         if process.poll() is not None:
-            self.failures.append(f"{self.query.engine} has ended with {process.returncode}: {self._errors()}")
+            self.failures.append(
+                f"{self.query.name} has ended with {process.returncode}: {self.query.log[-2000:]}"
+            )
             self.start()
             return
         self.samples.append(Sample(time.monotonic() - self.begun, memory_of(process)))
@@ -69,15 +66,15 @@ class Supervised:
     def finish(self, timeout: float) -> None:
         """Runs the query to the end of its input."""
         self.stop()
-        self.start("drain")
+        self.start(ends=True)
         process = self._process
         assert process is not None
         try:
             code = process.wait(timeout)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             code = None
         if code != 0:
-            self.failures.append(f"the end of {self.query.engine}: {code}: {self._errors()}")
+            self.failures.append(f"the end of {self.query.name}: {code}: {self.query.log[-2000:]}")
         kill_tree(process)
 
     def progress(self) -> list[Mapping[str, object]]:
@@ -85,9 +82,6 @@ class Supervised:
         path = self.query.folder / "progress"
         lines = path.read_text().splitlines() if path.exists() else []
         return [line for line in map(_parsed, lines) if line.get("event") == "advanced"]
-
-    def _errors(self) -> str:
-        return (self.query.folder / "log").read_text(errors="replace")[-2000:]
 
 
 def _parsed(line: str) -> Mapping[str, object]:
@@ -98,7 +92,7 @@ def _parsed(line: str) -> Mapping[str, object]:
     return found
 
 
-def memory_of(process: subprocess.Popen[bytes]) -> float:
+def memory_of(process: Process) -> float:
     """Returns the megabytes of a process and its children; memory that they share counts once."""
     found = 0
     for each in [psutil.Process(process.pid), *children_of(process)]:

@@ -5,11 +5,9 @@ What the totals must be is added up here by plain arithmetic, so that the check 
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import Counter
-from collections.abc import Set
 from datetime import UTC, datetime
 from threading import Event
 from typing import Final
@@ -17,18 +15,8 @@ from typing import Final
 from attrs import define, field
 from flowalg_kafka.client import driver
 
-from flowalg import (
-    KV,
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    BoundedOutOfOrderness,
-    FixedWindows,
-    PCollection,
-    Sum,
-)
 from flowalg.data.time import EPOCH
-from tests.faults.kafka.traffic import MALFORMED, SCORES, SECOND
+from tests.faults.kafka.traffic import JSON, MALFORMED, SECOND, Score
 
 WINDOW: Final = 10 * SECOND
 DISORDER: Final = 3 * SECOND
@@ -41,22 +29,6 @@ PARTITIONS: Final = 2
 
 Totals = Counter[tuple[str, datetime]]
 """The points of each player and start of a window."""
-
-
-def totals() -> PCollection[KV[str, int]]:
-    """Returns the points of each player and ten seconds, corrected early and late."""
-    points = SCORES.key_by(lambda score: score.player).map_values(lambda score: score.points)
-    return points.window(
-        FixedWindows(WINDOW),
-        trigger=AtWatermark().with_early_firings(AtCount(5)).with_late_firings(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=LATENESS,
-    ).combine_per_key(Sum())
-
-
-def policy(partitions: Set[str]) -> BoundedOutOfOrderness:
-    """Returns the policy of the watermark."""
-    return BoundedOutOfOrderness(DISORDER, partitions=partitions)
 
 
 @define(eq=False)
@@ -98,5 +70,4 @@ class Traffic:
         player, points = f"p{chance.randrange(PLAYERS)}", chance.randrange(-20, 100)
         start = at - (at - EPOCH) % WINDOW
         self.expected[player, start] += points
-        document = {"number": self.sent, "player": player, "points": points, "at": at.isoformat()}
-        return json.dumps(document).encode()
+        return JSON.encode(Score(self.sent, player, points, at))

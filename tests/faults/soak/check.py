@@ -1,18 +1,8 @@
-"""Two queries that run for an hour: ``make soak``. ``python -m tests.faults.soak --minutes 600`` runs longer.
-
-A broker of Kafka and a server of PostgreSQL run on this machine. A generator sends scores to a topic, some late and
-some malformed. A query on the local engine and one on Spark read it, and both write the current totals to PostgreSQL
-and to a topic. In the first half they are killed every few minutes; in the second half nothing disturbs them, so that
-memory that grows is seen. At the end, the four tables must have the totals that the generator has added up, each bad
-message must be among the bad records once, nothing else may be dropped, and the memory must be flat. The last line is
-``soak: all held`` with the counts.
-"""
+"""Two queries that run for an hour, in the first half of which they are killed every few minutes."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,12 +20,12 @@ from flowalg_sinks.drops import drop_table
 
 from tests.components import broker as kafka
 from tests.components import postgresql
-from tests.faults.kafka.on_spark import named_row
+from tests.faults.kafka.found import named_rows
 from tests.faults.kafka.traffic import Topics
 from tests.faults.soak.picture import draw
-from tests.faults.soak.query import ENGINES, Query
+from tests.faults.soak.query import ENGINES, SoakQuery
 from tests.faults.soak.supervising import Supervised
-from tests.faults.soak.traffic import PARTITIONS, Traffic, totals
+from tests.faults.soak.traffic import PARTITIONS, Traffic
 
 TOPIC: Final = "scores"
 FEWEST_SAMPLES: Final = 10
@@ -43,36 +33,40 @@ MOST_GROWTH: Final = 1.25
 """How much more memory the last quarter of the undisturbed half may need than its second quarter."""
 
 
-def main(arguments: list[str]) -> int:
-    """Runs the soak."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rate", type=int, default=500, help="messages a second")
-    parser.add_argument(
-        "--restart", type=float, default=180, help="seconds between two kills of a query, about"
-    )
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--picture", type=Path, default=Path("build/soak.svg"))
-    options = parser.parse_args(arguments)
+def check(
+    minutes: float = 60.0,
+    rate: int = 500,
+    restart: float = 180.0,
+    engines: tuple[str, ...] = tuple(ENGINES),
+    picture: Path = Path("build/soak.svg"),
+    seed: int = 0,
+) -> int:
+    """Runs two queries for an hour, or for other minutes, and draws them.
+
+    A broker of Kafka and a server of PostgreSQL run on this machine. A generator sends ``rate`` scores a second to a
+    topic, some late and some malformed. A query on the local engine and one on Spark read it, and both write the
+    current totals to PostgreSQL and to a topic. In the first half they are killed about every ``restart`` seconds; in
+    the second half nothing disturbs them, so that memory that grows is seen. At the end, the four tables must have the
+    totals that the generator has added up, each bad message must be among the bad records once, nothing else may be
+    dropped, and the memory must be flat. The last line is ``soak: all held`` with the counts.
+    """
     lacking = kafka.missing() or postgresql.missing()
     if lacking is not None:
         print(f"soak: not run: {lacking}")
         return 1
-    print(f"seed {options.seed}", flush=True)
     with kafka.broker() as broker, postgresql.cluster() as conninfo, TemporaryDirectory() as scratch:
         Topics(broker.servers).create(TOPIC, PARTITIONS)
         queries = []
         begun, start = time.monotonic(), datetime.now(UTC)
-        for engine in options.engines:
+        for engine in engines:
             folder = Path(scratch) / engine
-            folder.mkdir()
-            queries.append(Supervised(Query(engine, folder, broker.servers, TOPIC, conninfo), begun))
-        traffic = Traffic(broker.servers, TOPIC, options.rate, options.seed)
+            query = ENGINES[engine](folder, broker.servers, TOPIC, engine, conninfo=conninfo)
+            queries.append(Supervised(query, begun))
+        traffic = Traffic(broker.servers, TOPIC, rate, seed)
         generator = Thread(target=traffic.run, name="traffic")
         generator.start()
         try:
-            disturb(queries, options.minutes * 60, options.restart, random.Random(options.seed))
+            disturb(queries, minutes * 60, restart, random.Random(seed))
         except BaseException:
             for each in queries:
                 each.stop()
@@ -82,17 +76,17 @@ def main(arguments: list[str]) -> int:
             generator.join()
         for each in queries:
             each.finish(600)
-        options.picture.parent.mkdir(parents=True, exist_ok=True)
-        draw(queries, start, options.picture)
-        problems = [problem for each in queries for problem in check(each, traffic, options.minutes * 60)]
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw(queries, start, picture)
+        problems = [problem for each in queries for problem in problems_of(each, traffic, minutes * 60)]
         report(queries, traffic)
     for problem in problems:
         print(f"  {problem}")
     kills = sum(len(each.kills) for each in queries)
     print(
-        f"soak: {'all held' if not problems else f'{len(problems)} problems'}: {options.minutes:g} minutes, "
+        f"soak: {'all held' if not problems else f'{len(problems)} problems'}: {minutes:g} minutes, "
         f"{traffic.sent:,} messages, {traffic.bad:,} of them bad, {len(traffic.expected):,} totals, {kills} kills; "
-        f"{' and '.join(options.engines)}; the picture is {options.picture}"
+        f"{' and '.join(engines)}; the picture is {picture}"
     )
     return 1 if problems else 0
 
@@ -112,35 +106,33 @@ def disturb(queries: Sequence[Supervised], seconds: float, restart: float, chanc
         time.sleep(2)
 
 
-def check(supervised: Supervised, traffic: Traffic, seconds: float) -> Iterator[str]:
+def problems_of(supervised: Supervised, traffic: Traffic, seconds: float) -> Iterator[str]:
     """Yields what is wrong with the tables and the memory of a query."""
     yield from supervised.failures
     query = supervised.query
     for name, target in query.targets.items():
-        found, bad, others = stored(query.engine, target)
+        found, bad, others = stored(query, target)
         missing, unexpected = (
             traffic.expected.items() - found.items(),
             found.items() - traffic.expected.items(),
         )
         if missing or unexpected:
             yield (
-                f"{query.engine}, {name}: {len(missing)} totals are missing, such as {list(missing)[:2]}, and "
+                f"{query.name}, {name}: {len(missing)} totals are missing, such as {list(missing)[:2]}, and "
                 f"{len(unexpected)} unexpected, such as {list(unexpected)[:2]}"
             )
         if bad != traffic.bad or others:
-            yield f"{query.engine}, {name}: {bad} bad records instead of {traffic.bad}, {others} other drops"
+            yield f"{query.name}, {name}: {bad} bad records instead of {traffic.bad}, {others} other drops"
     quarters = quarters_of(supervised, seconds)
     if quarters is not None and quarters[1] > MOST_GROWTH * quarters[0]:
-        yield f"{query.engine}: the memory grew from {quarters[0]:.0f} to {quarters[1]:.0f} MB"
+        yield f"{query.name}: the memory grew from {quarters[0]:.0f} to {quarters[1]:.0f} MB"
 
 
-def stored(table: str, target: PostgreSQL | Kafka) -> tuple[Mapping[tuple[Cell, Cell], Cell], int, int]:
+def stored(query: SoakQuery, target: PostgreSQL | Kafka) -> tuple[Mapping[tuple[Cell, Cell], Cell], int, int]:
     """Returns the stored totals, the number of bad records, and of other drops."""
-    rows = flowalg_sinks.upsert(totals(), target, table=table).table
-    cells = [named_row(rows, row) for row in target.rows(rows)]
-    drops = drop_table(table)
-    reasons = Counter(named_row(drops, row)["reason"] == "bad_record" for row in target.rows(drops))
-    found = {(row["key"], row["window_start"]): row["value"] for row in cells}
+    table = flowalg_sinks.upsert(query.pipeline, target, table=query.name).table
+    reasons = Counter(row["reason"] == "bad_record" for row in named_rows(target, drop_table(query.name)))
+    found = {(row["key"], row["window_start"]): row["value"] for row in named_rows(target, table)}
     return found, reasons[True], reasons[False]
 
 
@@ -164,10 +156,6 @@ def report(queries: Sequence[Supervised], traffic: Traffic) -> None:
         lines = each.progress()
         seconds = [float(str(line["seconds"])) for line in lines]
         print(
-            f"{each.query.engine}: {len(lines):,} micro-batches of {median(seconds):.2f} s in the median, "
+            f"{each.query.name}: {len(lines):,} micro-batches of {median(seconds):.2f} s in the median, "
             f"{len(each.kills)} kills, at most {max(sample.megabytes for sample in each.samples):.0f} MB"
         )
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,17 +1,10 @@
-"""Replays streaming runs in two ways: ``make replay-check``.
-
-The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics, on the local
-engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run, on which the
-reference must emit the same panes and drop the same elements. So must ``replay`` of the engine over the recorded rows,
-which are in no order, from their processing times and the numbers of their files alone. The last line is
-``replay: equal``, or ``replay: different`` with exit code 1.
-"""
+"""Streaming runs against their replays: in the reference, from their metrics, and in the engine, from their rows."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -33,9 +26,9 @@ from flowalg_spark import StreamInput, collect, local_session, replay_log, strea
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import functions as F
 
-from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source, WatermarkPolicy
-from tests.faults.query import make_input, pipeline
-from tests.faults.visits import DISORDER, VISITS, Visit
+from flowalg import Mode, Pane, PCollection, Source, WatermarkPolicy
+from tests.faults.files import POLICY, QUERIES, make_input
+from tests.faults.visits import VISITS, Visit
 from tests.support.spark_replay import END
 
 if TYPE_CHECKING:
@@ -93,8 +86,13 @@ def visits(folder: Path) -> Case:
         for row in rows
         if row["visitor"] is not None
     ]
-    watermark = BoundedOutOfOrderness(DISORDER)
-    return Case("visits", pipeline(folder / "fail"), VISITS, watermark, "seen", END, records)
+    return Case("visits", QUERIES["sessions"](folder), VISITS, POLICY, "seen", END, records)
+
+
+def emitted_by(batches: Iterable[local_streaming.MicroBatch[object]]) -> Emitted:
+    """Returns what the micro-batches of the local engine have emitted."""
+    found = [(batch.panes, batch.dropped_count) for batch in batches]
+    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
 
 
 def run_on_local(case: Case, folder: Path) -> StreamRun:
@@ -103,9 +101,7 @@ def run_on_local(case: Case, folder: Path) -> StreamRun:
         folder / "in", case.watermark, processing_time=case.processing_time, end_of_input=case.end_of_input
     )
     batches = list(local_streaming.batches(case.pipeline, {case.source: stream}, metrics=True))
-    panes = [pane for batch in batches for pane in batch.panes]
-    dropped = sum(batch.dropped_count for batch in batches)
-    return StreamRun(Emitted(panes, dropped), local_streaming.replay_log(batches))
+    return StreamRun(emitted_by(batches), local_streaming.replay_log(batches))
 
 
 def replay_on_local(case: Case, folder: Path) -> Emitted:
@@ -119,8 +115,7 @@ def replay_on_local(case: Case, folder: Path) -> Emitted:
         processing_time=case.processing_time,
         micro_batch=FILE,
     )
-    found = [(batch.panes, batch.dropped_count) for batch in batches]
-    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+    return emitted_by(batches)
 
 
 def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
@@ -190,33 +185,31 @@ def differences(stream: Emitted, name: str, other: Emitted) -> Iterator[str]:
         yield f"the stream dropped {stream.dropped} elements, and {name} {other.dropped}"
 
 
-def main() -> int:
-    """Runs all cases on both engines and prints a summary; without Java, only on the local engine."""
-    with TemporaryDirectory() as scratch:
-        cases = {}
+def check() -> int:
+    """Runs the flights of the demo, and a workload with early, late and retracting panes, as streams with metrics.
+
+    They run on the local engine and, with Java, on Spark. Each replay log, with the records in their order, gives the
+    timelines of the run, on which the reference must emit the same panes and drop the same elements. So must ``replay``
+    of the engine over the recorded rows, which are in no order, from their processing times and the numbers of their
+    files alone. The last line is ``replay: equal``, or ``replay: different`` with exit code 1.
+    """
+    results: list[bool] = []
+    with TemporaryDirectory() as scratch, ExitStack() as stack:
+        made = {}
         for make in (flights, visits):
             folder = Path(scratch) / make.__name__
             folder.mkdir()
-            cases[folder] = make(folder / "in")
-        results = [
-            replays_equally(
-                "the local engine", case, run_on_local(case, folder), replay_on_local(case, folder)
-            )
-            for folder, case in cases.items()
-        ]
+            made[folder] = make(folder / "in")
+        for folder, case in made.items():
+            run, replayed = run_on_local(case, folder), replay_on_local(case, folder)
+            results.append(replays_equally("the local engine", case, run, replayed))
         if (reason := why_not()) is not None:
             print(f"Spark is left out: {reason}.")
         else:
             spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
-            try:
-                for folder, case in cases.items():
-                    run, replayed = run_on_spark(spark, case, folder), replay_on_spark(spark, case, folder)
-                    results.append(replays_equally("Spark", case, run, replayed))
-            finally:
-                spark.stop()
+            stack.callback(spark.stop)
+            for folder, case in made.items():
+                run, replayed = run_on_spark(spark, case, folder), replay_on_spark(spark, case, folder)
+                results.append(replays_equally("Spark", case, run, replayed))
     print("replay: equal" if all(results) else "replay: different")
     return 0 if all(results) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
