@@ -1,6 +1,6 @@
 """Sums of floats in columns: finite where the sum of all values is, from state of every version.
 
-These tests catch a sum that stays infinite, and windows that an older version has stored without a scaled sum.
+These tests catch a sum that stays infinite.
 """
 
 from __future__ import annotations
@@ -51,14 +51,3 @@ def test_a_sum_is_infinite_only_if_that_of_all_values_is(parts: list[list[float]
     else:
         assert abs(found - total) <= 1e-12 * LARGEST
         assert mean == found / len(values)
-
-
-def test_windows_of_older_versions_are_completed() -> None:
-    """Stored windows without scaled sums, alone or beside others, continue with the sums that they have."""
-    new = contents_of([2.5])
-    old = contents_of([1.5, 1.0]).drop("r0#scaled", "r1#scaled")
-    assert results_of(CONTENTS.complete(old)) == (2.5, 1.25)
-    both = CONTENTS.absorb(CONTENTS.complete(stack([old, new])), ["k"], [])
-    assert results_of(both) == (5.0, 5.0 / 3)
-    assert CONTENTS.complete(new).equals(new)
-    assert CONTENTS.complete(pl.DataFrame()).is_empty()

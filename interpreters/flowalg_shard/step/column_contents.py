@@ -42,16 +42,6 @@ class ColumnContents:
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (*accumulators, *size, *times)
 
-    def complete(self, windows: pl.DataFrame) -> pl.DataFrame:
-        """Returns stored windows with their scaled sums, which windows that an older version has stored lack."""
-        for column in self.stage.aggregates if windows.columns else ():
-            if column.scaled is not None:
-                known = scale(pl.col(column.accumulators[0]))
-                if column.scaled in windows.columns:
-                    known = pl.col(column.scaled).fill_null(known)
-                windows = windows.with_columns(known.alias(column.scaled))
-        return windows
-
     @property
     def nested(self) -> list[pl.Expr]:
         """The columns with types that do not depend on the values, to be nested in lists."""

@@ -113,10 +113,6 @@ class ObjectContents:
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (CONTENTS, HAS_VALUE, *times, *((SIZE,) if self.stage.unmerges else ()))
 
-    def complete(self, windows: pl.DataFrame) -> pl.DataFrame:
-        """Returns stored windows: they have all columns."""
-        return windows
-
     @property
     def nested(self) -> list[pl.Expr]:
         """The columns, to be nested in lists."""

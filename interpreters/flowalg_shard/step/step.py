@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
-from attrs import evolve
 
 from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.arrival import ArrivedElements, arrive
@@ -58,7 +57,6 @@ def _step(
     stage: Stage, state: ShardState, bundles: list[pl.DataFrame], clocks: Clocks
 ) -> tuple[ShardState, Emission]:
     contents = contents_of(stage)
-    state = evolve(state, windows=contents.complete(state.windows))
     arrived = arrive(stage, state, stack(bundles), clocks.processing_time)
     late = Late(stage, arrived.dropped)
     table = stack([arrived.untouched, _absorb(stage, contents, arrived, clocks)])
