@@ -53,6 +53,7 @@ from flowalg import (
     Trigger,
     Variance,
     Window,
+    WindowFn,
     flatten,
     together,
 )
@@ -61,6 +62,19 @@ from flowalg.data.time import ProcessingTime, event_time, processing_time
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTES = FixedWindows(timedelta(minutes=5))
+
+
+def corrected(points: PCollection[KV[str, int]], windows: WindowFn = MINUTES) -> PCollection[KV[str, int]]:
+    """Returns points in windows, of which each element fires a correction."""
+    return points.window(
+        windows,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+
+
+SUMS = corrected(POINTS).combine_per_key(Sum())
 SCORE = st.builds(Score, st.sampled_from("abc"), st.integers(-5, 5), st.integers(0, 20).map(minute))
 SCORES_LIST = st.lists(SCORE, max_size=12)
 
@@ -367,18 +381,8 @@ def combine_in_python(combiner: object, current: list[tuple[EventTime, int]]) ->
 
 def test_merged_sessions_correct_a_count_downstream() -> None:
     """A count of sessions is corrected by retractions when late elements merge sessions."""
-    sessions = POINTS.window(
-        Sessions(timedelta(minutes=2)),
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    ).combine_per_key(Count())
-    number = sessions.map(lambda pair: KV("sessions", 1)).window(
-        FixedWindows(timedelta(hours=1)),
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    )
+    sessions = corrected(POINTS, Sessions(timedelta(minutes=2))).combine_per_key(Count())
+    number = corrected(sessions.map(lambda pair: KV("sessions", 1)), FixedWindows(timedelta(hours=1)))
     counted = number.combine_per_key(Sum())
     timeline = Timeline[Score]()
     for position, at in enumerate((0, 3, 2)):  # the third event joins the first two sessions
@@ -396,30 +400,19 @@ def test_merged_sessions_correct_a_count_downstream() -> None:
 @given(free_timelines(ends=False), st.integers(1, 5))
 def test_at_count_counts_retractions(timeline: Timeline[Reading], count: int) -> None:
     """``AtCount`` counts changes: values and retractions, each as one."""
-    corrected = VALUES.window(
-        GlobalWindows(),
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    ).combine_per_key(Sum())
-    counted = corrected.map(lambda pair: KV("all", pair.value)).window(
+    sums = corrected(VALUES, GlobalWindows()).combine_per_key(Sum())
+    counted = sums.map(lambda pair: KV("all", pair.value)).window(
         GlobalWindows(), trigger=AtCount(count), allowed_lateness=FOREVER
     )
     timelines: dict[Source[object], Timeline[object]] = {READINGS: timeline}
-    arrivals = [pane.processing_time for pane in reference.run(corrected, timelines).panes]
+    arrivals = [pane.processing_time for pane in reference.run(sums, timelines).panes]
     counted_panes = reference.run(counted.combine_per_key(Count()), timelines).panes
     assert [pane.processing_time for pane in counted_panes] == arrivals[count - 1 : count]
 
 
 def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]]:
     """Returns the panes of a retracting sum of even sums: an even sum may be retracted without a new value."""
-    corrected = POINTS.window(
-        MINUTES,
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    ).combine_per_key(Sum())
-    even = corrected.filter(lambda pair: pair.value % 2 == 0).window(
+    even = SUMS.filter(lambda pair: pair.value % 2 == 0).window(
         MINUTES, trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     )
     timeline = (
@@ -453,14 +446,8 @@ def test_a_retraction_may_be_the_last_pane() -> None:
 
 def test_a_mean_of_more_retractions_than_values_is_not_emitted() -> None:
     """Under DISCARDING a mean of more retractions than values is not emitted until it has a value."""
-    corrected = POINTS.window(
-        MINUTES,
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    ).combine_per_key(Sum())
     means = (
-        corrected.filter(lambda pair: pair.value != 3)
+        SUMS.filter(lambda pair: pair.value != 3)
         .window(
             MINUTES,
             trigger=Repeat(Always()),
@@ -516,13 +503,7 @@ def test_a_pending_retraction_holds_the_watermark() -> None:
 
 def test_a_retracted_maximum_falls_back_to_the_next() -> None:
     """A maximum keeps its values where retractions may arrive, and falls back to the next greatest."""
-    corrected = POINTS.window(
-        MINUTES,
-        trigger=Repeat(AtCount(1)),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
-    ).combine_per_key(Sum())
-    greatest = corrected.map(lambda pair: KV("all", pair.value)).combine_per_key(Max())
+    greatest = SUMS.map(lambda pair: KV("all", pair.value)).combine_per_key(Max())
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 5, minute(1)), Score("b", 3, minute(1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from flowalg_columns.observed_rows import (
     ENDS,
     MARKS,
     PARTITION,
+    PUBLISHED,
     SIGNAL,
     SIGNAL_KEY,
     SIGNAL_WINDOW,
@@ -26,7 +28,7 @@ from flowalg_columns.observed_rows import (
 )
 from flowalg_columns.tables import arrow_schema_of
 from flowalg_polars import streaming
-from flowalg_polars.streaming import MicroBatches, StreamInput
+from flowalg_polars.streaming import Frames, MicroBatches, StreamInput
 
 from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
 from flowalg.analysis.features import AnyFeature, Feature
@@ -38,7 +40,31 @@ A = TypeVar("A")
 
 
 @frozen
-class LocalQueries:
+class LocalTimelines(ABC):
+    """The local engine as an interpreter, which repeats timelines in micro-batches."""
+
+    @abstractmethod
+    def batches(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Sequence[MicroBatches]:
+        """Returns the micro-batches."""
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """Runs the query to the end of the timelines."""
+        outputs = self.run_all({"output": pipeline}, inputs)
+        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
+
+    def run_all(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs:
+        """Runs the query to the end of the timelines."""
+        batches = self.batches(outputs, inputs)
+        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
+        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
+
+
+@frozen
+class LocalQueries(LocalTimelines):
     """The local engine, as a query over a stream that repeats a timeline: one micro-batch for each instant.
 
     The query is dropped after each number of further micro-batches in ``stops``, the last of which is not committed,
@@ -56,22 +82,10 @@ class LocalQueries:
         engine = streaming.CAPABILITIES
         return Capabilities(engine.interpreter, {**engine.missing, **_NOT_REPEATED})
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Runs the query to the end of the timelines."""
-        outputs = self.run_all({"output": pipeline}, inputs)
-        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
-
-    def run_all(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Runs the query to the end of the timelines."""
-        batches = self._batches(outputs, inputs)
-        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
-        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
-
-    def _batches(
+    def batches(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> list[MicroBatches]:
+        """Returns the micro-batches of all starts; of a repeated one, the last."""
         found: dict[int, MicroBatches] = {}
         shards, following = self.shards, iter(self.resharded)
         with TemporaryDirectory(prefix="flowalg-") as folder:
@@ -106,15 +120,22 @@ def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> di
             path = files / f"{number:04}.parquet"
             pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
             os.utime(path, (number, number))
-        streams[source] = StreamInput(
-            files,
-            require_policy(source.name, timeline).policy,
-            processing_time=TIME,
-            end_of_input=ENDS,
-            partition=PARTITION,
-            signal=SIGNAL,
-            signal_key=SIGNAL_KEY,
-            signal_window=SIGNAL_WINDOW,
-            tick=TICK,
-        )
+        streams[source] = marked_stream(files, source, timeline)
     return streams
+
+
+def marked_stream(data: Path | Frames, source: AnySource, timeline: Timeline[object]) -> StreamInput:
+    """Returns rows with the columns of ``observed_batches`` as the stream of a source, with its timeline's policy."""
+    generated_by = require_policy(source.name, timeline)
+    return StreamInput(
+        data,
+        generated_by.policy,
+        processing_time=TIME,
+        end_of_input=ENDS,
+        partition=PARTITION,
+        signal=SIGNAL,
+        signal_key=SIGNAL_KEY,
+        signal_window=SIGNAL_WINDOW,
+        tick=TICK,
+        source_watermark=PUBLISHED if generated_by.publishes else None,
+    )

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import cast
 
 import polars as pl
 import pyarrow as pa
 from attrs import asdict, frozen
-from flowalg_columns.observed_rows import (
-    ENDS,
-    MARKS,
-    PARTITION,
-    PUBLISHED,
-    SIGNAL,
-    SIGNAL_KEY,
-    SIGNAL_WINDOW,
-    TICK,
-    TIME,
-    observed_batches,
-    require_policy,
-)
+from flowalg_columns.observed_rows import MARKS, observed_batches
 from flowalg_columns.tables import arrow_schema_of
 from flowalg_laws.kit.readings import Reading
-from flowalg_polars import replay_all, streaming
+from flowalg_polars import replay_all
 from flowalg_polars.capabilities import timeline_capabilities
-from flowalg_polars.streaming import Frames, StreamInput
+from flowalg_polars.streaming import Frames, MicroBatches
 
-from flowalg import Capabilities, Mode, Outputs, PCollection, Run, Source, Timeline
+from flowalg import Capabilities, Mode, PCollection, Source, Timeline
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
-from flowalg.runs.output import joined
-
-A = TypeVar("A")
+from tests.support.local_queries import LocalTimelines, marked_stream
 
 NUMBER = "instant_number"
 """The column with the number of the micro-batch of a row."""
@@ -59,7 +45,7 @@ def recorded_readings(timeline: Timeline[Reading]) -> pl.DataFrame:
 
 
 @frozen
-class LocalReplays:
+class LocalReplays(LocalTimelines):
     """The local engine as an interpreter: it replays the recorded rows of a timeline, which are in no order."""
 
     @property
@@ -67,38 +53,13 @@ class LocalReplays:
         """The capabilities of local streaming over bounded data."""
         return timeline_capabilities(Mode.MICRO_BATCH, observed=True)
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Replays the timelines."""
-        outputs = self.run_all({"output": pipeline}, inputs)
-        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
-
-    def run_all(
+    def batches(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Replays the timelines."""
-        streams = {
-            source: _stream_of(table, source, inputs) for source, table in recorded_tables(inputs).items()
-        }
-        batches = list(replay_all(outputs, streams, micro_batch=NUMBER, ends=False))
-        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
-        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
-
-
-def _stream_of(
-    table: pa.Table, source: AnySource, inputs: Mapping[AnySource, Timeline[object]]
-) -> streaming.StreamInput:
-    generated_by = require_policy(source.name, inputs[source])
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame), "a table is a frame"
-    return StreamInput(
-        Frames([frame]),
-        generated_by.policy,
-        processing_time=TIME,
-        end_of_input=ENDS,
-        partition=PARTITION,
-        signal=SIGNAL,
-        signal_key=SIGNAL_KEY,
-        signal_window=SIGNAL_WINDOW,
-        tick=TICK,
-        source_watermark=PUBLISHED if generated_by.publishes else None,
-    )
+    ) -> list[MicroBatches]:
+        """Returns the micro-batches that the rows are divided into again."""
+        streams = {}
+        for source, table in recorded_tables(inputs).items():
+            frame = pl.from_arrow(table)
+            assert isinstance(frame, pl.DataFrame), "a table is a frame"
+            streams[source] = marked_stream(Frames([frame]), source, inputs[source])
+        return list(replay_all(outputs, streams, micro_batch=NUMBER, ends=False))
