@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import flowalg_polars
 import flowalg_reference as reference
 import flowalg_spark
 import polars as pl
-import pyarrow.parquet as pq
 from attrs import frozen
 from flights import WATERMARK, departures, hourly
 from flights.data import clean, read_flights, write_replay
@@ -28,11 +27,11 @@ from pyspark.sql import functions as F
 
 from flowalg import Mode, Pane, PCollection, Source, WatermarkPolicy
 from tests.faults.files import POLICY, QUERIES, make_input
-from tests.faults.visits import VISITS, Visit
+from tests.faults.visits import VISITS, visits
 from tests.support.spark_replay import END
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 FILE: Final = "file"
 """The column with the file of a recorded row, which names its micro-batch."""
@@ -61,13 +60,23 @@ class Emitted:
     panes: Sequence[Pane[object]]
     dropped: int
 
+    @classmethod
+    def of(cls, batches: Iterable[tuple[Sequence[Pane[object]], int]]) -> Emitted:
+        """Returns what micro-batches have emitted and dropped."""
+        found = list(batches)
+        return cls([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
 
-@frozen
-class StreamRun:
-    """What a streaming run emitted, and its replay log."""
+    def differences(self, name: str, other: Emitted) -> Iterator[str]:
+        """The panes that only one of the runs has, and different numbers of drops."""
+        left, right = Counter(map(repr, self.panes)), Counter(map(repr, other.panes))
+        yield from (f"only in the stream: {pane}" for pane in (left - right).elements())
+        yield from (f"only in {name}: {pane}" for pane in (right - left).elements())
+        if self.dropped != other.dropped:
+            yield f"the stream dropped {self.dropped} elements, and {name} {other.dropped}"
 
-    emitted: Emitted
-    log: ReplayLog
+
+Found: TypeAlias = tuple[Emitted, ReplayLog, Emitted]
+"""What a streaming run emitted, its replay log, and what the engine's own replay emitted."""
 
 
 def flights(folder: Path) -> Case:
@@ -77,112 +86,70 @@ def flights(folder: Path) -> Case:
     return Case("flights", hourly, departures, WATERMARK, "actual", "last", records_of(cleaned.departed))
 
 
-def visits(folder: Path) -> Case:
+def corrected_visits(folder: Path) -> Case:
     """Sessions and counts of sessions, with early, late and retracting panes in both groupings."""
     make_input(folder)
-    rows = (row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist())
-    records = [
-        Visit(row["visitor"], row["value"], row["at"], row["seen"])
-        for row in rows
-        if row["visitor"] is not None
-    ]
+    records = [visit for batch in visits() for visit in batch]
     return Case("visits", QUERIES["sessions"](folder), VISITS, POLICY, "seen", END, records)
 
 
-def emitted_by(batches: Iterable[local_streaming.MicroBatch[object]]) -> Emitted:
-    """Returns what the micro-batches of the local engine have emitted."""
-    found = [(batch.panes, batch.dropped_count) for batch in batches]
-    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
-
-
-def run_on_local(case: Case, folder: Path) -> StreamRun:
-    """Runs a case on the local engine."""
+def run_on_local(case: Case, folder: Path) -> Found:
+    """Runs a case on the local engine, and replays its rows, the last ones first."""
     stream = local_streaming.StreamInput(
         folder / "in", case.watermark, processing_time=case.processing_time, end_of_input=case.end_of_input
     )
     batches = list(local_streaming.batches(case.pipeline, {case.source: stream}, metrics=True))
-    return StreamRun(emitted_by(batches), local_streaming.replay_log(batches))
-
-
-def replay_on_local(case: Case, folder: Path) -> Emitted:
-    """Replays the rows of a case on the local engine, the last ones first."""
     rows = pl.read_parquet(folder / "in", include_file_paths=FILE).reverse()
-    recorded = rows.filter(~pl.col(case.end_of_input)).drop(case.end_of_input)
-    batches = flowalg_polars.replay(
+    replayed = flowalg_polars.replay(
         case.pipeline,
-        {case.source: recorded},
+        {case.source: rows.filter(~pl.col(case.end_of_input)).drop(case.end_of_input)},
         watermark=case.watermark,
         processing_time=case.processing_time,
         micro_batch=FILE,
     )
-    return emitted_by(batches)
-
-
-def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
-    """Runs a case on Spark."""
-    frame = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
-    stream = StreamInput(
-        frame.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")),
-        case.watermark,
-        processing_time=F.col(case.processing_time),
-        end_of_input=F.col(case.end_of_input),
+    emitted, again = (
+        Emitted.of((each.panes, each.dropped_count) for each in run) for run in (batches, replayed)
     )
+    return emitted, local_streaming.replay_log(batches), again
+
+
+def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> Found:
+    """Runs a case on Spark, and replays its rows."""
+    rows, time = spark.read.parquet(str(folder / "in")), F.col(case.processing_time)
+    frame = spark.readStream.schema(rows.schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    stream = StreamInput(frame, case.watermark, processing_time=time, end_of_input=F.col(case.end_of_input))
     compiled = streaming.compile(case.pipeline, {case.source: stream}, metrics=True)
     run_to_end(compiled.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
-    return StreamRun(Emitted(collect(case.pipeline, stored), count_dropped(stored)), replay_log(stored))
-
-
-def replay_on_spark(spark: SparkSession, case: Case, folder: Path) -> Emitted:
-    """Replays the rows of a case on Spark."""
-    rows = spark.read.parquet(str(folder / "in")).withColumn(FILE, F.input_file_name())
-    recorded = rows.filter(~F.col(case.end_of_input)).drop(case.end_of_input)
-    batches = flowalg_spark.replay(
+    dropped = int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
+    recorded = rows.withColumn(FILE, F.input_file_name()).filter(~F.col(case.end_of_input))
+    replayed = flowalg_spark.replay(
         case.pipeline,
-        {case.source: recorded},
+        {case.source: recorded.drop(case.end_of_input)},
         watermark=case.watermark,
-        processing_time=F.col(case.processing_time),
+        processing_time=time,
         micro_batch=F.col(FILE),
     )
-    found = [(batch.panes, sum(drop.count for drop in batch.dropped)) for batch in batches]
-    return Emitted([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+    again = Emitted.of((each.panes, sum(drop.count for drop in each.dropped)) for each in replayed)
+    return Emitted(collect(case.pipeline, stored), dropped), replay_log(stored), again
 
 
-def replays_equally(engine: str, case: Case, run: StreamRun, replayed: Emitted) -> bool:
+def replays_equally(engine: str, case: Case, found: Found) -> bool:
     """Compares a run with its replays, prints what it was, and returns whether all agree."""
-    emitted = run.emitted
+    emitted, log, replayed = found
     kinds = Counter(str(kind) for pane in emitted.panes for kind in (pane.timing.value, pane.change.value))
     print(
-        f"{case.name} on {engine}: {len(run.log.batches)} micro-batches, {len(case.records):,} records, "
+        f"{case.name} on {engine}: {len(log.batches)} micro-batches, {len(case.records):,} records, "
         f"{len(emitted.panes):,} panes ({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), "
         f"{emitted.dropped:,} dropped",
         flush=True,
     )
-    timeline = run.log.timeline(case.source, case.records)
-    by_reference = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
-    repeated = {
-        "the reference": Emitted(by_reference.panes, len(by_reference.dropped)),
-        "the replay": replayed,
-    }
-    messages = [message for name, other in repeated.items() for message in differences(emitted, name, other)]
+    timeline = log.timeline(case.source, case.records)
+    run = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
+    repeated = {"the reference": Emitted(run.panes, len(run.dropped)), "the replay": replayed}
+    messages = [message for name, other in repeated.items() for message in emitted.differences(name, other)]
     print(*messages[:SHOWN], sep="\n", end="\n" if messages else "")
     return not messages
-
-
-def count_dropped(stored: DataFrame) -> int:
-    """The number of elements that a run dropped."""
-    return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
-
-
-def differences(stream: Emitted, name: str, other: Emitted) -> Iterator[str]:
-    """The panes that only one of the runs has, and different numbers of drops."""
-    left, right = Counter(map(repr, stream.panes)), Counter(map(repr, other.panes))
-    for pane in (left - right).elements():
-        yield f"only in the stream: {pane}"
-    for pane in (right - left).elements():
-        yield f"only in {name}: {pane}"
-    if stream.dropped != other.dropped:
-        yield f"the stream dropped {stream.dropped} elements, and {name} {other.dropped}"
 
 
 def check() -> int:
@@ -196,20 +163,18 @@ def check() -> int:
     results: list[bool] = []
     with TemporaryDirectory() as scratch, ExitStack() as stack:
         made = {}
-        for make in (flights, visits):
+        for make in (flights, corrected_visits):
             folder = Path(scratch) / make.__name__
             folder.mkdir()
             made[folder] = make(folder / "in")
         for folder, case in made.items():
-            run, replayed = run_on_local(case, folder), replay_on_local(case, folder)
-            results.append(replays_equally("the local engine", case, run, replayed))
+            results.append(replays_equally("the local engine", case, run_on_local(case, folder)))
         if (reason := why_not()) is not None:
             print(f"Spark is left out: {reason}.")
         else:
             spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
             stack.callback(spark.stop)
             for folder, case in made.items():
-                run, replayed = run_on_spark(spark, case, folder), replay_on_spark(spark, case, folder)
-                results.append(replays_equally("Spark", case, run, replayed))
+                results.append(replays_equally("Spark", case, run_on_spark(spark, case, folder)))
     print("replay: equal" if all(results) else "replay: different")
     return 0 if all(results) else 1
