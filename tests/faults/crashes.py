@@ -21,14 +21,12 @@ from pathlib import Path
 from typing import Final, cast
 
 import flowalg_polars.streaming.checkpoint as checkpoints
-import flowalg_sinks
 import flowalg_sinks.sqlite
 from attrs import define, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_polars.streaming.storage import file_log
-from flowalg_sinks import SinkError, SQLite
-from flowalg_sinks.pane_sink import PaneSink
+from flowalg_sinks import SinkError
 
 from flowalg import (
     Accumulation,
@@ -38,10 +36,11 @@ from flowalg import (
     CheckpointError,
     ElementError,
     FixedWindows,
+    PCollection,
     Sum,
 )
 from tests.faults.files import rows_of
-from tests.faults.subject import Subject
+from tests.faults.local import LocalTables
 from tests.support.scores import NOON, SCORES
 
 MINUTE: Final = timedelta(minutes=1)
@@ -171,7 +170,7 @@ def _sql_error(number: int) -> Exception:
 
 
 @frozen
-class Totals(Subject):
+class Totals(LocalTables):
     """A run of the query over four files, to two tables."""
 
     @classmethod
@@ -189,13 +188,9 @@ class Totals(Subject):
         return cls(folder)
 
     @property
-    def sinks(self) -> tuple[PaneSink, ...]:
-        """The current values and the changelog."""
-        target = SQLite(self.folder / "panes.db")
-        return (
-            flowalg_sinks.upsert(TOTALS, target, table="latest"),
-            flowalg_sinks.changelog(TOTALS, target, table="log"),
-        )
+    def pipeline(self) -> PCollection[object]:
+        """The corrected totals."""
+        return TOTALS
 
     def run(self) -> None:
         """Runs the query over all files to the end of its input."""

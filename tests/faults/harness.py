@@ -60,7 +60,9 @@ def finish(subject: Subject, faults: Sequence[Fault], chance: random.Random) -> 
         started, before = time.monotonic(), done
         process = subject.start()
         try:
-            while done < len(faults) and faults[done].strike(subject, process, chance):
+            while done < len(faults) and process.poll() is None:
+                if not faults[done].strike(subject, process, chance):
+                    break
                 done += 1
             code = process.wait(LONGEST)
         except TimeoutExpired:
@@ -99,8 +101,9 @@ def kill(name: str, moment: Moment) -> Fault:
     """Returns a SIGKILL of the whole query at some moment."""
 
     def strike(subject: Subject, process: Process, chance: random.Random) -> bool:
-        if moment.wait(subject, process, chance):
-            kill_tree(process)
+        if not moment.wait(subject, process, chance):
+            return False
+        kill_tree(process)
         return process.returncode == -SIGKILL
 
     return Fault(name, strike)

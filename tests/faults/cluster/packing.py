@@ -52,6 +52,8 @@ def pack_modules(folder: Path) -> Path:
     """Returns a zip file with the modules of the tests, for ``spark-submit --py-files``."""
     archive = folder / "modules.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for file in sorted((ROOT / "tests").rglob("*.py")):
-            packed.write(file, file.relative_to(ROOT))
+        # A package without ``__init__.py`` is found in a zip file only by the entry of its folder.
+        for path in (ROOT / "tests", *sorted((ROOT / "tests").rglob("*"))):
+            if path.suffix == ".py" or (path.is_dir() and path.name != "__pycache__"):
+                packed.write(path, path.relative_to(ROOT))
     return archive
