@@ -120,13 +120,13 @@ def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> di
             path = files / f"{number:04}.parquet"
             pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
             os.utime(path, (number, number))
-        streams[source] = marked_stream(files, source, timeline)
+        streams[source] = marked_stream(files, source.name, timeline)
     return streams
 
 
-def marked_stream(data: Path | Frames, source: AnySource, timeline: Timeline[object]) -> StreamInput:
+def marked_stream(data: Path | Frames, source: str, timeline: Timeline[object]) -> StreamInput:
     """Returns rows with the columns of ``observed_batches`` as the stream of a source, with its timeline's policy."""
-    generated_by = require_policy(source.name, timeline)
+    generated_by = require_policy(source, timeline)
     return StreamInput(
         data,
         generated_by.policy,

@@ -61,5 +61,5 @@ class LocalReplays(LocalTimelines):
         for source, table in recorded_tables(inputs).items():
             frame = pl.from_arrow(table)
             assert isinstance(frame, pl.DataFrame), "a table is a frame"
-            streams[source] = marked_stream(Frames([frame]), source, inputs[source])
+            streams[source] = marked_stream(Frames([frame]), source.name, inputs[source])
         return list(replay_all(outputs, streams, micro_batch=NUMBER, ends=False))
