@@ -27,6 +27,7 @@ PAGES: Final = (
     "index",
     "debugging",
     "law-testing",
+    "own-engine",
     "coming-from",
     "command-line",
     "tour",
