@@ -17,7 +17,10 @@ from flowalg_shard.tables.columns import (
     PROCESSING_TIME,
     START,
     TIMING,
+    WEIGHT,
 )
+
+from flowalg.runs.panes import Change
 
 META_TYPES: Final[Mapping[str, pl.DataType]] = {
     EVENT_TIME: pl.Int64(),
@@ -53,3 +56,11 @@ ELEMENT_META: Final = (EVENT_TIME,)
 
 OUTPUT_META: Final = (EVENT_TIME, PROCESSING_TIME)
 """The metadata of such an element in the output of a pipeline."""
+
+
+def weight_of(meta: tuple[str, ...]) -> pl.Expr:
+    """Returns the weight of a row: -1 for a retraction, else 1."""
+    if CHANGE not in meta:
+        return pl.lit(1, pl.Int8()).alias(WEIGHT)
+    is_retraction = pl.col(CHANGE) == Change.RETRACTION.value
+    return pl.when(is_retraction).then(-1).otherwise(1).cast(pl.Int8()).alias(WEIGHT)

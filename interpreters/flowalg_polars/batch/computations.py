@@ -16,10 +16,10 @@ from flowalg.computations.library import depends_on_horizon
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.pipeline.nodes import Process
 from flowalg.runs.clocks import Clocks
-from flowalg_polars.batch.computation_rows import PreparedComputation
 from flowalg_polars.batch.dead_letters import DeadLetters
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.errors import keep_causes
+from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.lowering.sifting import Sifted
 from flowalg_polars.meta import ELEMENT_META

@@ -21,7 +21,7 @@ from flowalg_shard.tables.packing import stack
 
 from flowalg.data.time import ProcessingTime
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
-from flowalg_polars.batch.computation_rows import PreparedComputation
+from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide
 from flowalg_polars.streaming.operators import Cluster, restarted

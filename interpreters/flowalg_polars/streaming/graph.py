@@ -35,7 +35,7 @@ from flowalg.plan.nodes import PlanNode, StageNode
 from flowalg.plan.plan import Plan
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
-from flowalg_polars.batch.computation_rows import PreparedComputation
+from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps

@@ -56,9 +56,10 @@ from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
+from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide, GroupingDrops, pair_columns
-from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping
 
 
 @frozen

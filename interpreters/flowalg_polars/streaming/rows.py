@@ -7,14 +7,14 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.checks.groupings import GroupingStage, grouping_stage, with_aggregates
+from flowalg_columns.checks.stages import GroupingStage, grouping_stage, with_aggregates
 from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage
-from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
@@ -22,11 +22,11 @@ from flowalg.data.errors import errors_of
 from flowalg.data.shapes import Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
-from flowalg.runs.panes import Change
 from flowalg_polars.columns import columns_of, nest
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
+from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.placement import shard_of
 
 ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -130,14 +130,6 @@ def _row_columns(stage: Stage, elements: Elements, shards: int) -> list[pl.Expr]
         others += [pl.col(START), pl.col(END)]
     others += [pl.col(NEW + name) for name, _ in stage.automaton.summary.data]
     return [*keys, *others, shard_of(key, shards)]
-
-
-def weight_of(meta: tuple[str, ...]) -> pl.Expr:
-    """Returns the weight of a row: -1 for a retraction, else 1."""
-    if CHANGE not in meta:
-        return pl.lit(1, pl.Int8()).alias(WEIGHT)
-    is_retraction = pl.col(CHANGE) == Change.RETRACTION.value
-    return pl.when(is_retraction).then(-1).otherwise(1).cast(pl.Int8()).alias(WEIGHT)
 
 
 def _with_python_columns(stage: Stage, elements: Elements, rows: pl.DataFrame) -> pl.DataFrame:

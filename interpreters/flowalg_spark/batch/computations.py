@@ -13,6 +13,7 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 from attrs import evolve, frozen
+from flowalg_columns.checks.stages import computation_stage
 from flowalg_columns.layout import Layout, layout_of, leaf_columns
 from flowalg_columns.names import DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.notes import note_of_computation
@@ -43,7 +44,7 @@ from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.computations import bad_record_columns, computation_stage
+from flowalg_spark.lowering.computations import bad_record_columns
 from flowalg_spark.lowering.flow import Flow, row_schema
 
 _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
@@ -62,7 +63,7 @@ def lower_computation(
     ``sources`` are the flows of the sources that it reads, which determine the horizon.
     """
     in_order = evolve(node, in_order=True, late=Late.DROP)
-    stage, pair = computation_stage(in_order, flow, dead_letters=dead_letters)
+    stage, pair = computation_stage(in_order, flow.shape, dead_letters=dead_letters)
     meta = {name: META_TYPES[name] for name in (EVENT_TIME, *(_LETTER if dead_letters else ()))}
     schema = row_schema(pair, meta)
     layout = layout_of(flow.shape)

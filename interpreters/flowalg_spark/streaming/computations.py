@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.stages import computation_stage
 from flowalg_columns.layout import key_and_value, leaf_columns
 from flowalg_columns.notes import note_of_computation
 from flowalg_shard.computations.stage import ComputationStage
@@ -15,7 +16,6 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process
 from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.lowering.computations import computation_stage
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.streaming.grouping import shard_of, weight_of
 from flowalg_spark.streaming.streams.stream import Stream
@@ -39,7 +39,7 @@ def prepare_computation(
     Raises ``UnsupportedError`` for types of keys that Spark does not support, and for outputs of an unknown type.
     """
     flow = stream.flow
-    stage, pair = computation_stage(node, flow, dead_letters=dead_letters)
+    stage, pair = computation_stage(node, flow.shape, dead_letters=dead_letters)
     key, value = key_and_value(flow.element)
     keys = leaf_columns(key)
     columns = {

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_columns.checks.groupings import GroupingStage, grouping_stage, with_aggregates
+from flowalg_columns.checks.stages import GroupingStage, grouping_stage, with_aggregates
 from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CLOCK_META, FORWARDED_META

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.checks.shapes import require_exact_pairs
-from flowalg_columns.codec import Codec
+from flowalg_columns.checks.stages import computation_stage
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of_computation
-from flowalg_shard.computations.stage import ComputationStage, output_shape
-from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, START, WEIGHT
+from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
-from flowalg.runs.panes import Change
 from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_polars.columns import columns_of
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import frame_schema
-from flowalg_polars.meta import ELEMENT_META
+from flowalg_polars.meta import ELEMENT_META, weight_of
 
 
 @frozen
@@ -36,8 +34,7 @@ class PreparedComputation:
         cls, node: Process, shape: Shape, meta: tuple[str, ...], *, dead_letters: bool
     ) -> PreparedComputation:
         """Prepares a computation; raises ``UnsupportedError`` if the type of its outputs is unknown."""
-        element, pair = require_exact_pairs(shape, node.label), output_shape(node)
-        stage = ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters)
+        stage, pair = computation_stage(node, shape, dead_letters=dead_letters)
         return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
 
     @property
@@ -51,14 +48,11 @@ class PreparedComputation:
             pl.col(name) if name in self.meta else pl.lit(bound, pl.Int64()).alias(name)
             for name, bound in ((START, GLOBAL_WINDOW.start), (END, GLOBAL_WINDOW.end))
         ]
-        weight = pl.lit(1)
-        if CHANGE in self.meta:
-            weight = pl.when(pl.col(CHANGE) == Change.RETRACTION.value).then(-1).otherwise(1)
         return elements.select(
             *self.stage.key.columns,
             *self.stage.value.columns,
             EVENT_TIME,
-            weight.cast(pl.Int8()).alias(WEIGHT),
+            weight_of(self.meta),
             *bounds,
         )
 

@@ -1,17 +1,19 @@
-"""The stages of groupings in a stream: what every engine decides of one before it has the columns of its elements."""
+"""The stages of groupings and computations: what every engine decides before it has the columns of the elements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
+from flowalg_shard.computations.stage import ComputationStage, output_shape
 from flowalg_shard.step.stage import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 
 from flowalg.combiners.core import component_combiners
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
+from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
+from flowalg_columns.codec import Codec
 from flowalg_columns.combiners import AnyCombiner, ignores_values, runs_in_columns, unknown_result
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_columns
@@ -72,3 +74,14 @@ def with_aggregates(
     whole = evolve(stage, aggregates=aggregate_columns(combiner, shapes))
     columns = zip(whole.aggregates, items, strict=True)
     return whole, {each.argument: item for each, item in columns if each.argument and item is not None}
+
+
+def computation_stage(
+    node: Process, elements: Shape, *, dead_letters: bool
+) -> tuple[ComputationStage, RecordOf]:
+    """Returns the stage of a computation, and the shape of its outputs.
+
+    Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for outputs of an unknown type.
+    """
+    element, pair = require_exact_pairs(elements, node.label), output_shape(node)
+    return ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters), pair
