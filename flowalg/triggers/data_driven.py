@@ -45,20 +45,16 @@ class MeasureLeaf(Leaf[int]):
         return amount
 
     def merge_kept(self, left: int, right: int) -> int:
-        """Returns the sum."""
         return left + right
 
     def is_ready(self, seen: Seen[int], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether the sum has reached the amount."""
         return (seen.kept or 0) >= self.amount
 
     @property
     def condition(self) -> str:
-        """``the sum of builtins.len reaches 1000``."""
         return f"the sum of {describe_function(self.measure)} reaches {self.amount}"
 
     def progress(self, seen: Seen[int], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the sum so far."""
         return f"{describe_function(self.measure)} adds up: {seen.kept or 0} of {self.amount}"
 
 
@@ -73,20 +69,16 @@ class ElementLeaf(Leaf[bool]):
         return _require_bool("AtElement", _call("AtElement", self.predicate, value), value)
 
     def merge_kept(self, left: bool, right: bool) -> bool:
-        """Returns whether one of them does."""
         return left or right
 
     def is_ready(self, seen: Seen[bool], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether any value has satisfied the predicate."""
         return bool(seen.kept)
 
     @property
     def condition(self) -> str:
-        """``an element satisfies builtins.bool``."""
         return f"an element satisfies {describe_function(self.predicate)}"
 
     def progress(self, seen: Seen[bool], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns whether one has."""
         return f"{self.condition}: {'one has' if seen.kept else 'none has'}"
 
 
@@ -119,7 +111,6 @@ class ValueLeaf(Leaf[Accumulated]):
         return None
 
     def merge_kept(self, left: Accumulated, right: Accumulated) -> Accumulated:
-        """Returns the accumulator of the elements of both."""
         merged = self.combiner.merge(left.accumulator, right.accumulator)
         return Accumulated(merged, left.size + right.size, left.held or right.held)
 
@@ -139,16 +130,13 @@ class ValueLeaf(Leaf[Accumulated]):
         return _require_bool("AtValue.predicate", _call("AtValue.predicate", self.predicate, value), value)
 
     def is_ready(self, seen: Seen[Accumulated], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether the predicate has held after an instant."""
         return seen.kept is not None and seen.kept.held
 
     @property
     def condition(self) -> str:
-        """``the Sum of the elements satisfies f``."""
         return f"the {self.combiner.title} of the elements satisfies {describe_function(self.predicate)}"
 
     def progress(self, seen: Seen[Accumulated], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the combined value."""
         return (
             f"{self.combiner.title} satisfies {describe_function(self.predicate)}: {self._shown(seen.kept)}"
         )
@@ -177,7 +165,6 @@ class CustomLeaf(Leaf[Accumulated]):
         return Accumulated(_call("CustomTrigger.add", self.add, self.zero, value), 1) if weight > 0 else None
 
     def merge_kept(self, left: Accumulated, right: Accumulated) -> Accumulated:
-        """Returns the summary of the elements of both."""
         merged = _call("CustomTrigger.merge", self.merge, left.accumulator, right.accumulator)
         return Accumulated(merged, left.size + right.size)
 
@@ -212,13 +199,11 @@ class CustomLeaf(Leaf[Accumulated]):
         )
 
     def deadline(self, seen: Seen[Accumulated]) -> ProcessingTime | None:
-        """Returns when it is due."""
         if seen.kept is None or seen.first is None or seen.last is None:
             return None
         return self.due_time(seen.kept, seen.first, seen.last)
 
     def is_ready(self, seen: Seen[Accumulated], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether it is due and ``ready`` holds."""
         due, now = self.deadline(seen), clocks.processing_time
         if due is None or now < due or seen.kept is None or seen.first is None or seen.last is None:
             return False
@@ -226,7 +211,6 @@ class CustomLeaf(Leaf[Accumulated]):
 
     @property
     def longest_wait(self) -> Micros | None:
-        """Any time, if ``due`` is a function."""
         return MAX_TIME - MIN_TIME if callable(self.due) else None
 
     @property
@@ -241,11 +225,9 @@ class CustomLeaf(Leaf[Accumulated]):
 
     @property
     def condition(self) -> str:
-        """``the summary satisfies f``."""
         return f"the summary satisfies {describe_function(self.ready)}"
 
     def progress(self, seen: Seen[Accumulated], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the summary, and when it is due."""
         return f"{describe_function(self.ready)} holds of the summary: {self._shown(seen, clocks)}"
 
     def _shown(self, seen: Seen[Accumulated], clocks: ClockReadings) -> str:

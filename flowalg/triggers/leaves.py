@@ -16,7 +16,6 @@ class WatermarkLeaf(Leaf[None]):
     percentile: float | None
 
     def is_ready(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether the watermark is at the end of the window or beyond."""
         return clocks.percentile(self.percentile) >= end
 
     @property
@@ -30,15 +29,12 @@ class WatermarkLeaf(Leaf[None]):
 
     @property
     def condition(self) -> str:
-        """``the watermark passes``."""
         return f"{self._watermark} passes"
 
     def whenever(self, late: str) -> str:
-        """Each batch of late elements makes it ready again at once."""
         return "with every batch of late elements" if late else f"whenever {self.condition}"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the end of the window and the watermark."""
         reads = clocks.percentile(self.percentile)
         return f"{self._watermark} passes the end of the window, {end}: it is at {reads}"
 
@@ -50,7 +46,6 @@ class CountLeaf(Leaf[None]):
     count: int
 
     def is_ready(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether enough changes have been observed."""
         return seen.count >= self.count
 
     def implies(self, other: object) -> bool:
@@ -59,15 +54,12 @@ class CountLeaf(Leaf[None]):
 
     @property
     def condition(self) -> str:
-        """``3 elements have arrived``."""
         return "an element has arrived" if self.count == 1 else f"{self.count} elements have arrived"
 
     def whenever(self, late: str) -> str:
-        """``at every 3 elements``."""
         return f"at every {late}element" if self.count == 1 else f"at every {self.count} {late}elements"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns how many of the changes have been observed."""
         return f"elements: {seen.count} of {self.count}"
 
 
@@ -80,11 +72,9 @@ class PeriodLeaf(Leaf[None]):
 
     @property
     def longest_wait(self) -> Micros:
-        """The period."""
         return duration_of("AtPeriod.period", self.period, allow_zero=False)
 
     def deadline(self, seen: Seen[None]) -> ProcessingTime | None:
-        """Returns the first multiple at or after the first arrival."""
         if seen.first is None:
             return None
         offset = duration_of("AtPeriod.offset", self.offset, allow_zero=True)
@@ -98,16 +88,13 @@ class PeriodLeaf(Leaf[None]):
 
     @property
     def condition(self) -> str:
-        """``the next minute begins``."""
         return f"the next {duration_in_words(self.period)} begins"
 
     def whenever(self, late: str) -> str:
-        """``every minute``."""
         offset = f" from {duration_in_words(self.offset)} on" if self.offset else ""
         return f"every {duration_in_words(self.period)}{offset}"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the deadline and the time."""
         return _due("first", seen.first, self.deadline(seen), clocks)
 
 
@@ -124,11 +111,9 @@ class DelayLeaf(Leaf[None]):
 
     @property
     def longest_wait(self) -> Micros:
-        """The delay."""
         return self.delay_micros
 
     def deadline(self, seen: Seen[None]) -> ProcessingTime | None:
-        """Returns the first arrival plus the delay."""
         return None if seen.first is None else ProcessingTime(seen.first + self.delay_micros)
 
     def implies(self, other: object) -> bool:
@@ -137,14 +122,12 @@ class DelayLeaf(Leaf[None]):
 
     @property
     def condition(self) -> str:
-        """``a minute has passed since the first element``."""
         if not self.delay:
             return "no time has passed since the first element"
         amount = length_in_words(self.delay)
         return f"{amount} {'have' if amount[0].isdigit() else 'has'} passed since the first element"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the deadline and the time."""
         return _due("first", seen.first, self.deadline(seen), clocks)
 
 
@@ -161,11 +144,9 @@ class InactivityLeaf(Leaf[None]):
 
     @property
     def longest_wait(self) -> Micros:
-        """The gap."""
         return self.gap_micros
 
     def deadline(self, seen: Seen[None]) -> ProcessingTime | None:
-        """Returns the last arrival plus the gap."""
         return None if seen.last is None else ProcessingTime(seen.last + self.gap_micros)
 
     def implies(self, other: object) -> bool:
@@ -174,11 +155,9 @@ class InactivityLeaf(Leaf[None]):
 
     @property
     def condition(self) -> str:
-        """``no element has arrived for a minute``."""
         return f"no element has arrived for {length_in_words(self.gap)}"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns the deadline and the time."""
         return _due("last", seen.last, self.deadline(seen), clocks)
 
 
@@ -189,16 +168,13 @@ class SignalLeaf(Leaf[None]):
     name: str
 
     def is_ready(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether the signal has been received."""
         return self.name in seen.signals
 
     @property
     def condition(self) -> str:
-        """``the signal 'flush' arrives``."""
         return f"the signal {self.name!r} arrives"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns whether the signal has been received."""
         return f"the signal {self.name!r}: {'given' if self.name in seen.signals else 'not given'}"
 
 
@@ -208,25 +184,20 @@ class NeverLeaf(Leaf[None]):
     __slots__ = ()
 
     def is_ready(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> bool:
-        """Never."""
         return False
 
     @property
     def condition(self) -> str:
-        """``never``."""
         return "never"
 
     @property
     def when(self) -> str:
-        """``never``."""
         return "never"
 
     def whenever(self, late: str) -> str:
-        """``never``."""
         return "never"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns that there is none."""
         return "never"
 
 
@@ -236,25 +207,20 @@ class AlwaysLeaf(Leaf[None]):
     __slots__ = ()
 
     def is_ready(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> bool:
-        """Always."""
         return True
 
     @property
     def condition(self) -> str:
-        """``at once``."""
         return "at once"
 
     @property
     def when(self) -> str:
-        """``at once``."""
         return "at once"
 
     def whenever(self, late: str) -> str:
-        """``at every evaluation``."""
         return "at every evaluation with late elements" if late else "at every evaluation"
 
     def progress(self, seen: Seen[None], clocks: ClockReadings, end: EventTime) -> str:
-        """Returns that there is nothing to wait for."""
         return "always"
 
 
