@@ -65,7 +65,7 @@ class Trials:
     ) -> None:
         """Runs the queries in turns until all faults have struck, at most ``most`` in one run, and judges each run.
 
-        A run that was not struck does not count; the first that does not survive ends it.
+        A run that was not struck does not count. A query that fails ends all.
         """
         for query in cycle(QUERIES):
             if not faults:
