@@ -16,7 +16,7 @@ from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
-from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs
+from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs, share_steps
 from flowalg.pipeline.pair_times import assign_pair_times, with_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all, sources_read_together
@@ -28,6 +28,7 @@ from flowalg.runs.output import Output, sort_panes
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
+from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
 from flowalg_reference.drops import DroppedElement
@@ -113,9 +114,8 @@ class Reference:
         """The outputs of one run, and its drops; raises what ``run`` raises."""
         known = require_outputs(outputs)
         timelines = timelines_by_name(inputs, *(each.node for each in known.values()))
-        return execute_all(
-            known, resolve_outputs(known), timelines, self.mode, dead_letters=self.dead_letters
-        )
+        admitted = _admitted(resolve_outputs(known), dead_letters=self.dead_letters)
+        return execute_all(known, admitted, timelines, self.mode, dead_letters=self.dead_letters)
 
 
 @frozen
@@ -141,8 +141,8 @@ class ReferenceBatch:
         Raises what ``Reference.run`` raises.
         """
         timelines = as_batch(timelines_by_name(inputs, pipeline.node))
-        (root,) = rebuild_all([pipeline.node], _for_batch)
-        spec = _spec(PCollection(root), timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
+        (rebuilt,) = _as_batch({"": pipeline}, dead_letters=self.dead_letters).values()
+        spec = RunSpec(rebuilt, timelines, Mode.CONTINUOUS, self.dead_letters)
         done = execute(spec, fresh_operators(spec))
         return cast("ReferenceRun[A]", evolve(done, panes=sort_panes(done.panes)))
 
@@ -153,16 +153,9 @@ class ReferenceBatch:
     ) -> Outputs:
         """The outputs of one run over all elements of its timelines; raises what ``run`` raises."""
         known = require_outputs(outputs)
-        roots = [each.node for each in known.values()]
-        timelines = as_batch(timelines_by_name(inputs, *roots))
-        rebuilt = map(PCollection[object], rebuild_all(roots, _for_batch))
-        done = execute_all(
-            known,
-            dict(zip(known, rebuilt, strict=True)),
-            timelines,
-            Mode.CONTINUOUS,
-            dead_letters=self.dead_letters,
-        )
+        timelines = as_batch(timelines_by_name(inputs, *(each.node for each in known.values())))
+        rebuilt = _as_batch(known, dead_letters=self.dead_letters)
+        done = execute_all(known, rebuilt, timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
         ordered = {name: evolve(each, panes=sort_panes(each.panes)) for name, each in done.by_name.items()}
         return evolve(done, by_name=ordered)
 
@@ -209,8 +202,17 @@ def run_batch(
     return ReferenceBatch(dead_letters=dead_letters).run(pipeline, timelines)
 
 
+def _as_batch(
+    outputs: Mapping[str, PCollection[object]], *, dead_letters: bool
+) -> dict[str, PCollection[object]]:
+    """Pipelines as a batch runs them. Their admissions call the functions of triggers, as those of a stream do."""
+    admitted = _admitted(outputs, dead_letters=dead_letters)
+    roots = share_steps(rebuild_all([each.node for each in admitted.values()], _for_batch))
+    return dict(zip(outputs, map(PCollection[object], roots), strict=True))
+
+
 def _for_batch(node: Node, original: Node) -> Node:
-    """A node of the pipeline as a batch runs it: without allowed lateness, since there is nothing to wait for.
+    """A node of the pipeline as a batch runs it. It waits for nothing, so it has no triggers and no lateness.
 
     Computations observe all elements in order.
     """
@@ -218,7 +220,7 @@ def _for_batch(node: Node, original: Node) -> Node:
         case SourceNode():
             return WindowInto(node, evolve(DEFAULT_WINDOWING.strategy, allowed_lateness=timedelta(0)))
         case WindowInto(input=inner, strategy=strategy):
-            return WindowInto(inner, evolve(strategy, allowed_lateness=timedelta(0)))
+            return WindowInto(inner, evolve(strategy, trigger=DEFAULT_TRIGGER, allowed_lateness=timedelta(0)))
         case Process():
             return evolve(node, in_order=True, late=Late.DROP)
         case _:
@@ -235,8 +237,8 @@ def spec_for(
     """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
     timelines = timelines_by_name(inputs, pipeline.node)
     (root,) = assign_pair_times([resolve_accumulation(pipeline.node)])
-    resolved = PCollection[object](root)
-    return _spec(resolved, timelines, mode, dead_letters=dead_letters)
+    (admitted,) = _admitted({"": PCollection[object](root)}, dead_letters=dead_letters).values()
+    return RunSpec(admitted, timelines, mode, dead_letters)
 
 
 def fresh_operators(spec: RunSpec) -> Operators:
@@ -244,15 +246,10 @@ def fresh_operators(spec: RunSpec) -> Operators:
     return Operators(bad=BadRecords.of(dead_letters=spec.dead_letters))
 
 
-def _spec(
-    pipeline: PCollection[object],
-    timelines: Mapping[str, Timeline[object]],
-    mode: Mode,
-    *,
-    dead_letters: bool,
-) -> RunSpec:
-    (admitted,) = admit({"": pipeline}).values() if dead_letters else (pipeline,)
-    return RunSpec(admitted, timelines, mode, dead_letters)
+def _admitted(
+    outputs: Mapping[str, PCollection[object]], *, dead_letters: bool
+) -> Mapping[str, PCollection[object]]:
+    return admit(outputs) if dead_letters else outputs
 
 
 def spec_of(run: ReferenceRun[object]) -> RunSpec:
@@ -289,20 +286,19 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
 
 def execute_all(
     outputs: Mapping[str, PCollection[object]],
-    resolved: Mapping[str, PCollection[object]],
+    rebuilt: Mapping[str, PCollection[object]],
     timelines: Mapping[str, Timeline[object]],
     mode: Mode,
     *,
     dead_letters: bool,
 ) -> Outputs:
-    """Runs several outputs through fresh operators; ``resolved`` are the pipelines that run."""
+    """Runs several outputs through fresh operators; ``rebuilt`` are the pipelines that run."""
     operators = Operators(bad=BadRecords.of(dead_letters=dead_letters))
-    admitted = admit(resolved) if dead_letters else resolved
-    roots = [collection.node for collection in admitted.values()]
+    roots = [collection.node for collection in rebuilt.values()]
     instants = list(_advance(roots, operators, timelines, mode))
     found = {
         name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
-        for number, (name, root) in enumerate(zip(resolved, roots, strict=True))
+        for number, (name, root) in enumerate(zip(rebuilt, roots, strict=True))
     }
     return Outputs(
         found,

@@ -18,6 +18,8 @@ from flowalg import (
     EVERY_INSTANT,
     FOREVER,
     KV,
+    AtElement,
+    AtMeasure,
     AtValue,
     CustomTrigger,
     CustomWindows,
@@ -32,6 +34,7 @@ from flowalg import (
     Window,
     combiner,
 )
+from tests.support.elements import bounded
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
@@ -122,3 +125,34 @@ def test_an_error_of_no_element_fails_the_run(
         with pytest.raises(UserFunctionError, match=f"{label}raised LookupError: no answer") as caught:
             engine.run(pipeline, {SCORES: timeline})
         assert re.search(KEY if part == "minutes.merge" else KEY + WINDOW, str(caught.value))
+
+
+OF_ONE_ELEMENT: dict[str, OnceTrigger] = {
+    "measure": AtMeasure(fails, 5),
+    "type": AtMeasure(lambda n: "many", 5),  # type: ignore[arg-type,return-value]
+    "element": AtElement(fails),
+    "combiner": AtValue(combiner(zero=0, add=fails, merge=add, extract=int, name="total"), lambda n: True),
+    "summary": custom(add=fails),
+}
+OF_THE_REST: dict[str, OnceTrigger] = {
+    "predicate": AtValue(Sum(), fails),
+    "ready": custom(ready=fails),
+    "merge": custom(merge=fails),
+    "due": custom(ready=lambda total, clocks: True, due=fails),
+}
+
+
+@pytest.mark.parametrize("name", [*OF_ONE_ELEMENT, *OF_THE_REST])
+def test_a_batch_evaluates_no_trigger(name: str) -> None:
+    """A trigger that fails changes no batch; with dead letters the elements that it cannot take are bad records."""
+    pipeline = triggered((OF_ONE_ELEMENT | OF_THE_REST)[name])
+    inputs = {SCORES: bounded(*RECORDS)}
+    expected = ReferenceBatch().run(WINDOWED.combine_per_key(Sum()), inputs).panes
+    batches: tuple[Interpreter, ...] = (ReferenceBatch(), PolarsBatch())
+    letters: tuple[Interpreter, ...] = ALL[2:]
+    for engine in batches if name in OF_ONE_ELEMENT else letters:
+        assert engine.run(pipeline, inputs).panes == expected
+        assert engine.run_all({"sums": pipeline}, inputs)["sums"].panes == expected
+    runs = [engine.run(pipeline, inputs) for engine in letters]
+    assert runs[0].bad_records == runs[1].bad_records
+    assert len(runs[0].bad_records) == (len(RECORDS) if name in OF_ONE_ELEMENT else 0)

@@ -56,6 +56,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.data.time import event_time
+from tests.support.elements import bounded
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -300,8 +301,9 @@ def test_a_measure_must_be_a_non_negative_int(amount: object) -> None:
     """A measure must be a non-negative int; sums of anything else might decrease or wrap."""
     measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # the error under test
     with pytest.raises(ElementError, match=r"AtMeasure gave .* for 1 .*; it must be a non-negative int"):
-        run_points(
-            POINTS.window(TWO_MINUTES, trigger=measured).combine_per_key(Sum()), Score("a", 1, minute(0))
+        reference.run(
+            POINTS.window(TWO_MINUTES, trigger=measured).combine_per_key(Sum()),
+            {SCORES: bounded(Score("a", 1, minute(0)))},
         )
 
 
@@ -310,8 +312,9 @@ def test_a_predicate_must_return_a_bool(answer: object) -> None:
     """A predicate must return a bool; truthiness is an error."""
     trigger = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # the error under test
     with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
-        run_points(
-            POINTS.window(TWO_MINUTES, trigger=trigger).combine_per_key(Sum()), Score("a", 1, minute(0))
+        reference.run(
+            POINTS.window(TWO_MINUTES, trigger=trigger).combine_per_key(Sum()),
+            {SCORES: bounded(Score("a", 1, minute(0)))},
         )
 
 
