@@ -125,3 +125,33 @@ def test_a_float_beyond_64_bits_is_no_integer(
             continue
         with pytest.raises(error, match=message):
             engine.run(ROUNDINGS[name], timelines)
+
+
+INTEGERS = Source("integers", int, event_time=INGRESS_TIME)
+LENGTHS: dict[str, PCollection[object]] = {
+    "seconds": INTEGERS.map(lambda n: timedelta(seconds=n)),
+    "days": INTEGERS.map(lambda n: timedelta(days=n)),
+    "product": INTEGERS.map(lambda n: timedelta(seconds=1) * n),
+    "square": INTEGERS.map(lambda n: timedelta(microseconds=n * n)),
+    "branch": INTEGERS.map(lambda n: timedelta(hours=n) if n > 5 else timedelta(minutes=n)),
+    "compared": INTEGERS.map(lambda n: timedelta(seconds=n) < timedelta(days=1)),
+}
+TOO_LONG = timedelta.max // timedelta(seconds=1) + 1
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+@given(
+    n=st.integers(-(2**63), 2**63 - 1)
+    | st.integers(TOO_LONG - 1, TOO_LONG)
+    | st.integers(-9, 9).map(lambda n: n * 10**12)
+)
+def test_a_duration_beyond_those_of_python_is_the_error_of_its_function(name: str, n: int) -> None:
+    """What Python has no timedelta for raises in the function, and one beyond 64 bits is a result out of range."""
+    timelines = {INTEGERS: Timeline.batch([n], time=EPOCH)}
+    runs: list[object] = []
+    for engine in (ReferenceBatch(), PolarsBatch()):
+        try:
+            runs.append(engine.run(LENGTHS[name], timelines).elements)
+        except (UserFunctionError, ValueRangeError) as error:
+            runs.append(type(error))
+    assert runs[0] == runs[1]

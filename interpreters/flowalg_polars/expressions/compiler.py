@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, assert_never
+from typing import assert_never
 
 import polars as pl
 from attrs import frozen
@@ -31,7 +31,7 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
 )
-from flowalg.lifting.tree.failures import OVERFLOW, can_raise_in_engine, is_wide
+from flowalg.lifting.tree.failures import OVERFLOW, TOO_LONG, can_fail_itself, can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import (
     DAYS,
     DURATIONS,
@@ -184,11 +184,24 @@ class _Compiler:
                 return self.day(node)
             case Op.DURATION:
                 micros, failures = self.bounded(node.args[0], STORED, OVERFLOW, node.location)
-                return micros.cast(DURATION), failures
+                return micros.cast(DURATION), _join(self.too_long(node), failures)
             case Op.EQUAL | Op.LESS | Op.LESS_EQUAL if node.args[0].shape == INTEGER:
                 return self.comparison(node) or self.tabled(node)
             case _:
                 return self.tabled(node)
+
+    def too_long(self, node: Apply) -> Failures:
+        """Compiles where a duration is longer than one of Python, which has more than 64 bits."""
+        micros, location = node.args[0], node.location
+        if not can_fail_itself(node):
+            return ()
+        line = linear(micros)
+        if line is None:
+            number, failures = self.number(micros)
+            return _join(failures, fail_where(number.outside(DURATIONS), location, TOO_LONG))
+        of, failures = self.number(line.of)
+        outside = either(line.is_below(of.column, DURATIONS.low), line.is_above(of.column, DURATIONS.high))
+        return _join(failures, () if outside is None else fail_where(outside, location, TOO_LONG))
 
     def tabled(self, node: Apply) -> tuple[pl.Expr, Failures]:
         """Compiles an operation of the tables."""
@@ -291,11 +304,9 @@ class _Compiler:
                 return chosen, _join(failures, _choose_failures(test, then_failures, otherwise_failures))
             case Apply(op=op) if op in ARITHMETIC:
                 return self.arithmetic(expr)
-            case Apply(
-                op=Op.DURATION_MICROS, args=(Apply(op=Op.DURATION, args=(micros,), location=location),)
-            ):
+            case Apply(op=Op.DURATION_MICROS, args=(Apply(op=Op.DURATION, args=(micros,)) as duration,)):
                 number, failures = self.number(micros)
-                return number, _join(failures, fail_where(number.outside(DURATIONS), location, _TOO_LONG))
+                return number, _join(failures, self.too_long(duration))
             case Apply():
                 column, failures = self.operation(expr)
                 return Number(column, False), failures
@@ -312,9 +323,6 @@ class _Compiler:
             result = compute(node, *align(*args))
             return Number(Number(result, any(arg.is_wide for arg in args)).narrow(), False), failures
         return Number(compute(node, *(arg.widen() for arg in args)), True), failures
-
-
-_TOO_LONG: Final = "OverflowError: days must have magnitude <= 999999999"
 
 
 def _join(*failures: Failures) -> Failures:
