@@ -15,6 +15,8 @@ import flowalg_reference as reference
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
+from flowalg_laws.conformance.drawing import full_line
+from flowalg_laws.conformance.jobs.dead_letters import a_split_that_raises
 from flowalg_polars import PolarsBatch
 from flowalg_spark import (
     SparkStreaming,
@@ -39,6 +41,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     Count,
     ElementError,
+    Mode,
     PCollection,
     Repeat,
     Source,
@@ -366,6 +369,20 @@ def test_a_shared_step_of_two_outputs_has_one_dead_letter(spark: SparkSession, t
     assert Counter(each.element for each in run["sales"].elements) == Counter(
         cells["cents"] for cells in good
     )
+
+
+def test_an_element_on_which_a_shared_step_fails_advances_the_clock_of_each_reader(
+    spark: SparkSession,
+) -> None:
+    """The function of a split fails once for both of its collections, and their union has the watermark of all."""
+    timelines = a_split_that_raises.replay.timelines
+    expected = reference.Reference(Mode.MICRO_BATCH, dead_letters=True).run(
+        a_split_that_raises.pipeline, timelines
+    )
+    engine = SparkStreaming(spark, generate_watermarks=True, dead_letters=True)
+    run = engine.run(a_split_that_raises.pipeline, timelines)
+    assert sorted(map(full_line, run.panes)) == sorted(map(full_line, expected.panes))
+    assert run.bad_records == expected.bad_records
 
 
 def test_a_bad_record_fails_the_query_by_default(spark: SparkSession, tmp_path: Path) -> None:

@@ -422,8 +422,14 @@ def _read_again(plan: Plan) -> Counter[PlanNode]:
 
 
 def _without_drops(stream: Stream) -> Stream:
-    """Returns a stream without its drops and metrics, and without rows that are parked in it."""
+    """Returns a stream without its drops and metrics, and without rows that are parked in it.
+
+    The event times of bad records that no stage has received advance the clocks of each reader, so their rows stay.
+    """
     flow = without_parked(stream.flow)
+    if not stream.stages:
+        unset = {name: F.lit(None) for name in (*DROP_META, ERROR) if name in flow.meta}
+        return evolve(stream, flow=flow.with_meta(**unset) if unset else flow)
     conditions = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
     frame = reduce(DataFrame.filter, conditions, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))
