@@ -79,10 +79,6 @@ SPARK: Final = (
     "snapshot_input"
 )
 
-PLAN_NODES: Final = (
-    "Read Apply PairWithMetadata Combine CoGroup JoinByKey Union FanOut ReadSide Compute PlanNode StageNode"
-)
-
 LAWS: Final = {
     "Checks": "check_combiner check_computation check_window_fn check_trigger check_watermark_policy check_law "
     "check_interpreter find_difference Difference NoDifference",
@@ -132,8 +128,7 @@ PAGES: Final = {
             "Sinks": ("flowalg_sinks", ()),
             "Kafka": ("flowalg_kafka", ()),
             "Tables of a database": ("flowalg_snapshots", ()),
-            "Plans": ("flowalg.plan.plan", ("plan_batch", "plan_stream", "Plan")),
-            "The nodes of a plan": ("flowalg.plan.nodes", PLAN_NODES.split()),
+            "Plans": ("flowalg.plan", ()),
         },
     ),
     "laws": Page(
