@@ -271,6 +271,27 @@ def a_bad_record_of_one_of_two_outputs(some: list[Reading]) -> Answer:
         yield KV(reading.key, reading.value), reading.at
 
 
+LUCKY: PCollection[KV[str, int]] = VALUES.map_values(lucky)
+
+
+@job(
+    in_fives(LUCKY),
+    SOME,
+    others=(
+        job(
+            in_fives(LUCKY.filter(lambda pair: pair.value > 0)),
+            SOME,
+            name="sums of positive values",
+            statement="All are.",
+        )(sums),
+    ),
+    bad_records=f"map_values(lucky) {BAD}",
+)
+def a_bad_record_of_a_shared_step(some: list[Reading]) -> Answer:
+    """A step that two outputs share fails once for an element, whose event time advances the watermark of both."""
+    yield from sums(some)
+
+
 JOBS: tuple[Job, ...] = (
     a_record_with_a_null,
     a_lifted_function_that_raises,
@@ -286,4 +307,5 @@ JOBS: tuple[Job, ...] = (
     a_window_function_of_the_value_that_raises,
     *TRIGGERS,
     a_bad_record_of_one_of_two_outputs,
+    a_bad_record_of_a_shared_step,
 )
