@@ -453,18 +453,15 @@ def test_a_class_in_the_state_that_is_gone_is_named(place: Place, monkeypatch: p
         list(streaming.batches(accumulating, stream, checkpoint=folder))
 
 
-@pytest.mark.parametrize("obstacle", ["checkpoint", "segments", "manifest", "intent", "lock", "query"])
+@pytest.mark.parametrize("obstacle", ["segments", "manifest", "intent", "lock", "query"])
 def test_an_error_of_the_file_system_is_named(tmp_path: Path, obstacle: str) -> None:
-    """A file where a folder is expected, or a folder for a file, is a ``CheckpointError`` that names the checkpoint."""
+    """A file for a folder inside a checkpoint, or a folder for a file, is a ``CheckpointError`` that names it."""
     place = Place(tmp_path)
     place.arrive(0, 1)
-    if obstacle == "checkpoint":
-        place.checkpoint.write_text("")
-    else:
-        place.run()
-        path = place.checkpoint / obstacle
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-        path.write_text("") if obstacle == "segments" else path.mkdir()
+    place.run()
+    path = place.checkpoint / obstacle
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.write_text("") if obstacle == "segments" else path.mkdir()
     with pytest.raises(CheckpointError, match=f"the checkpoint {place.checkpoint} cannot be (written|read)"):
         place.run()
 
