@@ -20,6 +20,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from flowalg_spark.session import CHANGELOG_KEY, replace_settings
 from flowalg_spark.state.state_format import Store
+from flowalg_spark.state.variables import declare
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues
@@ -46,7 +47,7 @@ class StateWriter(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declares the state variables, which are those of ``ShardProcessor``."""
-        self.store = Store.of(handle, self.stage, self.shards, 0)
+        self.store = Store.of(declare(handle), self.stage, self.shards, 0)
 
     def handleInitialState(  # type: ignore[override]  # the Row form of the two that Spark declares as one
         self, key: tuple[int, ...], initialState: Row, timerValues: TimerValues

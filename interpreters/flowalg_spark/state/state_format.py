@@ -14,11 +14,10 @@ from zlib import crc32
 
 from attrs import evolve, frozen
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
-from pyspark.sql import types as T
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from flowalg.data.errors import CheckpointError
 from flowalg_spark.state.state_cache import WORKER_CACHE, StateCache
+from flowalg_spark.state.variables import Variables
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import MapState, ValueState
@@ -27,24 +26,6 @@ A = TypeVar("A")
 
 FORMAT: Final = 8
 """The version of the layout; a state of another version is rejected."""
-
-_HEAD_SCHEMA: Final = T.StructType(
-    [
-        T.StructField("format", T.IntegerType()),
-        T.StructField("shards", T.IntegerType()),
-        T.StructField("stage", T.BinaryType()),
-        T.StructField("id", T.StringType()),
-        T.StructField("token", T.StringType()),
-        T.StructField("clocks", T.BinaryType()),
-        T.StructField("side", T.BinaryType()),
-        T.StructField("segments", T.BinaryType()),
-        T.StructField("newest", T.BinaryType()),
-    ]
-)
-_LOG_KEY: Final = T.StructType(
-    [T.StructField("segment", T.StringType()), T.StructField("chunk", T.IntegerType())]
-)
-_LOG_VALUE: Final = T.StructType([T.StructField("bytes", T.BinaryType())])
 
 _SMALL: Final = 1 << 20
 """The most bytes of a newest segment that is stored in the head."""
@@ -127,7 +108,7 @@ def _entries(packed: bytes) -> tuple[SegmentEntry, ...]:
 
 
 _Fields = tuple[int, int, bytes, str, str, bytes, bytes, bytes, bytes]
-"""The fields of ``_HEAD_SCHEMA``."""
+"""The fields of the head."""
 
 
 @frozen
@@ -151,15 +132,9 @@ class Store:
     cache: StateCache = WORKER_CACHE
 
     @classmethod
-    def of(cls, handle: StatefulProcessorHandle, stage: StageDescription, shards: int, limit: int) -> Store:
-        """Declares the state variables; Spark calls it on the driver too."""
-        return cls(
-            handle.getValueState("shard", _HEAD_SCHEMA),
-            handle.getMapState("segments", _LOG_KEY, _LOG_VALUE),
-            stage,
-            shards,
-            limit,
-        )
+    def of(cls, variables: Variables, stage: StageDescription, shards: int, limit: int) -> Store:
+        """Returns the state of a shard in its variables."""
+        return cls(*variables, stage, shards, limit)
 
     def read(self, shard: int) -> StoredState | None:
         """Returns the state of a shard; ``None`` before the first micro-batch.

@@ -64,6 +64,7 @@ from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.state.variables import Postponed
 from flowalg_spark.streaming.computations import prepare_computation
 from flowalg_spark.streaming.emissions import (
     ComputationRows,
@@ -349,7 +350,7 @@ class Lowering:
         arrays = T.StructType(
             [T.StructField(each.name, T.ArrayType(each.dataType)) for each in schema.fields]
         )
-        emitted = bundles.groupBy(SHARD).transformWithState(processor, arrays, "append", "None")
+        emitted = bundles.groupBy(SHARD).transformWithState(Postponed(processor), arrays, "append", "None")
         # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
         frame = emitted.select(F.inline_outer(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)

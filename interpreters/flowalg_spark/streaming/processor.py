@@ -6,9 +6,10 @@ import logging
 import pickle
 from collections.abc import Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
+from attrs import frozen
 from flowalg_shard import (
     Operator,
     OperatorState,
@@ -21,23 +22,20 @@ from flowalg_shard import (
 )
 from pyspark import TaskContext
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
 from flowalg_spark.state.state_format import Store
+from flowalg_spark.state.variables import Variables
 from flowalg_spark.state.worker_gc import freeze_imports
 from flowalg_spark.streaming.emissions import Emission, EmittedRows, array_rows
 from flowalg_spark.streaming.metrics_columns import to_json
 
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.stateful_processor import TimerValues
-
-
 _LOG: Final = logging.getLogger("flowalg.streaming")
 
 
-class ShardProcessor(StatefulProcessor):
+@frozen
+class ShardProcessor:
     """One micro-batch of one shard: receives the bundles of all partitions of its inputs, and yields its rows.
 
     Every shard receives the clock reports of every partition, so all shards have the same clocks; Spark's own watermark
@@ -46,41 +44,23 @@ class ShardProcessor(StatefulProcessor):
     are wanted, which are then yielded in every micro-batch.
     """
 
-    def __init__(
-        self,
-        operator: Operator,
-        stage: StageDescription,
-        shards: int,
-        rows: EmittedRows,
-        *,
-        metrics: int | None,
-        state_cache_bytes: int,
-    ) -> None:
-        self.operator = operator
-        self.stage = stage
-        self.shards = shards
-        self.rows = rows
-        self.metrics = metrics
-        self.state_cache_bytes = state_cache_bytes
+    operator: Operator
+    stage: StageDescription
+    shards: int
+    rows: EmittedRows
+    metrics: int | None
+    state_cache_bytes: int
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declares the state variables; Spark calls it on the driver too."""
-        self.store = Store.of(handle, self.stage, self.shards, self.state_cache_bytes)
-
-    def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
-        self,
-        key: tuple[int, ...],
-        rows: Iterator[Row],
-        timerValues: TimerValues,
-    ) -> Iterator[Row]:
+    def process(self, variables: Variables, shard: int, rows: Iterator[Row]) -> Iterator[Row]:
         """Runs the stage over the rows of a micro-batch."""
         freeze_imports()
         began = perf_counter()
         inputs = len(self.operator.inputs) + (1 if self.operator.followed else 0)
         received: list[list[ShardInput]] = [[] for _ in range(inputs)]
         upstream: list[bytes] = []
-        before = self.store.read(key[0])
-        first = key[0] == 0
+        store = Store.of(variables, self.stage, self.shards, self.state_cache_bytes)
+        before = store.read(shard)
+        first = shard == 0
         stored = None if before is None else before.stored
         clock: SteadyClock | None = None
         for row in rows:
@@ -92,7 +72,7 @@ class ShardProcessor(StatefulProcessor):
             if row.upstream:
                 upstream.append(bytes(row.upstream))
         after, output = advance(self.operator, stored, received, first_shard=first, clock=clock)
-        self.store.write(before, after)
+        store.write(before, after)
         metrics: str | None = None
         if self.metrics is not None:
             metrics = to_json(
@@ -100,7 +80,7 @@ class ShardProcessor(StatefulProcessor):
                 batch=_batch_number(),
                 number=self.metrics,
                 stage=self.stage.label,
-                shard=key[0],
+                shard=shard,
                 seconds=perf_counter() - began,
             )
         forwarded = [unpack(packed) for packed in upstream]
@@ -109,9 +89,6 @@ class ShardProcessor(StatefulProcessor):
         for batch in self.rows.of(Emission(output, passed, metrics)):
             for columns in array_rows(batch):
                 yield Row(**columns)
-
-    def close(self) -> None:
-        """Does nothing: the processor holds no resources."""
 
 
 def read_clock(stored: OperatorState | None, reading: ProcessingTime, *, warns: bool) -> SteadyClock:
