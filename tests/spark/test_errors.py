@@ -139,6 +139,14 @@ def test_a_constant_beyond_64_bits_fails_the_query(spark: SparkSession) -> None:
         assert "the result overflows 64 bits" in message
 
 
+def test_a_duration_that_python_has_none_of_is_the_error_of_its_function(spark: SparkSession) -> None:
+    """It is Python's error, and one that is only beyond 64 bits a result out of range."""
+    pipeline = SCORES.map(lambda score: timedelta(seconds=score.points))
+    too_long = failure(pipeline, scores(spark, ("a", 2**63 - 1, NOON)))
+    assert "OverflowError: days must have magnitude <= 999999999" in too_long
+    assert "the result overflows 64 bits" in failure(pipeline, scores(spark, ("a", 10**13, NOON)))
+
+
 def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) -> None:
     """The message from a worker has the transform, the function's file and line, and the fields that it read."""
     broken = (

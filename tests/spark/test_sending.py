@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -16,18 +17,23 @@ from flowalg_spark import SparkBatch, batch, streaming
 from pyspark.sql import SparkSession
 
 from flowalg import (
+    FOREVER,
     KV,
     CheckpointError,
     Clocks,
     Computation,
+    ElementError,
+    FixedWindows,
     NotWritableError,
     Observed,
     PCollection,
     Sum,
     Transition,
+    WatermarkPolicy,
     combiner,
 )
 from flowalg.data.errors import ArgumentError
+from flowalg.watermarks.clock import SourceClock
 from tests.spark.test_errors import POLICY, TYPES, scores
 from tests.support.elements import bounded
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -113,6 +119,40 @@ def test_a_function_that_cannot_be_sent_is_named_with_its_variable(
     stream = spark.readStream.schema(TYPES).parquet(str(tmp_path))
     with pytest.raises(NotWritableError, match=message):
         streaming.compile(pipeline, {SCORES: streaming.StreamInput(stream, POLICY)})
+
+
+def test_a_policy_that_cannot_be_sent_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """A policy is no function of a transform; the error says what it may be, and why."""
+    lock = threading.Lock()
+
+    class Guarded(WatermarkPolicy):
+        """A policy of a local class over a lock."""
+
+        def candidate(self, clock: SourceClock) -> int | None:
+            """Returns nothing."""
+            with lock:
+                return None
+
+    stream = spark.readStream.schema(TYPES).parquet(str(tmp_path))
+    windowed = POINTS.window(FixedWindows(timedelta(minutes=1)), allowed_lateness=FOREVER)
+    with pytest.raises(NotWritableError, match=r"such as a watermark policy, cannot be sent .*_thread.lock"):
+        streaming.compile(windowed.combine_per_key(Sum()), {SCORES: streaming.StreamInput(stream, Guarded())})
+
+
+def test_an_accumulator_that_cannot_be_pickled_names_its_step(spark: SparkSession) -> None:
+    """An accumulator with a lock is an error of its grouping, as on the local engine."""
+
+    def add(held: tuple[object, ...], points: int) -> tuple[object, ...]:
+        return (threading.Lock(),)
+
+    def merge(held: tuple[object, ...], other: tuple[object, ...]) -> tuple[object, ...]:
+        return held or other
+
+    held = combiner(zero=tuple[object, ...](), add=add, merge=merge, extract=len, name="held", result=int)
+    with pytest.raises(
+        ElementError, match=r"combine_per_key\(.*held.*: an accumulator cannot be stored: .*lock"
+    ):
+        SparkBatch(spark).run(POINTS.combine_per_key(held), {SCORES: bounded(Score("a", 3, NOON))})
 
 
 def refuse(score: Score) -> int:

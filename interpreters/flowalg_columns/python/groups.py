@@ -13,6 +13,7 @@ from typing import Final, cast
 import pyarrow as pa
 from attrs import define, field, frozen
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
+from flowalg_shard.tables.pickled import pickle_value
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.errors import FlowalgError, errors_of
@@ -91,7 +92,7 @@ class CombinePartition:
         """Returns the accumulators as rows."""
         partials = list(table.values())
         columns: list[Sequence[object]] = list(zip(*table, strict=True))
-        columns.append([pickle.dumps(partial.accumulator) for partial in partials])
+        columns.append([pickle_value(self.label, "an accumulator", each.accumulator) for each in partials])
         columns += [[partial.earliest for partial in partials], [partial.latest for partial in partials]]
         arrays = [pa.array(values, type_) for values, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -9,20 +9,27 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import can_fail_itself
-from flowalg.lifting.tree.intervals import DAYS, INSTANTS, STORED, Interval, interval
+from flowalg.lifting.tree.failures import TOO_LONG, can_fail_itself
+from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, Interval, interval
 from flowalg_spark.expressions.errors import fail_where, fail_with_overflow
-from flowalg_spark.expressions.integers import long_literal, truncating_quotient
+from flowalg_spark.expressions.integers import EXACT, long_literal, truncating_quotient
 
 _DAY: Final = 86_400 * 10**6
+_OUT_OF_RANGE: Final = "OverflowError: date value out of range"
 _SECONDS: Final = T.DayTimeIntervalType(3, 3)
 
 
-def _in_range(node: Apply, number: Column, bounds: Interval, value: Column) -> Column:
+def _in_range(
+    node: Apply, number: Column, bounds: Interval, value: Column, message: str = _OUT_OF_RANGE
+) -> Column:
     if not can_fail_itself(node):
         return value
-    outside = (number < F.lit(bounds.low)) | (number > F.lit(bounds.high))
-    return fail_where(outside, node, "OverflowError: date value out of range", value)
+    low, high = map(_literal, (bounds.low, bounds.high))
+    return fail_where((number < low) | (number > high), node, message, value)
+
+
+def _literal(bound: int) -> Column:
+    return F.lit(bound) if bound in STORED else F.lit(str(bound)).cast(EXACT)
 
 
 def timestamp_from_micros(node: Apply, micros: Column) -> Column:
@@ -39,7 +46,8 @@ def interval_from_micros(node: Apply, micros: Column) -> Column:
     """Compiles the interval from microseconds. Its parts round towards zero, so none of them overflows."""
     if not interval(node.args[0]).within(STORED):
         outside = (micros < F.lit(STORED.low)) | (micros > F.lit(STORED.high))
-        micros = F.when(outside, fail_with_overflow(node.location)).otherwise(micros.try_cast("bigint"))
+        stored = F.when(outside, fail_with_overflow(node.location)).otherwise(micros.try_cast("bigint"))
+        micros = _in_range(node, micros, DURATIONS, stored, TOO_LONG)
     seconds = (micros % long_literal(_DAY)).cast("decimal(18,0)") / F.lit(10**6)
     days = truncating_quotient(micros, long_literal(_DAY)).cast("int")
     return F.make_dt_interval(days, F.lit(0), F.lit(0), seconds.cast("decimal(18,6)"))

@@ -34,7 +34,10 @@ def require_sendable(*roots: Node) -> Iterator[None]:
                     f"{name!r}, which is a {kind.__module__}.{kind.__qualname__}: {reason}; create it inside of the "
                     "function, or in a function of a module that the workers import"
                 ) from error
-        raise
+        raise NotWritableError(
+            "a part of the query that has no function of its own, such as a watermark policy, cannot be sent to the "
+            f"workers of Spark: {error}; define its class at the top level of a module that the workers import"
+        ) from error
 
 
 def _functions(roots: tuple[Node, ...]) -> Iterator[tuple[str, Callable[..., object]]]:

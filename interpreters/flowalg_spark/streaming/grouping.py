@@ -86,7 +86,7 @@ def _prepare_objects(
     """Returns the rows of a grouping whose values are pickled. ``tag`` is the number of a collection of a co-group."""
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = key_and_value(flow.element)[1]
-    packed = PickleValues(key_and_value(layout_of(flow.shape))[1], tag)
+    packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1], tag)
     column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
     noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
     return _select(noted, stream, stage, {VALUE: column}, shards)

@@ -371,7 +371,8 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     """Returns the elements of a side, pickled, and the columns that the stage reads."""
     flow = side.flow
     columns = leaf_columns(flow.element)
-    value = arrow_column(PickleValues(layout_of(flow.shape), None), T.BinaryType(), [col(KEEP), *columns])
+    packed = PickleValues("a side input", layout_of(flow.shape), None)
+    value = arrow_column(packed, T.BinaryType(), [col(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
     frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))

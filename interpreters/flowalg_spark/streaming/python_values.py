@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
@@ -14,6 +13,7 @@ from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
 from flowalg_columns.python.windows import read_keys_and_values
 from flowalg_columns.values import AnyArray, read_arrays, read_integers
 from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.time import EventTime
@@ -26,8 +26,9 @@ from flowalg_spark.lowering.python_columns import compute_where_kept
 
 @frozen
 class PickleValues:
-    """Pickles the values in some arrays. ``tag`` is the number of a collection of a co-group."""
+    """Pickles the values in some arrays, for a step. ``tag`` is the number of a collection of a co-group."""
 
+    label: str
     value: Layout
     tag: int | None
 
@@ -40,7 +41,7 @@ class PickleValues:
         values = _values(self.value, columns)
         if self.tag is not None:
             values = [Tagged(self.tag, value) for value in values]
-        return pa.array([pickle.dumps(value) for value in values], pa.binary())
+        return pa.array([pickle_value(self.label, "a value", value) for value in values], pa.binary())
 
 
 @frozen
