@@ -92,7 +92,7 @@ def current_by(panes: Iterable[Pane[A]], place: Callable[[Pane[A]], P]) -> dict[
 def final_values(
     panes: Iterable[Pane[A]], *, by: Callable[[A], Hashable] | None = None
 ) -> tuple[WindowedValue[A], ...]:
-    """The latest value of each key and window that is not retracted, ordered by window and key.
+    """The latest value of each key and window that is not retracted, by window, key, value and event time.
 
     Under ACCUMULATING that is the last pane, under RETRACTING the pane that was not retracted (so a session that has
     become part of a larger one is gone), and under DISCARDING only what came last. If a step after the last grouping
@@ -138,5 +138,5 @@ def final_values(
     return tuple(
         WindowedValue(pane.element, pane.window, pane.event_time)
         for _, current in ordered
-        for pane in sorted(current.panes, key=lambda pane: sort_key(pane.element))
+        for pane in sorted(current.panes, key=lambda pane: (sort_key(pane.element), pane.event_time))
     )

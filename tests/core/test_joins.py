@@ -294,6 +294,30 @@ def test_a_full_join_without_keys_has_the_final_values_of_its_batch(
         assert {(str(each.element), each.window, each.event_time) for each in found} == expected
 
 
+def unwindowed(source: Source[Score]) -> PCollection[KV[str, int]]:
+    """Returns points by team in the global window, which emits a pane for each change."""
+    points = source.key_by(lambda s: s.team).map_values(lambda s: s.points)
+    return points.window(GlobalWindows(), trigger=EACH, allowed_lateness=FOREVER)
+
+
+@pytest.mark.parametrize("kind", ["inner_join", "left_join", "full_join"])
+def test_equal_pairs_of_a_join_without_windows_are_final_values_in_one_order(kind: str) -> None:
+    """Pairs that differ in their event times alone are ordered by these, in a stream as in a batch."""
+    left, right = unwindowed(SCORES), unwindowed(OTHERS)
+    joined: PCollection[object] = getattr(left, kind)(right)
+    first = Timeline[Score]().at(minute(1), Score("a", 1, minute(5))).at(minute(2), Score("a", 1, minute(3)))
+    inputs: dict[Source[object], Timeline[object]] = {
+        SCORES: first.at(minute(3), Score("a", 1, minute(1))).end(minute(9)),
+        OTHERS: Timeline[Score]()
+        .at(minute(1), Score("a", 2, minute(4)), Score("a", 2, minute(2)))
+        .end(minute(9)),
+    }
+    expected = ReferenceBatch().run(joined, inputs).final_values()
+    assert len({each.event_time for each in expected}) == 4
+    for engine in (Reference(Mode.MICRO_BATCH), PolarsStreaming(Cluster(2, 2, restarts=True)), PolarsBatch()):
+        assert engine.run(joined, inputs).final_values() == expected
+
+
 def test_windows_and_signals_and_drops_of_a_full_join_have_its_keys() -> None:
     """Where a key may be ``None``, user-defined windows, signals and drops see the keys of the user all the same."""
 
