@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
+from flowalg.elementwise.functions import user_call
+from flowalg.elementwise.splitting import SelectedAt
+from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.nodes import shape_read
 from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
 
@@ -53,3 +56,17 @@ def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
             f"as_singleton: default must be None or of type {side}, the type of the side input; got {default}"
         )
     return TupleOf((main, read))
+
+
+def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape) -> Shape:
+    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
+    after = chain[-1].after if chain else before
+    if after is None:
+        first = next(analysis.step for analysis in chain if analysis.after is None)
+        f = user_call(first.function).f
+        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
+        raise UnsupportedError(
+            f"{first.label}: {engine} needs the type of its result; pass {argument}=..., or use a def with a return "
+            "annotation"
+        )
+    return after

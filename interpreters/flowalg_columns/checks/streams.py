@@ -55,3 +55,16 @@ def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool)
             "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "
             "watermark: then pass StreamInput(..., source_watermark=column)"
         )
+
+
+def ticks_with_times(source: str) -> ArgumentError:
+    """Returns the error for ticks of a clock whose times the source carries."""
+    return ArgumentError(
+        "tick_when_idle", True, f"False if a source carries processing times, as {source!r} does"
+    )
+
+
+def frame_without_policy(source: str) -> ArgumentError:
+    """Returns the error for a recorded frame whose clock nobody defines."""
+    valid = f"a watermark policy, since the input of source {source!r} is a frame and has none"
+    return ArgumentError("watermark", None, valid)

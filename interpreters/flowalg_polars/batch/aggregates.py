@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import frozen
+from flowalg_columns.checks.values import sum_overflows
 from flowalg_columns.combiners import ranks_of
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
@@ -113,7 +114,7 @@ def _stored(total: pl.Expr, label: str) -> pl.Expr:
     def check(totals: pl.Series) -> pl.Series:
         low, high = totals.min(), totals.max()
         if isinstance(low, int) and isinstance(high, int) and not MIN_INTEGER <= low <= high <= MAX_INTEGER:
-            raise ValueRangeError(f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)")
+            raise ValueRangeError(sum_overflows(label))
         return totals.cast(pl.Int64())
 
     return total.map_batches(check, return_dtype=pl.Int64(), is_elementwise=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
+from flowalg_columns.checks.values import several_values
 from flowalg_columns.layout import Branch, Leaf, key_and_value
 
 from flowalg.data.errors import ElementError
@@ -62,7 +63,5 @@ def _require_one_value(columns: Sequence[pl.Series]) -> pl.Series:
     counts, keys = columns
     several = (counts > 1).arg_max()
     if several is not None and counts[several] > 1:
-        raise ElementError(
-            f"as_map() has {counts[several]} values under {keys[several]} in a window; each key must have one value"
-        )
+        raise ElementError(several_values(counts[several], keys[several]))
     return pl.repeat(True, len(counts), dtype=pl.Boolean(), eager=True)

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 from attrs import define
 from flowalg_columns.checks.shapes import shape_with_side
+from flowalg_columns.checks.values import NO_SINGLETON
 from flowalg_columns.layout import Branch, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_columns.python.rows import Rows
@@ -71,9 +72,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
         if isinstance(most, int) and most > 1:
             raise ElementError(f"as_singleton() has {most} values in a window; it must have one")
         if counts.null_count() and single.default is NO_DEFAULT:
-            raise ElementError(
-                "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
-            )
+            raise ElementError(NO_SINGLETON)
         return read_values
 
     default = pl.lit(None if single.default is NO_DEFAULT else single.default).cast(kind)

@@ -8,14 +8,12 @@ from typing import TypeAlias, assert_never
 
 import polars as pl
 from attrs import evolve, field, frozen
+from flowalg_columns.checks.shapes import result_shape
 from flowalg_columns.layout import Branch, Leaf, layout_of
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, TIMESTAMP, Shape
-from flowalg.elementwise.functions import user_call
-from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
@@ -99,20 +97,6 @@ def compile_analyses(steps: Sequence[StepAnalysis], before: Shape, meta: tuple[s
     return evolve(program, passes=tuple(passes) if can_fail else ())
 
 
-def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
-    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
-    after = chain[-1].after if chain else before
-    if after is None:
-        first = next(analysis.step for analysis in chain if analysis.after is None)
-        f = user_call(first.function).f
-        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
-        raise UnsupportedError(
-            f"{first.label}: {ENGINE} needs the type of its result; pass {argument}=..., or use a def with a return "
-            "annotation"
-        )
-    return after
-
-
 def _lifted(program: Program, analysis: StepAnalysis) -> Program:
     """Returns the program with a lifted step."""
     expression, before = analysis.expression, program.shape
@@ -192,7 +176,7 @@ _POSITION = "__position"
 
 def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:
     """Returns the program with consecutive steps that run in Python."""
-    after = result_shape(run, program.shape)
+    after = result_shape(ENGINE, run, program.shape)
     notes = [
         note_of(analysis, ENGINE)
         if analysis.opaque is not None

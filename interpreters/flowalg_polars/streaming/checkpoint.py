@@ -22,6 +22,7 @@ from typing import Final, TypeVar
 from uuid import uuid4
 
 from attrs import define, evolve, field, frozen
+from flowalg_columns.checks.values import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
 
@@ -364,10 +365,7 @@ def _load(path: Path, kind: type[A]) -> A | None:
     def unpickle(payload: bytes) -> A:
         version, value = pickle.loads(payload)  # trusted: written by ``_replace``, and its checksum is right
         if version != FORMAT:
-            raise CheckpointError(
-                f"the checkpoint {folder} has format {version}, and this version of flowalg reads the format {FORMAT}; "
-                "continue with the version that wrote it, or start the query with a new checkpoint"
-            )
+            raise other_format(f"the checkpoint {folder}", version, FORMAT)
         if not isinstance(value, kind):
             raise CheckpointError(
                 f"the checkpoint {folder} is damaged: its {path.name} has {type(value).__name__} instead of "

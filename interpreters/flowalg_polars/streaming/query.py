@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar, overload
 
 import polars as pl
 from attrs import define, evolve, field, frozen
-from flowalg_columns.checks.streams import require_observable
+from flowalg_columns.checks.streams import require_observable, ticks_with_times
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
@@ -276,8 +276,7 @@ class Query:
                 raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
             require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
             if options.tick_when_idle and stream.processing_time is not None:
-                valid = f"False if a source carries processing times, as {name!r} does"
-                raise ArgumentError("tick_when_idle", True, valid)
+                raise ticks_with_times(name)
         bad = BadRecords() if options.dead_letters else None
         replays = recording is not None
         sources = {

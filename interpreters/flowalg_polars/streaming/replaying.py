@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar, cast
 
 import polars as pl
 from attrs import evolve
+from flowalg_columns.checks.streams import frame_without_policy
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.nodes import SourceNode
@@ -144,8 +145,7 @@ def _stream_of(
     """Returns the clock columns and the policy of a source's rows; the arguments replace those of its input."""
     if isinstance(given, pl.DataFrame | pl.LazyFrame):
         if watermark is None:
-            valid = f"a watermark policy, since the input of source {source!r} is a frame and has none"
-            raise ArgumentError("watermark", watermark, valid)
+            raise frame_without_policy(source)
         return StreamInput(Frames(()), watermark, processing_time=processing_time)
     if not isinstance(given, StreamInput):
         raise ArgumentError(f"the input of source {source!r}", given, "a Polars frame or a StreamInput")

@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Final
 
 from attrs import frozen
+from flowalg_columns.checks.values import sum_overflows
 from flowalg_columns.combiners import ranks_of
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -142,7 +143,7 @@ def _float_mean(parts: tuple[Column, ...]) -> Column:
 
 def _exact_sum(value: Column, label: str) -> Column:
     """Returns the sum of integers, which raises an error if it overflows."""
-    overflow = F.raise_error(F.lit(f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)"))
+    overflow = F.raise_error(F.lit(sum_overflows(label)))
     return F.coalesce(F.try_sum(value), overflow)
 
 

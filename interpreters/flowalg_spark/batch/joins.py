@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import evolve
 from flowalg_columns.checks.shapes import require_exact_pairs, shape_with_side
+from flowalg_columns.checks.values import NO_SINGLETON
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
@@ -322,11 +323,7 @@ def _has_literal(default: object) -> bool:
 
 def _default_value(view: Singleton, shape: Shape) -> Column:
     if view.default is NO_DEFAULT:
-        return F.raise_error(
-            F.lit(
-                "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
-            )
-        ).cast(spark_type(shape))
+        return F.raise_error(F.lit(NO_SINGLETON)).cast(spark_type(shape))
     return F.lit(view.default).cast(spark_type(shape))
 
 

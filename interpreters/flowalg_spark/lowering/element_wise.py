@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from attrs import evolve
+from flowalg_columns.checks.shapes import result_shape
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
@@ -13,10 +14,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import INTEGER, Shape
-from flowalg.elementwise.functions import user_call
-from flowalg.elementwise.splitting import SelectedAt
+from flowalg.data.shapes import INTEGER
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
@@ -64,20 +62,6 @@ def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
 def note_lifted(analysis: StepAnalysis) -> LiftingNote:
     """Returns the note of a lifted step."""
     return LiftingNote(analysis.step.label, None, None)
-
-
-def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
-    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
-    after = chain[-1].after if chain else before
-    if after is None:
-        first = next(analysis.step for analysis in chain if analysis.after is None)
-        f = user_call(first.function).f
-        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
-        raise UnsupportedError(
-            f"{first.label}: Spark needs the type of its result; pass {argument}=..., or use a def with a return "
-            "annotation"
-        )
-    return after
 
 
 def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
@@ -134,7 +118,7 @@ _POSITION: Final = "__position"
 
 def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
     """Returns the flow after consecutive steps that run in Python; for several runs, the union of their outputs."""
-    after, *_ = (result_shape(run, flow.shape) for run in runs)
+    after, *_ = (result_shape("Spark", run, flow.shape) for run in runs)
     analyses = [analysis for run in runs for analysis in run]
     noted = flow.with_notes(
         *(lifting_note(analysis, dead_letters=flow.dead_letters) for analysis in analyses)

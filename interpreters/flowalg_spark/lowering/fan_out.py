@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Final
 
 from attrs import evolve, frozen
-from flowalg_columns.checks.shapes import require_equal_shapes
+from flowalg_columns.checks.shapes import require_equal_shapes, result_shape
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
@@ -23,7 +23,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
 from flowalg_spark.encoding.columns import Columns, alias_column, col, flatten_columns
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.element_wise import note_lifted, result_shape, run_in_python, runs_in_python
+from flowalg_spark.lowering.element_wise import note_lifted, run_in_python, runs_in_python
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 _ROW: Final = "__row"
@@ -40,7 +40,7 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
     clocks observe each element once. Returns ``None`` if a plain union is needed.
     """
     analyses = [analyse(chain, flow.shape) for chain in chains]
-    shapes = [result_shape(chain, flow.shape) for chain in analyses]
+    shapes = [result_shape("Spark", chain, flow.shape) for chain in analyses]
     require_equal_shapes(shapes)
     if flow.guarded:
         flow = keep_observed_times(flow)

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Generic, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.streams import frame_without_policy
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import require_outputs
@@ -262,8 +262,7 @@ def _stream_of(
     if isinstance(given, StreamInput):
         stream = given if watermark is None else evolve(given, watermark=watermark)
     elif watermark is None:
-        valid = f"a watermark policy, since the input of source {source!r} is a frame and has none"
-        raise ArgumentError("watermark", watermark, valid)
+        raise frame_without_policy(source)
     else:
         stream = StreamInput(require_bounded(source, given), watermark)
     require_bounded(source, stream.frame)

@@ -13,6 +13,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.values import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 
 from flowalg.data.errors import CheckpointError
@@ -67,10 +68,7 @@ class Head:
             "_Fields", tuple(fields)
         )
         if version != FORMAT:
-            raise CheckpointError(
-                f"the checkpoint's state has format {version}, and this version of flowalg reads the format {FORMAT}; "
-                "continue with the version that wrote it, or start the query with a new checkpoint"
-            )
+            raise other_format("the checkpoint's state", version, FORMAT)
         return cls(
             shard,
             shards,

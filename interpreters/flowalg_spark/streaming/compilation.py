@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
-from flowalg_columns.checks.streams import require_observable, require_policy
+from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
@@ -335,11 +335,7 @@ def stream_sources(
         require_stream(name, stream.frame)
         require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
         if tick_when_idle and stream.processing_time is not None:
-            raise ArgumentError(
-                "tick_when_idle",
-                True,
-                f"False if a source carries processing times, as {name!r} does",
-            )
+            raise ticks_with_times(name)
     session = next(iter(streams.values())).frame.sparkSession
     if drain_signal_path is not None:
         streams = _with_drain_signal(session, streams, path_text("drain_signal_path", drain_signal_path))
