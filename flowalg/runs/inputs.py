@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from flowalg.data.errors import ArgumentError, UnboundSourceError, format_value
-from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.nodes import Node, SourceNode
 from flowalg.pipeline.source import Source
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.timeline import Timeline
@@ -19,11 +19,18 @@ AnySource = TypeVar("AnySource", bound=Source[object])
 def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -> dict[str, Input]:
     """The input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
 
-    Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
+    Raises ``UnboundSourceError`` for a source without an input, and for an input without a source, and
+    ``ArgumentError`` for a name that two different sources have.
     """
     if not isinstance(inputs, Mapping):
         raise ArgumentError("inputs", inputs, f"a mapping from sources to a {kind} each")
-    wanted = {source.name: source for source in sources_of(*roots)}
+    wanted: dict[str, SourceNode] = {}
+    for node in sources_of(*roots):
+        other = wanted.setdefault(node.name, node)
+        if other != node:
+            part = "event time" if other.shape == node.shape else "record"
+            why = f"the pipeline reads two sources of this name, which differ in their {part}"
+            raise ArgumentError("Source.name", node.name, "the name of one source", why=why)
     given: dict[str, Input] = {}
     for source, value in inputs.items():
         if not isinstance(source, Source) or source.node not in wanted.values():
