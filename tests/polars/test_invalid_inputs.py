@@ -18,7 +18,7 @@ from flowalg_polars.streaming import Files, Frames, Records, StreamInput
 from flowalg_sinks import SQLite
 from flowalg_snapshots import Snapshots
 
-from flowalg import ArgumentError, BoundedOutOfOrderness, ElementError, Source
+from flowalg import ArgumentError, BoundedOutOfOrderness, ElementError, SchemaMismatchError, Source
 from tests.support.scores import NOON
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)
@@ -151,3 +151,12 @@ def test_an_input_has_a_type(argument: str, call: Callable[[], object]) -> None:
     """The error names the argument."""
     with pytest.raises(ArgumentError, match=f"^{argument} must be "):
         call()
+
+
+def test_the_columns_that_a_message_lists_are_those_of_the_frame() -> None:
+    """A frame of a stream without a column is told its own columns, and none that the engine has added."""
+    frame = pl.DataFrame({"shop": ["a"], "seen": [NOON]})
+    with pytest.raises(SchemaMismatchError, match=r"no such column \(the columns are shop, seen\)"):
+        run_frames([frame])
+    with pytest.raises(SchemaMismatchError, match=r"no such column \(the columns are shop, seen\)"):
+        batch.run(READINGS, {READINGS: frame})

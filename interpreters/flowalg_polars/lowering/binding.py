@@ -91,7 +91,8 @@ def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Non
 def _mismatch(name: str, shape: Shape, schema: Mapping[str, pl.DataType]) -> Iterator[str]:
     expected = f"{name} must be {shape} ({polars_type(shape)} in Polars)"
     if name not in schema:
-        yield f"{expected}; got no such column (the columns are {', '.join(schema) or 'none'})"
+        columns = [column for column in schema if not column.startswith("__")]  # those of the input itself
+        yield f"{expected}; got no such column (the columns are {', '.join(columns) or 'none'})"
     elif not can_read(schema[name], shape):
         stored = schema[name]
         naive = isinstance(stored, pl.Datetime) and stored.time_zone is None
