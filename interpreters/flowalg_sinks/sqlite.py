@@ -51,7 +51,7 @@ _TYPES: Final[dict[Kind, str]] = {
 
 
 def _path(path: str | PathLike[str]) -> str:
-    return path if path == ":memory:" else local_path("SQLite.path", path)
+    return ":memory:" if path == ":memory:" else local_path("SQLite.path", path)
 
 
 @frozen

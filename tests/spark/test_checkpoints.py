@@ -80,7 +80,7 @@ def test_a_checkpoint_is_the_path_of_a_folder(spark: SparkSession, checkpoint: P
     A path with a slash at its end is that of the folder.
     """
     pipeline = a_sum_per_key.pipeline
-    calls: tuple[tuple[str, Callable[[Any], object]], ...] = (
+    calls: list[tuple[str, Callable[[Any], object]]] = [
         ("checkpoint", lambda path: check_checkpoint(spark, path)),
         ("checkpoint", lambda path: open_state(spark, path)),
         ("checkpoint", lambda path: plan(spark, pipeline, path)),
@@ -88,7 +88,7 @@ def test_a_checkpoint_is_the_path_of_a_folder(spark: SparkSession, checkpoint: P
         ("into", lambda path: reshard(spark, checkpoint, path)),
         ("drain_signal_path", lambda path: streaming.drain(spark, path)),
         ("Delta.path", Delta),
-    )
+    ]
     for argument, call in calls:
         for path in (b"folder", 5, "", "a\0b", "~/folder", Path("~")):
             with pytest.raises(ArgumentError, match=f"^{argument} must be a path"):

@@ -71,7 +71,8 @@ class Postponed(StatefulProcessor):
     ) -> Iterator[Row]:
         """Yields what the processor emits."""
         if self.processor is None:
-            self.processor = cloudpickle.loads(self.pickled)
+            loaded: Processor = cloudpickle.loads(self.pickled)
+            self.processor = loaded
         yield from self.processor.process(self.variables, key[0], rows)
 
     def close(self) -> None:
