@@ -83,6 +83,7 @@ UNPICKLING: Final = frozenset(
         "flowalg_spark/changes/state_writing.py",
         "flowalg_spark/state/state_format.py",
         "flowalg_spark/streaming/emissions.py",
+        "flowalg_spark/state/variables.py",
         "flowalg_spark/streaming/processor.py",
     }
 )

@@ -104,7 +104,6 @@ class LocalQueries(LocalTimelines):
 
 _NOT_REPEATED: Final[Mapping[AnyFeature, str]] = {
     Feature.DEAD_LETTERS: "the files are good records",
-    Feature.PUBLISHED: "the files have no published watermarks",
 }
 
 

@@ -7,6 +7,7 @@ is pickled by value, and holds the processor that does the work as bytes until a
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -71,7 +72,7 @@ class Postponed(StatefulProcessor):
     ) -> Iterator[Row]:
         """Yields what the processor emits."""
         if self.processor is None:
-            loaded: Processor = cloudpickle.loads(self.pickled)
+            loaded: Processor = pickle.loads(self.pickled)  # trusted: Spark sent it with this object
             self.processor = loaded
         yield from self.processor.process(self.variables, key[0], rows)
 
