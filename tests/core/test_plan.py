@@ -208,7 +208,7 @@ def test_a_side_input_is_read_with_the_steps_after_it() -> None:
 
 
 def test_branches_of_one_collection_are_one_pass_beyond_a_number_of_paths() -> None:
-    """A flatten has a path for each of its branches; an engine that is no tree has a union."""
+    """A flatten with more paths than an engine allows is one pass over its collection; without a limit, a union."""
     both = {"branches": OTHERS["branches"]}
     for most_paths, kind in ((1, FanOut), (2, Union), (None, Union)):
         found = kinds(plan_stream(both, most_paths=most_paths))

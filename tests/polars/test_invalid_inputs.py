@@ -154,7 +154,7 @@ def test_an_input_has_a_type(argument: str, call: Callable[[], object]) -> None:
 
 
 def test_the_columns_that_a_message_lists_are_those_of_the_frame() -> None:
-    """A frame of a stream without a column is told its own columns, and none that the engine has added."""
+    """The error for a missing column lists the columns of the frame, and not those that the engine adds."""
     frame = pl.DataFrame({"shop": ["a"], "seen": [NOON]})
     with pytest.raises(SchemaMismatchError, match=r"no such column \(the columns are shop, seen\)"):
         run_frames([frame])

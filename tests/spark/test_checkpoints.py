@@ -75,7 +75,7 @@ def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_a_checkpoint_is_the_path_of_a_folder(spark: SparkSession, checkpoint: Path, tmp_path: Path) -> None:
-    """What is no text, has a ~ or is a file is an error that names the argument, and no folder is made.
+    """A path that is not text, begins with ~ or is a file is an error that names the argument; no folder is made.
 
     A path with a slash at its end is that of the folder.
     """

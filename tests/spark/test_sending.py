@@ -122,7 +122,7 @@ def test_a_function_that_cannot_be_sent_is_named_with_its_variable(
 
 
 def test_a_policy_that_cannot_be_sent_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """A policy is no function of a transform; the error says what it may be, and why."""
+    """The error for a watermark policy that cannot be pickled says that it may be one, and the reason."""
     lock = threading.Lock()
 
     class Guarded(WatermarkPolicy):

@@ -7,7 +7,7 @@ from typing import Final
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AnyFeature, Feature
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import ArgumentError, CheckpointError, UnsupportedError
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window_functions import GlobalWindows
@@ -68,3 +68,11 @@ def frame_without_policy(source: str) -> ArgumentError:
     """Returns the error for a recorded frame whose clock nobody defines."""
     valid = f"a watermark policy, since the input of source {source!r} is a frame and has none"
     return ArgumentError("watermark", None, valid)
+
+
+def other_format(what: str, found: object, known: int) -> CheckpointError:
+    """Returns the error for a checkpoint of another version of flowalg."""
+    return CheckpointError(
+        f"{what} has format {found}, and this version of flowalg reads the format {known}; continue with the version "
+        "that wrote it, or start the query with a new checkpoint"
+    )

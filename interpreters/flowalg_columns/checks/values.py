@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg.data.errors import CheckpointError
-
 NO_SINGLETON: Final = (
     "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
 )
@@ -20,11 +18,3 @@ def several_values(count: object, key: object) -> str:
 def sum_overflows(label: str) -> str:
     """Returns the message for a sum of integers beyond 64 bits."""
     return f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)"
-
-
-def other_format(what: str, found: object, known: int) -> CheckpointError:
-    """Returns the error for a checkpoint of another version of flowalg."""
-    return CheckpointError(
-        f"{what} has format {found}, and this version of flowalg reads the format {known}; continue with the version "
-        "that wrote it, or start the query with a new checkpoint"
-    )

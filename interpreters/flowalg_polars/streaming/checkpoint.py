@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 from uuid import uuid4
 
 from attrs import define, evolve, field, frozen
-from flowalg_columns.checks.values import other_format
+from flowalg_columns.checks.streams import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
 

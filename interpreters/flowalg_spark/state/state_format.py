@@ -13,7 +13,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from attrs import evolve, frozen
-from flowalg_columns.checks.values import other_format
+from flowalg_columns.checks.streams import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 
 from flowalg.data.errors import CheckpointError

@@ -110,10 +110,7 @@ def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: T
             run = reference.run_batch(loaded, records, time=now, dead_letters=options.dead_letters)
     else:
         run = run_timelines(loaded, inputs, options, bad)
-    write_output(loaded, run, output)
-    _report(loaded, run, output)
-    if bad is not None:
-        write_dead_letters([*bad, *run.bad_records], output)
+    _write_run(loaded, run, output, bad)
 
 
 def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
@@ -129,10 +126,7 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
         timelines = read_timelines(loaded, inputs, options, bad)
         with spinner("running the local engine"):
             run = PolarsStreaming(mode=options.mode, dead_letters=options.dead_letters).run(loaded, timelines)
-        write_output(loaded, run, output)
-        _report(loaded, run, output)
-        if bad is not None:
-            write_dead_letters([*bad, *run.bad_records], output)
+        _write_run(loaded, run, output, bad)
         return
     paths = bind_paths(loaded, inputs)
     with spinner("running the local engine"), locate_bad_records({} if options.dead_letters else paths):
@@ -169,8 +163,17 @@ def run_installed(
         timelines = read_timelines(loaded, inputs, options)
     with spinner(f"running {interpreter.capabilities.interpreter}"):
         run = interpreter.run(loaded, timelines)
-    write_output(loaded, run, output)
-    _report(loaded, run, output)
+    _write_run(loaded, run, output, None)
+
+
+def _write_run(
+    pipeline: PCollection[object], run: Run[object], output: Path, bad: list[BadRecord] | None
+) -> None:
+    """Writes and reports the output of a run; with dead letters also ``bad`` records of files and those of the run."""
+    write_output(pipeline, run, output)
+    _report(pipeline, run, output)
+    if bad is not None:
+        write_dead_letters([*bad, *run.bad_records], output)
 
 
 def _kind_of(pipeline: PCollection[object]) -> str:

@@ -25,6 +25,11 @@ Reliance: TypeAlias = Mapping[str, str]
 """What relies on the laws of a structure, by property, such as ``is_commutative``."""
 
 
+def itself(value: A) -> A:
+    """Returns the value: what is observed of a value that is compared as it is."""
+    return value
+
+
 @frozen
 class Model(Generic[A, B]):
     """An operation, three values of it, what is observed of a value, and the unit and the zero that there are."""

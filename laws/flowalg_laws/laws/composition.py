@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from flowalg import KV, Interpreter, PCollection, PTransform, Sum, Timeline, WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
-from flowalg_laws.kit.structures import MONOID, Action, Model, Operation, action, laws_of
+from flowalg_laws.kit.structures import MONOID, Action, Model, Operation, action, itself, laws_of
 from flowalg_laws.laws.transforms import Pair, Panes
 
-A = TypeVar("A")
 Transform: TypeAlias = PTransform[Pair, Pair]
 
 
 def _composition(f: Transform, g: Transform, h: Transform) -> Model[Transform, Transform]:
-    return Model(PTransform.__rshift__, (f, g, h), _itself, (IDENTITY,))
+    return Model(PTransform.__rshift__, (f, g, h), itself, (IDENTITY,))
 
 
 def _application(f: Transform, g: Transform) -> Action[PCollection[Pair], Transform, PCollection[Pair]]:
-    return Action(PCollection.apply, VALUES, f, g, PTransform.__rshift__, IDENTITY, _itself)
-
-
-def _itself(value: A) -> A:
-    return value
+    return Action(PCollection.apply, VALUES, f, g, PTransform.__rshift__, IDENTITY, itself)
 
 
 IDENTITY: Final[Transform] = PTransform.identity(KV[str, int])

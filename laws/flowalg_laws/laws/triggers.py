@@ -43,6 +43,7 @@ from flowalg_laws.kit.structures import (
     Model,
     Operation,
     action,
+    itself,
     lattice,
     laws_of,
 )
@@ -52,19 +53,15 @@ Small = NewType("Small", int)
 
 
 def _conjunction(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Model[OnceTrigger, Trigger]:
-    return Model(And, (a, b, c), _itself, (Always(), Never()))
+    return Model(And, (a, b, c), itself, (Always(), Never()))
 
 
 def _disjunction(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Model[OnceTrigger, Trigger]:
-    return Model(Or, (a, b, c), _itself, (Never(), Always()))
+    return Model(Or, (a, b, c), itself, (Never(), Always()))
 
 
 def _sequence(a: Trigger, b: Trigger, c: Trigger) -> Model[Trigger, Trigger]:
-    return Model(SequenceOf, (a, b, c), _itself)
-
-
-def _itself(trigger: Trigger) -> Trigger:
-    return trigger
+    return Model(SequenceOf, (a, b, c), itself)
 
 
 _LATTICE: Final = "the lattice of once-triggers (SEMANTICS 6 and 13)"
@@ -175,7 +172,7 @@ def always_limits_immediately(t: Trigger) -> Equation[Trigger]:
 
 
 def _limits(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Action[Trigger, OnceTrigger, Trigger]:
-    return Action(OrFinally, t, a, b, Or, Never(), _itself)
+    return Action(OrFinally, t, a, b, Or, Never(), itself)
 
 
 _LIMITS: Final = Action("OrFinally({}, {})".format, "t", "a", "b", "{} | {}".format, "Never()", str)

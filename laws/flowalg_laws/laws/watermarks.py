@@ -23,7 +23,7 @@ from flowalg.watermarks import (
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
+from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, itself, laws_of
 
 
 @law
@@ -82,11 +82,7 @@ def summaries_of_parts_merge(policy: WatermarkPolicy, history: History) -> Equat
 
 def _merged_summaries(policy: WatermarkPolicy, history: History) -> Model[ClockSummary, ClockSummary]:
     summaries = [*(_summary(policy, instant) for instant in history), *[ClockSummary()] * 3]
-    return Model(ClockSummary.merge, (summaries[0], summaries[1], summaries[2]), _itself, (ClockSummary(),))
-
-
-def _itself(summary: ClockSummary) -> ClockSummary:
-    return summary
+    return Model(ClockSummary.merge, (summaries[0], summaries[1], summaries[2]), itself, (ClockSummary(),))
 
 
 SUMMARIES: Final = Operation("clock_summary", "merge", _merged_summaries, "SEMANTICS 9", constants=("empty",))
