@@ -128,11 +128,13 @@ lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad i
 peers: $(STAMP) ## run the same small programs on flowalg and on its peers, in environments of their own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.peers
 
-# Two processes, each with a Spark session of its own.
-TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Two processes, each with a Spark session of its own. If one dies, the run ends and names the test: pytest-xdist would
+# wait forever for the rest of its file.
+TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
+# A test that hangs shows where, and fails.
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' $(TESTS) -m "not thorough"
+	@$(WITH_JAVA) '$(BIN)/python' $(TESTS) -m "not thorough" -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 test-thorough: export FLOWALG_PROFILE := explore
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)

@@ -9,7 +9,6 @@ import math
 import os
 import pickle
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -55,6 +54,7 @@ from flowalg.combiners.quantiles import Buckets
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.hashing import canonical_bytes, hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, ListOf
+from tests.support.programs import run_code, run_program
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 pytest.importorskip("datasketches", reason="datasketches has no wheel for this version of Python")
@@ -145,9 +145,7 @@ def test_hashes_are_the_same_in_every_process() -> None:
         f"print(*(hash64(value, 'it') for value in ({values})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
-    )
+    process = run_program([sys.executable, "-c", code], check=True, cwd=ROOT, env=environment)
     here = (1, "a", b"a", None, 0.5, ("a", 1), KV("a", 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset("abc"))
     assert process.stdout.split() == [str(hash64(value, "it")) for value in here]
     assert [hash64(value, "it") for value in here[:3]] == [
@@ -254,11 +252,9 @@ def test_a_distinct_count_needs_its_library() -> None:
         "try: flowalg.ApproximateDistinct()\n"
         "except flowalg.MissingExtraError as error: print(error)"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    printed = run_code(code)
     message = "ApproximateDistinct needs the package datasketches: pip install 'flowalg[sketches]'"
-    assert process.stdout.strip() == message
+    assert printed.strip() == message
 
 
 def buckets_of(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:

@@ -82,7 +82,10 @@ def cluster() -> Iterator[str]:
             yield f"host={folder} user=flowalg dbname=postgres"
         finally:
             server.send_signal(signal.SIGINT)
-            server.wait(SECONDS)
+            try:
+                server.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                server.kill()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -47,6 +46,7 @@ from flowalg import (
 )
 from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
 from tests.support.generated_runs import runs
+from tests.support.programs import run_code
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 TWO = timedelta(minutes=2)
@@ -318,9 +318,9 @@ def test_without_matplotlib_a_run_has_only_its_tables() -> None:
         "from flowalg import Run\n"
         "print(to_html(Run((), ())))"
     )
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "0 panes" in process.stdout
-    assert "<img" not in process.stdout
+    printed = run_code(code)
+    assert "0 panes" in printed
+    assert "<img" not in printed
 
 
 def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -40,6 +39,7 @@ from flowalg import (
 from flowalg.data.errors import describe_function
 from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
 from flowalg.pipeline.nodes import ElementWise
+from tests.support.programs import run_program
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 
@@ -208,12 +208,10 @@ def test_the_library_can_be_imported_in_a_removed_directory(tmp_path: Path) -> N
     """A worker of Spark can run in a directory that another process has removed."""
     code = "import os, sys; os.rmdir(os.getcwd()); import flowalg; print(len(flowalg.__all__) > 100)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.run(
+    process = run_program(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert process.stdout == "True\n"

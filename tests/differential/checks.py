@@ -24,6 +24,8 @@ def _run(
 ) -> dict[str, Comparison]:
     """Compares cases in a process for each name of a setting; returns the sum by the name."""
     results = dict.fromkeys(processes, Comparison())
+    if len(processes) == 1:
+        return {processes[0]: compare(processes[0], Share(0, 1, cases, minutes, seed))}
     # The tables are tiny, so more threads than processes only cost time. Polars reads the variable at its import.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # A fork would copy locks that threads of Polars hold, and Spark's connection.

@@ -24,6 +24,7 @@ from flights.outcomes import Outcome
 
 from flowalg import KV, ArgumentError, Timing
 from flowalg.data.shapes import kv_of, shape_of
+from tests.support.programs import HOURS, run_program
 
 pytestmark = pytest.mark.long  # the package's 336,776 rows take seconds to read
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -167,7 +168,7 @@ def test_the_import_does_not_start_spark() -> None:
     code = (
         "import flights, pyspark; flights.hourly; assert pyspark.SparkContext._active_spark_context is None"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=EXAMPLES, check=True)
+    run_program([sys.executable, "-c", code], cwd=EXAMPLES, check=True)
 
 
 @pytest.fixture(scope="module")
@@ -299,6 +300,4 @@ def run_demo(folder: Path, output: str) -> subprocess.CompletedProcess[str]:
     """Runs the demo in a process of its own."""
     command = [sys.executable, "-m", "flights", output]
     path = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **path}
-    )
+    return run_program(command, cwd=folder, env={**os.environ, **path}, seconds=HOURS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import linecache
 import re
-import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.ordinary_session import ordinary_environment
+from tests.support.programs import run_program
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -41,13 +41,10 @@ def test_the_readme_runs_as_it_stands_on_an_ordinary_session(tmp_path: Path) -> 
     """All blocks are one program, which prints the texts on a default session, with every function lifted."""
     requirement = "assert all(note.reason is None for note in (*panes.lifting, *live.lifting))\n"
     (tmp_path / "readme.py").write_text("\n\n".join([*blocks("python"), requirement]))
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "readme.py"],
         cwd=tmp_path,
         env=ordinary_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-6000:]
     assert done.stdout == "".join(blocks("text"))

@@ -6,7 +6,6 @@ made of. They state no times.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.queries import CASES
 from tests.components import broker
 from tests.components.jars import missing_jars
+from tests.support.programs import HOURS, run_program
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_SPARK = ["reference", "local"]
@@ -33,7 +33,7 @@ def run_small(name: str) -> None:
     """Runs a benchmark with ``--small``; it must end well, and leave the results as they are."""
     before = kept()
     command = [sys.executable, "-m", *f"docs.benchmarks.{name}".split(), "--small"]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    finished = run_program(command, cwd=ROOT, seconds=HOURS)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
     assert kept() == before
 
@@ -75,7 +75,7 @@ def test_the_benchmark_of_the_lakehouse_runs_for_one_micro_batch() -> None:
     if not (ROOT / "build" / "lakehouse" / "4.2" / "ready").exists():
         pytest.skip("make lakehouse-check makes the environment")
     command = [sys.executable, "-m", "docs.benchmarks.lakehouse", "1"]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    finished = run_program(command, cwd=ROOT, seconds=HOURS)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -34,6 +32,7 @@ from flowalg_kafka.decoding import decode_messages, require_decodable
 from flowalg_kafka.messages import messages_table
 
 from tests.kafka.test_decoding import Received
+from tests.support.programs import run_code
 
 
 class Kind(Enum):
@@ -413,5 +412,5 @@ def test_without_fastavro_the_error_names_the_extra() -> None:
         "import sys; sys.modules['fastavro'] = None; from flowalg_kafka import AvroFormat, KafkaInput\n"
         "KafkaInput('localhost:1', 'a')\ntry: AvroFormat('{}')\nexcept Exception as error: print(error)"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = run_code(code)
     assert printed == "Avro needs the package fastavro: pip install 'flowalg[kafka]'\n"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import flowalg
+from tests.support.programs import run_code
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
@@ -34,8 +33,7 @@ def modules_after(imported: str) -> set[str]:
         "    importlib.import_module(module.name)\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(process.stdout.split())
+    return set(run_code(code).split())
 
 
 @pytest.mark.long

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 from attrs import frozen
 
 from tests.packaging.typed_surface import covered_by, restated_by, surface
+from tests.support.programs import run_program
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -40,9 +40,7 @@ class Finding:
 
 def run(*arguments: str) -> str:
     """Returns the output of a checker."""
-    process = subprocess.run(
-        [sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    process = run_program([sys.executable, "-m", *arguments], cwd=ROOT)
     return process.stdout
 
 

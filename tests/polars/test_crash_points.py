@@ -7,11 +7,12 @@ does not start.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.programs import HOURS, SECONDS, run_program
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,13 +24,11 @@ def test_a_crash_at_any_call_changes_no_table(stride: int) -> None:
     The calls are every open, write, flush, truncation, rename, mkdir, unlink and statement of SQL; the process dies
     before, half-way and after, or gets an I/O error, a full disk, or Ctrl-C before and after.
     """
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "tests.faults", "crashes", "--stride", str(stride)],
         cwd=ROOT,
         env={**os.environ, "POLARS_MAX_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+        seconds=HOURS if stride == 1 else SECONDS,
     )
     *failed, last = done.stdout.splitlines() or [""]
     assert failed == []

@@ -12,7 +12,6 @@ import pickle
 import shutil
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -53,6 +52,7 @@ from flowalg import (
     Sum,
 )
 from flowalg.data.time import ProcessingTime
+from tests.support.programs import run_program
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE: Final = timedelta(minutes=1)
@@ -646,4 +646,4 @@ def test_importing_the_engine_starts_no_threads() -> None:
         "    os._exit(frame.group_by('a').len().collect().height)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    run_program([sys.executable, "-c", program], check=True)

@@ -10,8 +10,6 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
@@ -64,6 +62,7 @@ from flowalg import (
 from flowalg.data.errors import ElementError
 from flowalg.data.time import MAX_TIME, event_time, processing_time
 from flowalg.watermarks import Observation
+from tests.support.programs import run_code
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
@@ -390,8 +389,7 @@ def test_a_checkpoint_of_another_placement_is_refused(
 def test_the_fingerprint_of_the_placement_is_that_of_any_process() -> None:
     """Another process computes the same fingerprint, so a query goes on after a restart."""
     program = "from flowalg_polars.streaming.placement import *; print(placement_fingerprint())"
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert int(other.stdout) == placement_fingerprint()
+    assert int(run_code(program)) == placement_fingerprint()
 
 
 def test_bad_arguments_name_what_is_valid() -> None:

@@ -7,8 +7,6 @@ writers of a table, or that does not quote names.
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import threading
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -46,6 +44,7 @@ from tests.sinks.test_sinks import (
     sums_with_early_and_late_panes,
 )
 from tests.spark.test_final_values import timeline
+from tests.support.programs import run_code
 from tests.support.scores import SCORES
 from tests.support.sink_cases import current_panes, rows_of, sort_rows
 
@@ -208,7 +207,7 @@ def test_a_second_writer_waits_for_the_first(database: Database) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join()
+        writer.join(60)
     assert sort_rows((repr(last),) for last in last_batches) == sort_rows(
         [("None",), (repr(WrittenBatch("q", 0)),)]
     )
@@ -297,8 +296,8 @@ def test_a_missing_driver_is_reported_with_its_extra() -> None:
         "try: PostgreSQL('dbname=panes')\n"
         "except flowalg.MissingExtraError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("needs the package psycopg: pip install 'flowalg[postgresql]'")
+    printed = run_code(code)
+    assert printed.strip().endswith("needs the package psycopg: pip install 'flowalg[postgresql]'")
 
 
 def test_sqlite_texts_sort_as_their_timestamps(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ These tests catch a dependence on classic Spark: contexts, JVM handles and frame
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests.support import visiting
 from tests.support.over_connect import COMPARABLE, COVERING, GENERATED, STREAMED
+from tests.support.programs import HOURS, SECONDS, run_program
 from tests.support.sink_cases import current_panes
 
 CHECKS = (
@@ -31,7 +31,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return over_connect(tmp_path_factory.mktemp("connect"), *CHECKS)
 
 
-def over_connect(folder: Path, *names: str) -> dict[str, str]:
+def over_connect(folder: Path, *names: str, seconds: float = SECONDS) -> dict[str, str]:
     """Runs checks in a process with a local Connect server; returns their results by name, and its whole output."""
     environment = {
         **os.environ,
@@ -42,7 +42,7 @@ def over_connect(folder: Path, *names: str) -> dict[str, str]:
         "SPARK_TESTING": "1",
     }
     command = [sys.executable, "-m", "tests.support.over_connect", str(folder), *names]
-    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    process = run_program(command, env=environment, seconds=seconds)
     assert process.returncode == 0, f"{process.stdout[-3000:]}\n{process.stderr[-6000:]}"
     (folder / "printed").write_text(process.stdout)
     lines = dict(line.split(": ", 1) for line in process.stdout.splitlines() if ": " in line)
@@ -59,7 +59,7 @@ def test_batch_conforms_over_connect(results: dict[str, str]) -> None:
 @pytest.mark.spark
 def test_batch_conforms_over_connect_in_all_jobs(tmp_path: Path) -> None:
     """Every batch job of the conformance suite without bad records has the panes of the reference."""
-    results = over_connect(tmp_path, "conform_in_all_jobs")
+    results = over_connect(tmp_path, "conform_in_all_jobs", seconds=HOURS)
     assert (
         results["conform_in_all_jobs"]
         == f"{len(COMPARABLE)} jobs of {len(COMPARABLE)}, {GENERATED} generated"

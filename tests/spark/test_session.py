@@ -6,7 +6,6 @@ These tests detect a dependence on a setting of ``local_session``, and a state s
 from __future__ import annotations
 
 import logging
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from pyspark.sql import SparkSession
 
 from flowalg import ArgumentError, UnsupportedError
 from tests.support.ordinary_session import NAMES, ordinary_environment
+from tests.support.programs import HOURS, run_program
 
 OTHER = "org.example.Other"
 
@@ -37,7 +37,7 @@ def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
     """A default session in a time zone other than UTC has the panes of the reference, and logs one warning."""
     command = [sys.executable, "-m", "tests.support.ordinary_session", str(tmp_path)]
     environment = ordinary_environment(tmp_path)
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = run_program(command, cwd=tmp_path, env=environment, seconds=HOURS)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     assert done.stdout.splitlines()[-1] == f"{len(NAMES)} jobs"
     assert done.stderr.count("flowalg has set RocksDB as the state store") == 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from flowalg_spark.state.variables import Postponed, Variables
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Row
+
+from tests.support.programs import run_code
 
 
 class Echo:
@@ -32,7 +32,4 @@ def test_a_stage_that_only_declares_its_variables_loads_neither_flowalg_nor_pola
         "assert callable(processor.init) and processor.pickled\n"
         "print(sorted(name for name in sys.modules if name.startswith(('flowalg', 'polars', 'tests'))))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert done.stdout == "[]\n"
+    assert run_code(program) == "[]\n"

@@ -45,6 +45,7 @@ from flowalg import (
     event_time,
     explain,
 )
+from tests.support.programs import run_program
 
 ROOT = Path(__file__).parents[2]
 MINUTE = timedelta(minutes=1)
@@ -349,11 +350,8 @@ def test_run_follows_a_published_watermark(on: str, folder: Path, capsys: pytest
 
 def run_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Runs the pipeline in a separate process, which prints nothing to the error output if it is not a terminal."""
-    finished = subprocess.run(
+    finished = run_program(
         [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", on, "--input", "in", *more],
-        capture_output=True,
-        text=True,
-        check=False,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
     )
@@ -784,11 +782,8 @@ def test_a_bad_record_of_a_batch_on_spark_is_an_error_of_one_line(folder: Path) 
     """The failed query is followed by reading the file, so the line has the row, the column and the value."""
     (folder / "bad.csv").write_text(f"{HEADER}red,five,2015-01-01T12:00:30Z,\n")
     command = [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", "batch"]
-    finished = subprocess.run(
+    finished = run_program(
         [*command, "--input", "scores=bad.csv", "--output", "out.parquet"],
-        capture_output=True,
-        text=True,
-        check=False,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
     )

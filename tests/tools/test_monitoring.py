@@ -10,7 +10,6 @@ import json
 import logging
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -45,6 +44,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from flowalg import ArgumentError, FixedWindows, Max, TimestampCombiner
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from tests.support.observed import BATCHES, HOSTILE, MINUTE, TOTALS, run_observed, scores_stream
+from tests.support.programs import run_program
 from tests.support.scores import SCORES
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -412,7 +412,7 @@ def test_a_browser_shows_a_key_with_html_as_text(server: StatusServer, tmp_path:
         "--dump-dom",
         f"{server.url}#windows",
     ]
-    page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    page = run_program(command, check=True).stdout
     assert "<title>flowalg: running queries</title>" in page
     assert "combine_per_key(Sum): 3 open" in page
     assert "&lt;img src=x onerror=\"document.title='run'\"&gt;" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -55,6 +54,7 @@ from flowalg import (
     processing_time,
 )
 from tests.support.generated_runs import runs, sums
+from tests.support.programs import run_program
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 TWO = timedelta(minutes=2)
@@ -562,6 +562,6 @@ def test_invalid_paths_and_runs_are_rejected(tmp_path: Path) -> None:
 def test_without_matplotlib_the_error_names_the_extra() -> None:
     """The import of ``flowalg_tools.pictures`` raises the error."""
     code = "import sys; sys.modules['matplotlib'] = None\nimport flowalg_tools.pictures"
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    finished = run_program([sys.executable, "-c", code])
     assert "MissingExtraError: pictures need matplotlib" in finished.stderr
     assert "pip install 'flowalg[plot]'" in finished.stderr

@@ -6,7 +6,6 @@ Those that are not here have a test of their own: crash points, figures, generat
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests.components import broker
 from tests.components.jars import missing_jars
+from tests.support.programs import HOURS, SECONDS, run_program
 
 ROOT = Path(__file__).parents[2]
 CHECKS = {
@@ -34,10 +34,10 @@ ON_SPARK = {
 """The checks that start Spark; those of faults have a number of other kills too, and take minutes."""
 
 
-def run_check(check: str, last: str) -> None:
+def run_check(check: str, last: str, seconds: float = HOURS) -> None:
     """Runs a check, which must end well, with a last line."""
     command = [sys.executable, "-m", *f"tests.{check}".split()]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    finished = run_program(command, cwd=ROOT, seconds=seconds)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
     assert re.fullmatch(last, finished.stdout.splitlines()[-1])
 
@@ -81,11 +81,11 @@ def test_the_check_of_lakehouses_holds_for_one_kill() -> None:
 def test_the_figures_are_those_of_real_queries() -> None:
     """All figures, on the local engine and on Spark."""
     command = [sys.executable, "-m", "figures.streaming"]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    finished = run_program(command, cwd=ROOT, seconds=HOURS)
     assert finished.returncode == 0, finished.stdout + finished.stderr[-4_000:]
 
 
 @pytest.mark.long
 def test_the_step_agrees_on_five_cases() -> None:
     """The cheapest check of generated cases ends with its line."""
-    run_check("differential step --cases 5 --seed 1 --processes 1", "step: 5 of 5 equal")
+    run_check("differential step --cases 5 --seed 1 --processes 1", "step: 5 of 5 equal", SECONDS)
