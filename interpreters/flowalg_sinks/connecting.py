@@ -13,7 +13,7 @@ from flowalg.data.errors import ArgumentError, MissingExtraError, hidden
 if TYPE_CHECKING:
     import psycopg
 
-_SHOWN: Final = ("host", "hostaddr", "port", "dbname", "user")
+_SHOWN: Final = ("service", "host", "hostaddr", "port", "dbname", "user")
 """The parameters whose values an error may contain."""
 
 
@@ -49,6 +49,8 @@ def require_conninfo(argument: str, conninfo: object, example: str) -> None:
         )
     if "@" in str(parameters.get("host", "")):
         reject("its host contains '@'; in a URI, write special characters of the password as %XX")
+    if "://" in str(parameters.get("dbname", "")) or "password" in str(parameters.get("dbname", "")):
+        reject("its dbname is a connection string; give the string itself")
     if not str(parameters.get("port") or "0").replace(",", "").isdigit():
         reject("its port is not a number; in a URI, write special characters of the password as %XX")
 
@@ -71,6 +73,21 @@ def connect(conninfo: str, timeout: timedelta) -> psycopg.Connection[tuple[objec
     connection.execute("SET TIME ZONE 'UTC'")
     connection.commit()
     return connection
+
+
+def server_name(conninfo: str) -> str:
+    """Returns the parameters of a connection string that say which server and database it is, and nothing else."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(conninfo)
+    named = [f"{name}={given[name]}" for name in _SHOWN if given.get(name)]
+    return f"PostgreSQL with {' '.join(named)}" if named else "PostgreSQL"
+
+
+def reason_of(error: psycopg.Error) -> str:
+    """Returns what the server or the client says of an error, as one line and without the statement."""
+    lines = (error.diag.message_primary or str(error)).splitlines()
+    return "; ".join(" ".join(line.split()) for line in lines)
 
 
 @contextmanager

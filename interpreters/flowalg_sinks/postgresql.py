@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import duration_of
-from flowalg_sinks.connecting import connect, driver, require_conninfo
+from flowalg_sinks.connecting import connect, driver, reason_of, require_conninfo, server_name
 from flowalg_sinks.statements import (
     PROGRESS,
     ExistingColumn,
@@ -79,16 +79,13 @@ class PostgreSQL:
 
     @contextmanager
     def transaction(self) -> Iterator[PostgreSQLTransaction]:
-        """Returns a transaction on a new connection. Raises ``SinkError`` if another one holds a table for too long."""
-        errors = driver("PostgreSQL").errors
-        try:
-            with self._connect() as connection:
-                yield PostgreSQLTransaction(connection)
-        except errors.LockNotAvailable as locked:
-            raise SinkError(
-                f"another transaction has held a table of the sink for more than {self.timeout}; end it, or start the "
-                "query again later: it continues from its checkpoint"
-            ) from locked
+        """Returns a transaction on a new connection.
+
+        Raises ``SinkError`` with the server if it cannot be reached or refuses the transaction, or if another
+        transaction holds a table for too long.
+        """
+        with self._naming_errors("written"), self._connect() as connection:
+            yield PostgreSQLTransaction(connection)
 
     def rows(self, table: Table) -> list[Row]:
         """Returns all rows of a table, ordered by its primary key."""
@@ -98,9 +95,28 @@ class PostgreSQL:
             for column in table.columns
         )
         statement = f"SELECT {expressions} FROM {quote(table.name)} ORDER BY {column_list(table.key_columns)}"
-        with self._connect() as connection:
+        with self._naming_errors("read"), self._connect() as connection:
             rows = connection.execute(statement.encode()).fetchall()
         return [tuple(map(_read, row)) for row in rows]
+
+    @contextmanager
+    def _naming_errors(self, action: str) -> Iterator[None]:
+        psycopg = driver("PostgreSQL")
+        try:
+            yield
+        except psycopg.errors.LockNotAvailable as locked:
+            raise SinkError(
+                f"another transaction has held a table of the sink for more than {self.timeout}; end it, or start the "
+                "query again later: it continues from its checkpoint"
+            ) from locked
+        except psycopg.Error as error:
+            message = f"{server_name(self.conninfo)} cannot be {action}: {reason_of(error)}"
+            if action == "written":
+                message += (
+                    "; when the cause is removed, start the query again: it continues from its checkpoint, and writes "
+                    "this batch once"
+                )
+            raise SinkError(message) from error
 
     def _connect(self) -> Connection:
         connection = connect(self.conninfo, self.timeout)

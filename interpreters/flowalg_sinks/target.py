@@ -13,7 +13,7 @@ from flowalg_sinks.tables import Row, Table
 
 
 class SinkError(FlowalgError, RuntimeError):
-    """A table cannot take a batch, because another query or a later batch was written to it."""
+    """A table cannot take a batch: another query or batch was written to it, or its database cannot be used."""
 
 
 @frozen

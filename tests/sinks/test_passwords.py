@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final, cast
 
 import flowalg_sinks
-import psycopg
 import pytest
 from flowalg_kafka import Kafka, KafkaInput
 from flowalg_polars import streaming
@@ -43,6 +42,8 @@ CONNINFOS: Final[tuple[object, ...]] = (
     "postgresql://u:x/hunter2@localhost/d",
     "postgresql://u:x%zhunter2@localhost/d",
     "postgresql://localhost:hunter2/d",
+    "dbname='postgresql://u:hunter2@localhost/d'",
+    "dbname='host=localhost password=hunter2'",
 )
 """Connection strings of a wrong type, or malformed by a password with special characters."""
 
@@ -121,11 +122,12 @@ def test_no_error_has_a_password(case: str) -> None:
 
 
 def test_an_error_of_a_server_has_no_password(tmp_path: Path) -> None:
-    """If a server cannot be reached, neither the error nor what observers and the status page show has the password."""
+    """If a server cannot be reached, the error names it, and neither it nor what observers show has the password."""
     events: list[QueryEvent] = []
     target = PostgreSQL("host=localhost port=1 user=u password=hunter2 sslmode=hunter2", timeout=SECOND)
     (tmp_path / "in").mkdir()
-    with pytest.raises(psycopg.OperationalError) as raised:
+    message = "PostgreSQL with host=localhost port=1 user=u cannot be written: connection is bad"
+    with pytest.raises(flowalg_sinks.SinkError, match=message) as raised:
         streaming.run(
             TOTALS,
             {SCORES: StreamInput(tmp_path / "in", WATERMARK)},

@@ -1,10 +1,11 @@
-"""A database of SQLite that cannot be used: an error of the sink that names it, and nothing is written.
+"""A database that cannot be used: an error of the sink that names it, and nothing is written.
 
-The tests catch a raw error of ``sqlite3``, and one that does not say which database it is of.
+The tests catch a raw error of ``sqlite3`` or ``psycopg``, and one that does not say which database it is of.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,11 +14,14 @@ from pathlib import Path
 
 import flowalg_sinks
 import polars as pl
+import psycopg
 import pytest
 from attrs import asdict
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
-from flowalg_sinks import SinkError, SQLite
+from flowalg_sinks import PostgreSQL, SinkError, SQLite
+from flowalg_sinks.tables import Column, Kind, Table
+from psycopg.conninfo import make_conninfo
 
 from flowalg import ArgumentError, BoundedOutOfOrderness, FixedWindows, Sum
 from tests.support.scores import NOON, SCORES, Score
@@ -91,3 +95,48 @@ def test_names_that_sqlite_reserves_are_errors(tmp_path: Path) -> None:
         ArgumentError, match=r"table must be the name of a table, without the character U\+0000"
     ):
         write(tmp_path / "panes.db", table="\0")
+
+
+def create(target: PostgreSQL, between: Callable[[], None] = lambda: None) -> None:
+    """Creates a table in one transaction, and calls a function between two of its statements."""
+    with target.transaction() as transaction:
+        transaction.last_batch("t")
+        between()
+        transaction.prepare(Table("t", (Column("a", Kind.TEXT),), ("a",)))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("dbname=nowhere", 'connection failed: .*FATAL: database "nowhere" does not exist'),
+        ("options='-c search_path=nowhere'", "no schema has been selected to create in"),
+        ("options='-c default_transaction_read_only=on'", ".*in a read-only transaction"),
+        ("options='-c no.such'", "connection failed: .*"),
+    ],
+)
+def test_an_unusable_server_is_an_error_of_the_sink(server: str, given: str, reason: str) -> None:
+    """The error is a ``SinkError`` of one line, which names the server and the reason, and no password."""
+    target = PostgreSQL(make_conninfo(f"{server} {given}", password="hunter2"))
+    with pytest.raises(SinkError) as raised:
+        create(target)
+    pattern = (
+        f"PostgreSQL with host=/.* cannot be written: {reason}; when the cause is removed, start the query"
+    )
+    assert re.match(pattern, str(raised.value))
+    assert "\n" not in str(raised.value)
+    assert "hunter2" not in f"{raised.value} {raised.value.__cause__}"
+
+
+def test_a_server_that_ends_in_a_transaction_is_an_error_of_the_sink(server: str) -> None:
+    """A connection that the server ends within a transaction is a ``SinkError``; so is a table that cannot be read."""
+    target = PostgreSQL(server)
+
+    def end() -> None:
+        with psycopg.connect(server, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+
+    message = "cannot be written: terminating connection due to administrator command"
+    with pytest.raises(SinkError, match=message):
+        create(target, end)
+    with pytest.raises(SinkError, match='cannot be read: relation "nowhere" does not exist'):
+        target.rows(Table("nowhere", (Column("a", Kind.TEXT),), ("a",)))
