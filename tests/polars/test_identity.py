@@ -15,7 +15,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -352,6 +352,40 @@ def test_an_iterable_that_has_grown_since_its_end_is_an_error(tmp_path: Path) ->
         assert list(streaming.batches(TOTALS, {SCORES: make(2)}, checkpoint=tmp_path / kind)) == []
         with pytest.raises(CheckpointError, match=f"the source has 1 more {kind}"):
             list(streaming.batches(TOTALS, {SCORES: make(3)}, checkpoint=tmp_path / kind))
+
+
+@pytest.mark.parametrize("ended", [True, False], ids=["ended", "not ended"])
+@pytest.mark.parametrize("kind", ["frames", "an iterator of frames", "records", "an iterator of records"])
+def test_an_iterable_that_lacks_what_was_read_is_an_error(tmp_path: Path, kind: str, ended: bool) -> None:
+    """Fewer frames or records than were read before are an error, also if the input had ended, and not its end.
+
+    Only an iterator of records whose input had ended is not looked at: it may wait for its next record.
+    """
+    rows = [Score("a", number, NOON + number * MINUTE) for number in range(3)]
+    frames = [pl.DataFrame([{"team": row.team, "points": row.points, "at": row.at}]) for row in rows]
+
+    def batches(count: int) -> Generator[object, None, None]:
+        data: Frames | Records[Score]
+        if "frames" in kind:
+            data = Frames(iter(frames[:count]) if "iterator" in kind else frames[:count])
+        else:
+            data = Records(iter(rows[:count]) if "iterator" in kind else rows[:count], per_batch=1)
+        return streaming.batches(
+            TOTALS, {SCORES: StreamInput(data, WATERMARK)}, checkpoint=tmp_path / "checkpoint"
+        )
+
+    first = batches(3)
+    for number, _ in enumerate(first):
+        if number == 2 and not ended:
+            break
+    first.close()
+    if ended and kind == "an iterator of records":
+        assert list(batches(1)) == []
+        return
+    with pytest.raises(
+        CheckpointError, match="source 'scores': the iterable of .* has 1 of the [23] that were read"
+    ):
+        list(batches(1))
 
 
 def test_exchanged_segments_are_an_error(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,10 @@ class Reader(Protocol):
         ...
 
     def unread(self, after: Position) -> str | None:
-        """Returns what follows the last position of an input that has ended, as far as it is known without waiting."""
+        """Returns what follows the last position of an input that has ended, as far as it is known without waiting.
+
+        Raises ``CheckpointError`` for an input that has less than was read.
+        """
         ...
 
     def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
@@ -90,7 +93,7 @@ def reader_of(source: SourceNode, data: SourceData, columns: Fields = ()) -> Rea
         case Files():
             return FileReader(source, data, columns)
         case Frames(frames=frames):
-            return FrameReader(frames)
+            return FrameReader(source, frames)
         case Records():
             return RecordReader(source, data)
         case KafkaInput():
@@ -257,6 +260,7 @@ def concat_rows(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
 class FrameReader:
     """Reads the frames of an iterator; a position is the number of frames read, and whether they have ended."""
 
+    source: SourceNode
     given: Iterable[pl.DataFrame]
     kind: ClassVar[str] = FRAMES
     frames: Iterator[pl.DataFrame] = field(default=Factory(lambda self: iter(self.given), takes_self=True))
@@ -275,18 +279,20 @@ class FrameReader:
 
     def _peek(self, count: int) -> bool:
         """Whether there is a frame after ``count`` frames."""
-        while self._taken < count:
-            if next(self.frames, None) is None:
-                raise CheckpointError(
-                    f"the iterable of frames has fewer than the {count} that were read before"
-                )
-            self._taken += 1
+        self._skip(count)
         if self._next is None and not self._ended:
             self._next = next(self.frames, None)
             self._ended = self._next is None
             if not self._ended and not isinstance(self._next, pl.DataFrame):
                 raise ArgumentError("a frame of Frames.frames", self._next, "a Polars DataFrame")
         return self._next is not None
+
+    def _skip(self, count: int) -> None:
+        """Takes the first ``count`` frames, if they were not taken yet."""
+        while self._taken < count:
+            if next(self.frames, None) is None:
+                raise _fewer(self.source, FRAMES, self._taken, count)
+            self._taken += 1
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the next frame."""
@@ -304,6 +310,7 @@ class FrameReader:
 
     def unread(self, after: Position) -> str | None:
         """Returns the number of frames that follow a position, if the iterable knows its length."""
+        self._skip(count_of(after))
         more = len(self.given) - count_of(after) if isinstance(self.given, Sized) else 0
         return f"{more} more frames" if more > 0 else None
 
@@ -312,6 +319,14 @@ class FrameReader:
 
     def close(self) -> None:
         """Does nothing."""
+
+
+def _fewer(source: SourceNode, what: str, found: int, count: int) -> CheckpointError:
+    """Returns the error of an iterable that does not have what was read before."""
+    return CheckpointError(
+        f"source {source.name!r}: the iterable of {what} has {found} of the {count} that were read before; give the "
+        "source the input that the checkpoint was written with, or start the query with a new checkpoint"
+    )
 
 
 def count_of(position: Position) -> int:
@@ -406,13 +421,20 @@ class RecordReader:
     def _fill(self, after: Position, most: int) -> Pump:
         """Takes the records that have arrived, until there are ``most``."""
         if self._pump is None:
-            iterator = islice(self.records.records, count_of(after), None)
-            self._pump = Pump(iterator, _CAPACITY)
+            self._pump = Pump(self._records_after(count_of(after)), _CAPACITY)
             self._pump.start()
         missing = most - len(self._waiting)
         if missing > 0:
             self._waiting += self._pump.take(missing, 0.0 if self._waiting else 0.01)
         return self._pump
+
+    def _records_after(self, count: int) -> Iterator[object]:
+        """Yields the records after the first ``count``, which were read before."""
+        records = iter(self.records.records)
+        skipped = sum(1 for _ in islice(records, count))
+        if skipped < count:
+            raise _fewer(self.source, RECORDS, skipped, count)
+        yield from records
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the records between two positions; those that do not match the source may be bad records."""
@@ -420,9 +442,7 @@ class RecordReader:
         while len(self._waiting) < wanted and not self._fill(after, wanted).has_ended:
             pass
         if len(self._waiting) < wanted:
-            raise CheckpointError(
-                f"source {self.source.name!r}: the iterable of records has fewer records than were read before"
-            )
+            raise _fewer(self.source, RECORDS, count_of(after) + len(self._waiting), count_of(until))
         taken, self._waiting = self._waiting[:wanted], self._waiting[wanted:]
         good = good_records(self.source, taken, None if bad is None else bad.found)
         return record_frame(self.source, list(good)).lazy() if good else None
@@ -433,8 +453,10 @@ class RecordReader:
 
     def unread(self, after: Position) -> str | None:
         """Returns the number of records that follow a position, if the iterable knows its length."""
-        given = self.records.records
-        more = len(given) - count_of(after) if isinstance(given, Sized) else 0
+        given, count = self.records.records, count_of(after)
+        more = len(given) - count if isinstance(given, Sized) else 0
+        if more < 0:
+            raise _fewer(self.source, RECORDS, count + more, count)
         return f"{more} more records" if more > 0 else None
 
     def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
