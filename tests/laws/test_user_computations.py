@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 from attrs import define
 from flowalg_laws import READINGS, VALUES, Reading, check_computation
+from flowalg_laws.kit.key_histories import KeyInstant, run_history
 from flowalg_laws.laws.computations import (
     a_commutative_computation_does_not_depend_on_bundles,
+    in_order_the_division_into_instants_has_no_effect,
     in_order_the_outputs_are_those_of_the_batch,
     outputs_are_not_late_by_themselves,
 )
@@ -35,13 +37,14 @@ from flowalg import (
     Timeline,
     Transition,
     UserFunctionError,
+    event_time,
 )
 
 MINUTE = timedelta(minutes=1)
 MICRO_BATCH = Reference(Mode.MICRO_BATCH)
 
 
-@pytest.mark.parametrize("computation", [SILENCE, SUMS_OF_FIVE, TOTAL, HOLDING, HEARTBEAT, ECHO])
+@pytest.mark.parametrize("computation", [SILENCE, SUMS_OF_FIVE, TOTAL, HOLDING, HEARTBEAT, ECHO, FILLING])
 def test_valid_computations_pass(computation: Processor[str, int, int]) -> None:
     """A computation that keeps its promises passes all checks."""
     check_computation(computation, st.integers(-5, 5))
@@ -172,13 +175,29 @@ def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
 
 def test_a_watermark_beyond_the_horizon_fires_more_timers() -> None:
     """A computation that fills silent minutes fills those that the watermark has passed; a batch knows its elements."""
-    condition = in_order_the_outputs_are_those_of_the_batch.condition
-    assert "no watermark before the end is beyond the horizon" in condition
+    for stated in (
+        in_order_the_outputs_are_those_of_the_batch,
+        in_order_the_division_into_instants_has_no_effect,
+    ):
+        assert "no watermark before the end is beyond the horizon" in stated.condition
     beyond = timeline((0, 3))
     stream = MICRO_BATCH.run(VALUES.process(FILLING, in_order=True), {READINGS: beyond})
     batch = ReferenceBatch().run(VALUES.process(FILLING), {READINGS: beyond})
     assert [each.value for each in stream.elements] == [1, 0, 0, 0]
     assert [each.value for each in batch.elements] == [1]
+    history = tuple(
+        KeyInstant(
+            each.processing_time, tuple((r.value, event_time(r.at)) for r in each.elements), each.watermark
+        )
+        for each in beyond
+    )
+    assert (
+        len(
+            [output for outputs in run_history(FILLING, history, in_order=True).outputs for output in outputs]
+        )
+        == 4
+    )
+    assert in_order_the_division_into_instants_has_no_effect(FILLING, history) is None
 
 
 def test_the_output_of_a_late_element_is_late() -> None:

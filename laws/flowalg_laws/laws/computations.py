@@ -35,6 +35,7 @@ from flowalg import (
     Timer,
     Transition,
     WindowingStrategy,
+    event_time,
 )
 from flowalg.computations.computation import AnyComputation, require_computation
 from flowalg.triggers.normal_form import never_finishes
@@ -58,10 +59,10 @@ def _emitted(elements: Iterable[OutputElement[KV[str, int]]]) -> list[Emitted]:
     return sorted((each.processing_time, each.event_time, each.key, each.value) for each in elements)
 
 
-def _is_beyond_horizon(timeline: Timeline[Reading]) -> bool:
+def _is_beyond_horizon(times: Iterable[EventTime], watermarks: Iterable[EventTime]) -> bool:
     """Whether a watermark before the end of the input is beyond the greatest event time."""
-    latest = max((reading.at for reading in timeline.elements), default=MIN_TIME.datetime)
-    return any(latest < instant.watermark.datetime < MAX_TIME.datetime for instant in timeline)
+    latest = max(times, default=MIN_TIME)
+    return any(latest < watermark < MAX_TIME for watermark in watermarks)
 
 
 def _at_event_times(elements: Iterable[OutputElement[KV[str, int]]]) -> Counter[object]:
@@ -154,7 +155,8 @@ def in_order_the_outputs_are_those_of_the_batch(
 
     Relied on by: backfills, and tests of computations.
     """
-    if timeline.watermark != MAX_TIME or _is_beyond_horizon(timeline):
+    times = (event_time(reading.at) for reading in timeline.elements)
+    if timeline.watermark != MAX_TIME or _is_beyond_horizon(times, (each.watermark for each in timeline)):
         return None
     pipeline = VALUES.process(computation, in_order=True)
     run = engine.run(pipeline, {READINGS: timeline})
@@ -488,14 +490,18 @@ def in_order_the_division_into_instants_has_no_effect(
 ) -> Equation[list[str]] | None:
     """In order, the outputs of a computation are those of all its elements in one instant.
 
-    Where: the input has ended, nothing was dropped, and the computation does not depend on processing time.
+    Where: the input has ended, nothing was dropped, no watermark before the end is beyond the horizon, and the
+    computation does not depend on processing time.
 
     Source: SEMANTICS 17 (the in-order theorem).
 
     Relied on by: agreement of batches and streams.
     """
     known = require_computation("computation", computation)
+    elements = tuple(element for instant in history for element in instant.elements)
     if not history or history[-1].watermark != MAX_TIME:
+        return None
+    if _is_beyond_horizon((point for _, point in elements), (each.watermark for each in history)):
         return None
     calls: list[_Call] = []
     run = run_history(_watched(known, calls), history, in_order=True)
@@ -503,7 +509,6 @@ def in_order_the_division_into_instants_has_no_effect(
     depends_on_clock = run_history(known, later, in_order=True).outputs != run.outputs
     if run.drops or depends_on_clock or any(_sets_clock(call.transition) for call in calls):
         return None
-    elements = tuple(element for instant in history for element in instant.elements)
     batch = run_history(known, [evolve(history[-1], elements=elements)], in_order=True)
     return Equation(
         *([repr(output) for outputs in each.outputs for output in outputs] for each in (run, batch))
