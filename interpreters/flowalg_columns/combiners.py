@@ -24,8 +24,9 @@ from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.normal_form import normal_form
 from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, first_opaque, qualify_locations
-from flowalg.pipeline.nodes import GroupingNode
+from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
+from flowalg_columns.notes import why_unknown
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
 
@@ -114,9 +115,13 @@ def ignores_values(part: AnyCombiner) -> bool:
     return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
 
 
-def unknown_result(node: GroupingNode) -> UnsupportedError:
-    """Returns the error for a combiner whose result has no known type."""
+def unknown_result(node: GroupingNode, value: Shape) -> UnsupportedError:
+    """Returns the error for a combiner whose result has no known type, for values of a shape."""
+    parts = component_combiners(node.combiner) if isinstance(node, CombinePerKey) else ()
+    arguments = [argument_of(part, value) for part in parts]
+    opaque = next((first_opaque(argument) for argument in arguments if argument.shape is None), None)
+    remedy = "pass result=..., or use" if opaque is None else "use"
     return UnsupportedError(
-        f"{node.label}: the type of the combiner's result is unknown; pass result=..., or use a def with a return "
-        "annotation"
+        f"{node.label}: the type of the combiner's result is unknown; {remedy} a def with a return annotation"
+        f"{why_unknown(node.label, opaque)}"
     )

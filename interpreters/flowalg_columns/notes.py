@@ -6,6 +6,7 @@ from attrs import frozen
 
 from flowalg.computations.library import built_in
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.lifting.tree.expressions import Opaque
 from flowalg.pipeline.nodes import Process
 
 
@@ -31,6 +32,14 @@ def note_of(analysis: StepAnalysis, engine: str) -> LiftingNote:
     if opaque is None:
         return LiftingNote(analysis.step.label, None, None, engine)
     return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None, engine)
+
+
+def why_unknown(label: str, opaque: Opaque | None) -> str:
+    """Returns the end of a message about a function whose result has no known type: why it is not lifted."""
+    if opaque is None:
+        return ""
+    where = f", at {opaque.location}" if opaque.location and opaque.location not in label else ""
+    return f"; the type is unknown, since the function runs in Python: {opaque.reason}{where}"
 
 
 def note_of_computation(node: Process, engine: str = "Spark") -> LiftingNote:

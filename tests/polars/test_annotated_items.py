@@ -8,7 +8,7 @@ import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import ReferenceBatch
 
-from flowalg import INGRESS_TIME, Source, Timeline, UnsupportedError
+from flowalg import INGRESS_TIME, PCollection, Source, Sum, Timeline, UnsupportedError
 from flowalg.data.time import EPOCH
 
 NUMBERS = Source("numbers", int, event_time=INGRESS_TIME)
@@ -64,3 +64,28 @@ def test_items_of_no_element_type_need_a_result() -> None:
     timelines = {NUMBERS: Timeline.batch([3], time=EPOCH)}
     with pytest.raises(UnsupportedError, match="needs the type of its result"):
         PolarsBatch().run(NUMBERS.flat_map(untyped), timelines)
+
+
+NAMESPACE: dict[str, Callable[[int], int]] = {}
+exec("def half(n): return n // 2", NAMESPACE)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "reason"),
+    [
+        (NUMBERS.map(NAMESPACE["half"]), "source that is not available"),
+        (
+            NUMBERS.combine_globally(Sum.of(NAMESPACE["half"])),
+            "source that is not available, at half at <string>:1",
+        ),
+        (NUMBERS.map(lambda n: divmod(n, 2)[0]), "a call of divmod"),
+    ],
+    ids=["without source", "argument without source", "not lifted"],
+)
+def test_an_unknown_result_says_why(pipeline: PCollection[object], reason: str) -> None:
+    """The error of a function whose result has no known type has the reason why the function is not lifted."""
+    timelines = {NUMBERS: Timeline.batch([3], time=EPOCH)}
+    for engine in (PolarsBatch(), PolarsStreaming()):
+        with pytest.raises(UnsupportedError) as raised:
+            engine.run(pipeline, timelines)
+        assert str(raised.value).endswith(f"since the function runs in Python: {reason}")

@@ -9,8 +9,10 @@ from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.lifting.tree.expressions import Opaque
 from flowalg.pipeline.nodes import shape_read
 from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
+from flowalg_columns.notes import why_unknown
 
 
 def require_exact_pairs(shape: Shape, label: str) -> RecordOf:
@@ -62,11 +64,18 @@ def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape) -> S
     """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
     after = chain[-1].after if chain else before
     if after is None:
-        first = next(analysis.step for analysis in chain if analysis.after is None)
-        f = user_call(first.function).f
+        first = next(analysis for analysis in chain if analysis.after is None)
+        f = user_call(first.step.function).f
         argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
-        raise UnsupportedError(
-            f"{first.label}: {engine} needs the type of its result; pass {argument}=..., or use a def with a return "
-            "annotation"
-        )
+        raise unknown_function_result(engine, first.step.label, first.opaque, f"pass {argument}=..., or ")
     return after
+
+
+def unknown_function_result(
+    engine: str, label: str, opaque: Opaque | None, remedy: str = ""
+) -> UnsupportedError:
+    """Returns the error of a function whose result has no known type, with the reason why it is not lifted."""
+    return UnsupportedError(
+        f"{label}: {engine} needs the type of its result; {remedy}use a def with a return annotation"
+        f"{why_unknown(label, opaque)}"
+    )

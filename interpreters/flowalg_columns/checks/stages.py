@@ -40,7 +40,7 @@ def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingSta
     require_one_key(pairs, node.label)
     result = node.shape
     if not isinstance(result, RecordOf):
-        raise unknown_result(node)
+        raise unknown_result(node, pairs[0].fields[1].shape)
     effective, key = node.windowed_by, key_and_value(layout_of(result))[0]
     stage = Stage(
         node.label,

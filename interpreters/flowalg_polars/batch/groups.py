@@ -37,7 +37,7 @@ def lower_grouping(node: CombinePerKey, flow: Flow, time: pl.Expr) -> Flow:
     key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
-        raise unknown_result(node)
+        raise unknown_result(node, value.shape)
     pair = kv_of(key.shape, result)
     aggregated = _aggregates(node, flow)
     if aggregated is None:

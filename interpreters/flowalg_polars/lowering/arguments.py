@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from attrs import frozen
+from flowalg_columns.checks.shapes import unknown_function_result
 from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.combiners.core import Over, component_combiners
-from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.tree.expressions import Expr, first_opaque
 from flowalg.pipeline.nodes import CombinePerKey
@@ -52,8 +52,6 @@ def combiner_arguments(node: CombinePerKey, value: Columns, of: ArgumentOf = arg
 def _in_python(part: AnyCombiner, expression: Expr, value: Columns) -> Columns:
     assert isinstance(part, Over), "only user-defined functions are not lifted"
     if expression.shape is None:
-        raise UnsupportedError(
-            f"{part.label}: {ENGINE} needs the type of its result; use a def with a return annotation"
-        )
+        raise unknown_function_result(ENGINE, part.label, first_opaque(expression))
     step = Map(part.function, f"{type(part.combiner).__name__}.of")
     return unnest(python_column(step, part.function, value, expression.shape), expression.shape)

@@ -34,7 +34,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
-        raise unknown_result(node)
+        raise unknown_result(node, value.shape)
     effective = node.input.windowing
     windowed = assign_windows(flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)

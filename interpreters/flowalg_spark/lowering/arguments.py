@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import unknown_function_result
 from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
 from flowalg_columns.layout import Branch, key_and_value
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.combiners.core import Over, component_combiners
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, Part, first_opaque
@@ -101,9 +101,7 @@ def _compute_in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: st
     """Returns the flow with an additional column that Python computes, and that column."""
     assert isinstance(part, Over), "only user-defined functions are not lifted"
     if expression.shape is None:
-        raise UnsupportedError(
-            f"{part.label}: Spark needs the type of its result; use a def with a return annotation"
-        )
+        raise unknown_function_result("Spark", part.label, first_opaque(expression))
     step = Map(part.function, type(part.combiner).__name__ + ".of")
     computed = python_column(flow, step, part.function, key_and_value(flow.element)[1], expression.shape)
     return evolve(flow, frame=flow.frame.select("*", computed.alias(name))), unnest(
