@@ -56,6 +56,10 @@ class Singleton:
 
     def read(self, values: Sequence[object], window: Window) -> object:
         """Returns the value that elements read of a complete window."""
+        return _single(self.find(values, window))
+
+    def find(self, values: Sequence[object], window: Window) -> object:
+        """Returns the same, or ``Several``, which is an error for elements that read it."""
         match values:
             case [value]:
                 return value
@@ -67,9 +71,9 @@ class Singleton:
                     )
                 return self.default
             case _:
-                raise ElementError(
+                return Several(
                     f"as_singleton() has {len(values)} values in {window}, {format_value(list(values))}; it must have "
-                    "one. Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+                    f"one. {_REMEDY}"
                 )
 
 
@@ -79,16 +83,49 @@ class AsMap:
 
     def read(self, values: Sequence[object], window: Window) -> dict[object, object]:
         """Returns the mapping that elements read of a complete window."""
+        return _mapping(self.find(values, window))
+
+    def find(self, values: Sequence[object], window: Window) -> dict[object, object]:
+        """Returns the same with ``Several`` under the keys with more than one value."""
         found: dict[object, object] = {}
         for pair in (require_keyed(value, "as_map") for value in values):
             if pair.key in found:
-                both = f"{format_value(found[pair.key])} and {format_value(pair.value)}"
-                raise ElementError(
-                    f"as_map() has {both} under {format_value(pair.key)} in {window}; each key must have one value. "
-                    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
-                )
-            found[pair.key] = pair.value
+                before = found[pair.key]
+                if not isinstance(before, Several):
+                    both = f"{format_value(before)} and {format_value(pair.value)}"
+                    found[pair.key] = Several(
+                        f"as_map() has {both} under {format_value(pair.key)} in {window}; each key must have one "
+                        f"value. {_REMEDY}"
+                    )
+            else:
+                found[pair.key] = pair.value
         return found
+
+
+@frozen
+class Several:
+    """More than one value where there must be one: the message of the error for elements that read it."""
+
+    message: str
+
+
+def _single(found: object) -> object:
+    """Returns a value; raises ``ElementError`` for several."""
+    if isinstance(found, Several):
+        raise ElementError(found.message)
+    return found
+
+
+def _mapping(found: dict[object, object]) -> dict[object, object]:
+    """Returns a mapping; raises ``ElementError`` if a key has several values."""
+    for value in found.values():
+        _single(value)
+    return found
+
+
+_REMEDY: Final = (
+    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+)
 
 
 @frozen
@@ -106,13 +143,13 @@ class LatestComplete:
         return self.view.default if isinstance(self.view, Singleton) else {}
 
     def update(self, known: object, values: Sequence[object], window: Window) -> object:
-        """Returns what elements read after a window, given what they read before it, and its values."""
+        """Returns what is known after a window, given what was known before it, and its values."""
         if not values:
             return known
         if isinstance(self.view, Singleton):
-            return self.view.read(values, window)
+            return self.view.find(values, window)
         assert isinstance(known, dict), "elements read mappings"
-        return {**known, **self.view.read(values, window)}
+        return {**known, **self.view.find(values, window)}
 
     def read(self, known: object, window: Window) -> object:
         """Returns what the elements in a window of the side input read, given what is known at its start."""
@@ -121,7 +158,7 @@ class LatestComplete:
                 f"as_singleton().latest_complete() has no value before {window.start}, where an element in {window} "
                 "reads it; set a default: as_singleton(default=...)"
             )
-        return known
+        return _mapping(known) if isinstance(known, dict) and isinstance(self.view, AsMap) else _single(known)
 
 
 View: TypeAlias = Singleton | AsMap | LatestComplete

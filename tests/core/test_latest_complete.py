@@ -11,14 +11,15 @@ import pytest
 from flowalg_laws import READINGS
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_polars import Cluster, PolarsStreaming
-from flowalg_reference import Reference
+from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming
+from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     FOREVER,
     KV,
     Accumulation,
     AtCount,
+    ElementError,
     FixedWindows,
     Interpreter,
     PCollection,
@@ -121,3 +122,37 @@ def test_a_window_without_current_values_does_not_count(engine: Interpreter) -> 
     )
     main = Timeline[Reading]().at(point(12), rate("a", 0, 12), rate("a", 0, 3))
     assert read_by(engine, side, main, rates) == [-1, 4]
+
+
+SINGLE = KEYED.map(lambda pair: pair.value).window(FIVE).as_singleton(default=-1).latest_complete()
+MAPPING = KEYED.window(FIVE).as_map().latest_complete()
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [Reference(), PolarsStreaming(), ReferenceBatch(), PolarsBatch()],
+    ids=lambda e: type(e).__name__,
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        VALUES.map_with(SINGLE, lambda pair, value: value, result=int),
+        VALUES.map_with(MAPPING, lambda pair, found: found.get("a", -1), result=int),
+        VALUES.map_with(MAPPING, lambda pair, found: max(found.values(), default=-1), result=int),
+    ],
+    ids=["singleton", "lookup", "mapping"],
+)
+def test_two_values_are_an_error_where_an_element_reads_them(
+    engine: Interpreter, read: PCollection[int]
+) -> None:
+    """Two values of a window fail the elements that read them: none before it, and none after a newer value."""
+    rates = Timeline.batch([rate("a", 1, 1), rate("a", 2, 2), rate("a", 9, 6)], time=point(0))
+
+    def found(*minutes: int) -> list[int]:
+        main = Timeline.batch([rate("a", 0, minute) for minute in minutes], time=point(0))
+        return [each.element for each in engine.run(read, {READINGS: main, RATES: rates}).elements]
+
+    assert found() == []
+    assert found(3, 13) == [-1, 9]
+    with pytest.raises(ElementError, match="must have one"):
+        found(3, 8, 13)
