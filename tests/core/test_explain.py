@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
+    FOREVER,
     GLOBAL_WINDOW,
     KV,
     AfterDelay,
+    AfterInactivity,
     ArgumentError,
     AtCount,
     AtElement,
@@ -87,7 +89,7 @@ def test_a_waiting_window_has_an_unsatisfied_condition(
 def test_a_waiting_window_fires_at_its_deadline(
     run: reference.ReferenceRun[object], data: st.DataObject
 ) -> None:
-    """A waiting window with a deadline fires at that time if no element arrives before."""
+    """A window with a deadline fires at that time if no element arrives before: it has something to emit."""
     if run.spec.mode is Mode.MICRO_BATCH or not run.panes:
         return
     pane = data.draw(st.sampled_from(run.panes))
@@ -96,7 +98,7 @@ def test_a_waiting_window_fires_at_its_deadline(
         st.sampled_from(sorted({evaluation.processing_time for evaluation in run.watermarks}))
     ).datetime
     found = why_not(run, key, pane.window, at=at)
-    if found.next_deadline is None or found.reason is not Reason.WAITING:
+    if found.next_deadline is None:
         return
     cut = {
         name: Timeline(
@@ -170,6 +172,21 @@ def test_a_pane_at_the_end_of_its_window_has_no_condition() -> None:
     for_ever = POINTS.window(GlobalWindows(), trigger=AtCount(9)).combine_per_key(Sum())
     last = reference.run(for_ever, {SCORES: first.end(minute(2))})
     assert explain_when(last, last.panes[0]).cause is Cause.ENDED
+
+
+def test_a_window_without_changes_has_no_deadline() -> None:
+    """A trigger that waits for a window with nothing to emit fires without a pane, so ``why_not`` names no time."""
+    totals = POINTS.window(
+        GlobalWindows(), trigger=AfterInactivity(timedelta(minutes=2)).repeat(), allowed_lateness=FOREVER
+    ).combine_per_key(Sum())
+    timeline = Timeline[Score]().at(minute(0), Score("a", 5, minute(0)))
+    waits, flushed = (
+        why_not(reference.run(totals, {SCORES: each}), "a", GLOBAL_WINDOW)
+        for each in (timeline, timeline.end(minute(1)))
+    )
+    assert (waits.reason, waits.next_deadline) == (Reason.WAITING, processing_time(minute(2)))
+    assert (flushed.reason, flushed.next_deadline) == (Reason.NO_CHANGES, None)
+    assert len(flushed.conditions) == 1
 
 
 def test_why_not_distinguishes_the_reasons() -> None:

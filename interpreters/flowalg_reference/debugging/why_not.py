@@ -63,9 +63,9 @@ class Reason(Enum):
 class WhyNot(HasView):
     """Why a window has emitted no pane, or no further one, at a processing time.
 
-    ``conditions`` are those that its trigger waits for, ``next_deadline`` is when it fires without new elements, and
-    ``hold`` is what holds the watermark, where the trigger waits for that. ``panes`` and ``drops`` are those of the
-    window so far, and ``open_windows`` the open windows of the key.
+    ``conditions`` are those that its trigger waits for. ``next_deadline`` is when it fires without new elements, and
+    ``None`` if it has nothing to emit. ``hold`` is what holds the watermark, where the trigger waits for that.
+    ``panes`` and ``drops`` are those of the window so far, and ``open_windows`` the open windows of the key.
     """
 
     grouping: str
@@ -200,7 +200,7 @@ def explain_missing(
         tuple(pane for pane in recording.panes if id(pane.info) in infos),
         drops,
         conditions,
-        None if state is None else next_deadline(trigger, state.trigger, window, clocks),
+        None if state is None or not state.changed else next_deadline(trigger, state.trigger, window, clocks),
         watermark_hold(node.inputs, history, operators, clocks.processing_time) if held else None,
         tuple(sorted(grouping.windows.get(key, {}))),
     )
