@@ -29,7 +29,7 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow:
             )
 
     def apply(rows: pl.DataFrame) -> pl.DataFrame:
-        return pl.concat([program.apply(rows.lazy()).collect() for program in programs])
+        return pl.concat([program.compute(rows) for program in programs])
 
     frame = flow.frame.map_batches(apply, schema=frame_schema(first.shape, flow.meta), streamable=True)
     notes = [note for program in programs for note in program.notes]

@@ -48,6 +48,14 @@ class Program:
         """Returns a frame after all operations."""
         return reduce(lambda before, operation: operation(before), self.operations, frame)
 
+    def compute(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns rows after all operations, in a function that Polars may have called.
+
+        It runs in memory: a query of the streaming engine, the default of ``collect``, waits for threads that may all
+        wait for such functions, for ever.
+        """
+        return self.apply(rows.lazy()).collect(engine="in-memory")
+
     def then(self, operation: Operation, shape: Shape, *, fallible: bool) -> Program:
         """Returns the program with one more operation."""
         return evolve(

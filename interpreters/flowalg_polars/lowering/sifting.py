@@ -58,14 +58,11 @@ def sift_steps(program: Program, rows: pl.DataFrame) -> Sifted:
             bad += found
         return Sifted(part, tuple(bad))
 
-    return Sifter(lambda part: program.apply(part.lazy()).collect(), in_python).sift(rows)
+    return Sifter(program.compute, in_python).sift(rows)
 
 
 def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sifted:
     """Returns the elements in the rows of a source, by the program that binds it."""
-
-    def bind(part: pl.DataFrame) -> pl.DataFrame:
-        return program.apply(part.lazy()).collect()
 
     def in_python(part: pl.DataFrame) -> Sifted:
         found = [
@@ -79,12 +76,15 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
             if isinstance(each, BadRecord)
         )
         good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
-        return Sifted(bind(part.filter(good)), bad)
+        return Sifted(program.compute(part.filter(good)), bad)
 
     lacking = rows.select(pl.any_horizontal(pl.lit(False), *_nulls(source))).to_series()
     if not lacking.any():
-        return Sifter(bind, in_python).sift(rows)
-    bad, rest = in_python(rows.filter(lacking)), Sifter(bind, in_python).sift(rows.filter(~lacking))
+        return Sifter(program.compute, in_python).sift(rows)
+    bad, rest = (
+        in_python(rows.filter(lacking)),
+        Sifter(program.compute, in_python).sift(rows.filter(~lacking)),
+    )
     return Sifted(pl.concat([rest.frame, bad.frame]), (*bad.bad, *rest.bad))
 
 
