@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,14 +51,7 @@ def spark() -> Iterator[SparkSession]:
 
     session = local_session("flowalg tests", memory="2g")
     yield session
-    java = getattr(session.sparkContext._gateway, "proc", None)
-    # The claims have been tested by now: a Spark that does not end keeps no run of the tests from ending.
-    stopping = Thread(target=session.stop, daemon=True)
-    stopping.start()
-    stopping.join(60)
-    if stopping.is_alive() and java is not None:
-        warnings.warn("Spark has not stopped after 60 s, and was killed", RuntimeWarning, stacklevel=1)
-        java.kill()
+    session.stop()
 
 
 @pytest.fixture(scope="session")

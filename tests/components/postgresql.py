@@ -82,10 +82,7 @@ def cluster() -> Iterator[str]:
             yield f"host={folder} user=flowalg dbname=postgres"
         finally:
             server.send_signal(signal.SIGINT)
-            try:
-                server.wait(SECONDS)
-            except subprocess.TimeoutExpired:
-                server.kill()
+            server.wait(SECONDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
