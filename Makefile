@@ -151,7 +151,8 @@ test-oldest: $(STAMP) ## run the tests on Spark with the oldest PySpark that is 
 	@$(OLDEST)/bin/python -m pip install --quiet -e '.[dev]' 'pyspark==4.1.0'
 	@$(WITH_JAVA) $(OLDEST)/bin/python -m pytest -m "spark and not thorough" -n 2 --dist loadfile --no-loadscope-reorder
 
-test-fast: $(STAMP) ## run the tests that need no Spark and are quick
+test-fast: export FLOWALG_PROFILE ?= few
+test-fast: $(STAMP) ## run the tests that need no Spark and are quick, with few examples of each property
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"
 
 mutants: $(STAMP) ## insert one fault at a time; the tests must detect each (minutes)

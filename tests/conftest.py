@@ -15,13 +15,13 @@ from tests.components import broker, postgresql
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The number of examples per property. ``quick`` tries the same examples in every run, so that results are stable;
-# ``explore`` draws new ones for minutes, and ``thorough`` for hours: FLOWALG_PROFILE=explore make test-fast.
-for name, examples in (("quick", 15), ("explore", 150), ("thorough", 2000)):
+# The number of examples per property. ``few`` and ``quick`` try the same examples in every run, so that results are
+# stable; ``explore`` draws new ones for minutes, and ``thorough`` for hours: FLOWALG_PROFILE=explore make test-fast.
+for name, examples in (("few", 5), ("quick", 15), ("explore", 150), ("thorough", 2000)):
     settings.register_profile(
         name,
         max_examples=examples,
-        derandomize=name == "quick",
+        derandomize=name in ("few", "quick"),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )

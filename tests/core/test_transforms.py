@@ -367,7 +367,7 @@ def test_a_window_without_current_values_emits_no_pane(accumulation: Accumulatio
 
 def combine_in_python(combiner: object, current: list[tuple[EventTime, int]]) -> object:
     """Returns the result of plain Python for the current values of a window."""
-    numbers = [value for _, value in sorted(current, key=lambda entry: entry[0])]
+    numbers = [value for _, value in sorted(current)]  # by event time, then by value
     match combiner:
         case Sum():
             return sum(numbers)

@@ -137,6 +137,7 @@ def test_every_command_and_target_that_a_page_names_exists() -> None:
         assert {*re.findall(r"`make ([a-z][a-z-]*)", text)} <= targets, page.name
 
 
+@pytest.mark.long
 def test_the_reference_has_every_public_name() -> None:
     """Every name that a package exports is on a page of the API reference, and every name on a page exists."""
     assert api.missing() == []

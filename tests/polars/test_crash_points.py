@@ -17,6 +17,7 @@ from tests.support.programs import HOURS, SECONDS, run_program
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.thorough), 211])
 def test_a_crash_at_any_call_changes_no_table(stride: int) -> None:
     """A call that fails, or at which the process dies or is interrupted, changes none of four tables after a restart.

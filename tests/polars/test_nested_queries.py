@@ -50,6 +50,7 @@ class Watch:
         return watched
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "engine",
     [

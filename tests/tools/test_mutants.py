@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 MUTANTS = [mutant for area in AREAS for mutant in area.mutants]
 
 
+@pytest.mark.long
 def test_a_mutant_is_another_program() -> None:
     """The syntax that a mutant changes occurs exactly once, and the result is valid Python with another syntax tree."""
     sources = sources_under(ROOT)
