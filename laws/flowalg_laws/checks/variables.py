@@ -29,7 +29,7 @@ from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH
 from flowalg_laws.kit.key_histories import KeyHistory
 from flowalg_laws.kit.law import Law
-from flowalg_laws.kit.readings import DenseTimeline, Reading
+from flowalg_laws.kit.readings import DenseTimeline, EndedTimeline, Reading
 from flowalg_laws.laws.composition import Transform
 from flowalg_laws.laws.computations import AComputation, EventTimeComputation
 from flowalg_laws.laws.transforms import Endo, Pair, Spread, Test
@@ -118,6 +118,7 @@ def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
         EventTimeComputation: event_time_computations(),
         Late: st.sampled_from(Late),
         DenseTimeline: dense_timelines(),
+        EndedTimeline: free_timelines(ends=True),
         WindowFn: window_fns(),
         WindowingStrategy: windowing_strategies(),
         Timeline[Reading]: free_timelines(),

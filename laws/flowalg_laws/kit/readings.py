@@ -46,3 +46,6 @@ VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
 
 DenseTimeline = NewType("DenseTimeline", Timeline[Reading])
 """A timeline of one key whose elements lie within minutes of each other and arrive one or two at a time."""
+
+EndedTimeline = NewType("EndedTimeline", Timeline[Reading])
+"""A timeline whose input has ended."""

@@ -32,7 +32,7 @@ from flowalg.data.time import processing_time
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, START, VALUES, DenseTimeline, Reading
+from flowalg_laws.kit.readings import READINGS, START, VALUES, DenseTimeline, EndedTimeline, Reading
 from flowalg_laws.laws.windows import Points
 
 A = TypeVar("A")
@@ -76,8 +76,8 @@ def _current(panes: Iterable[Pane[KV[str, list[int]]]]) -> Counter[Hashable]:
 
 @law
 def groupings_of_groupings_converge(
-    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Counter[Hashable]] | None:
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: EndedTimeline
+) -> Equation[Counter[Hashable]]:
     """``current(run(second . first)) = batch(second . first)``: the theorem holds through several groupings.
 
     Where: the input has ended, the first grouping retracts, nothing was dropped, and no merging window closed or
@@ -87,8 +87,6 @@ def groupings_of_groupings_converge(
 
     Relied on by: every pipeline with two groupings.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     lists = lists_of_sums(first, second)
     batch = flowalg_reference.run_batch(lists, {READINGS: timeline.elements})
     return Equation(_current(engine.run(lists, {READINGS: timeline}).panes), _current(batch.panes))

@@ -44,7 +44,7 @@ from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
 from flowalg_laws.kit.key_histories import HistoryRun, KeyHistory, KeyInstant, Outputs, run_history
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, EndedTimeline, Reading
 from flowalg_laws.strategies.computations import ECHO, SUMS_OF_FIVE, TOTAL
 
 _HOUR: Final = 3_600_000_000
@@ -144,7 +144,7 @@ def a_copy_that_arrives_later_is_not_emitted(
 
 @law
 def in_order_the_outputs_are_those_of_the_batch(
-    engine: Interpreter, computation: EventTimeComputation, timeline: Timeline[Reading]
+    engine: Interpreter, computation: EventTimeComputation, timeline: EndedTimeline
 ) -> Equation[Counter[object]] | None:
     """In order, the outputs are a function of the set of elements: a stream emits what the batch emits.
 
@@ -156,7 +156,7 @@ def in_order_the_outputs_are_those_of_the_batch(
     Relied on by: backfills, and tests of computations.
     """
     times = (event_time(reading.at) for reading in timeline.elements)
-    if timeline.watermark != MAX_TIME or _is_beyond_horizon(times, (each.watermark for each in timeline)):
+    if _is_beyond_horizon(times, (each.watermark for each in timeline)):
         return None
     pipeline = VALUES.process(computation, in_order=True)
     run = engine.run(pipeline, {READINGS: timeline})
@@ -217,8 +217,8 @@ def a_computation_after_a_filter_by_key_is_filtered_by_key(
 
 @law
 def every_element_is_observed_or_dropped(
-    engine: Interpreter, late: Late, timeline: Timeline[Reading]
-) -> Equation[tuple[int, int]] | None:
+    engine: Interpreter, late: Late, timeline: EndedTimeline
+) -> Equation[tuple[int, int]]:
     """Every element is observed by a computation, or dropped and counted, exactly once; also in order.
 
     Where: the input has ended.
@@ -227,8 +227,6 @@ def every_element_is_observed_or_dropped(
 
     Relied on by: the counts of drops.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
 
     def accounted(drops: Iterable[Drop], elements: Iterable[object]) -> int:
         return sum(drop.count for drop in drops) + sum(1 for _ in elements)
@@ -307,7 +305,7 @@ def _corrected(strategy: WindowingStrategy) -> Values:
 
 @law
 def a_computation_that_subtracts_ends_with_the_values_that_are_left(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[object] | None:
     """A computation with ``on_retraction`` has the current values in the end, whatever was retracted before.
 
@@ -317,7 +315,7 @@ def a_computation_that_subtracts_ends_with_the_values_that_are_left(
 
     Relied on by: computations after groupings that correct themselves.
     """
-    if timeline.watermark != MAX_TIME or not never_finishes(strategy.trigger):
+    if not never_finishes(strategy.trigger):
         return None
     run = engine.run(_corrected(strategy).process(TOTAL), {READINGS: timeline})
     sums: Counter[str] = Counter()
@@ -328,7 +326,7 @@ def a_computation_that_subtracts_ends_with_the_values_that_are_left(
 
 @law
 def corrections_before_the_watermark_are_not_observed_in_order(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[Counter[object]] | None:
     """A computation in order observes the values that are current when the watermark passes them: those of the batch.
 
@@ -338,8 +336,6 @@ def corrections_before_the_watermark_are_not_observed_in_order(
 
     Relied on by: computations in order after groupings with early panes, which need no ``on_retraction``.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     pipeline = _corrected(strategy).process(ECHO, in_order=True)
     run = engine.run(pipeline, {READINGS: timeline})
     if run.dropped:

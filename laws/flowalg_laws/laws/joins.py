@@ -15,7 +15,6 @@ from attrs import evolve
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
     Change,
     Count,
@@ -32,7 +31,7 @@ from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, EndedTimeline, Reading
 
 Joined: TypeAlias = PCollection[KV[str, tuple[int | None, int | None]]]
 EVEN: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value % 2 == 0)
@@ -86,7 +85,7 @@ def _endless(strategy: WindowingStrategy, mode: Accumulation) -> WindowingStrate
 
 @law
 def discarding_joins_emit_each_pair_once(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[Counter[Hashable]] | None:
     """Under DISCARDING, all panes of an inner join together are the bag of the pairs of the batch.
 
@@ -96,8 +95,6 @@ def discarding_joins_emit_each_pair_once(
 
     Relied on by: joins without windows, whose panes are the new pairs.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     chosen = _endless(strategy, Accumulation.DISCARDING)
     merged = as_merging(strategy.windows) is not None
     return _total_and_batch(engine, inner(chosen), timeline, merged=merged)
@@ -105,7 +102,7 @@ def discarding_joins_emit_each_pair_once(
 
 @law
 def retracting_joins_converge(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[Counter[Hashable]] | None:
     """Under RETRACTING, the pairs of a full join that are not retracted are the pairs of the batch.
 
@@ -115,16 +112,14 @@ def retracting_joins_converge(
 
     Relied on by: outer joins, whose pairs with ``None`` are retracted when a match arrives.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     chosen = _endless(strategy, Accumulation.RETRACTING)
     return _total_and_batch(engine, full(chosen), timeline, merged=False)
 
 
 @law
 def pairs_are_windowed_where_they_happened(
-    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[object] | None:
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: EndedTimeline
+) -> Equation[object]:
     """Counts of the pairs of a join in other windows are those of the batch, by any event time of the pairs.
 
     Where: the input has ended, nothing was dropped, and no merging window closed or expired.
@@ -133,8 +128,6 @@ def pairs_are_windowed_where_they_happened(
 
     Relied on by: windows after a join without windows, whose own window has no end.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     joined = sums_of_pairs(_endless(_lasting(first), Accumulation.RETRACTING))
     counted = apply_windowing(joined, _endless(_lasting(second), Accumulation.RETRACTING)).combine_per_key(
         Count()
@@ -146,8 +139,8 @@ def pairs_are_windowed_where_they_happened(
 
 @law
 def new_pairs_are_windowed_where_they_happened(
-    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[object] | None:
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: EndedTimeline
+) -> Equation[object]:
     """As pairs that are retracted, for the discarding panes of a join without windows.
 
     Where: the input has ended, and nothing was dropped.
@@ -156,8 +149,6 @@ def new_pairs_are_windowed_where_they_happened(
 
     Relied on by: windows after the usual join of two streams.
     """
-    if timeline.watermark != MAX_TIME:
-        return None
     without_windows = evolve(_lasting(first), windows=GlobalWindows(), accumulation=Accumulation.DISCARDING)
     counted = apply_windowing(
         sums_of_pairs(without_windows), _endless(_lasting(second), Accumulation.RETRACTING)

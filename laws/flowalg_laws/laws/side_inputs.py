@@ -14,7 +14,6 @@ from flowalg_reference import Reference
 
 from flowalg import (
     KV,
-    MAX_TIME,
     DropReason,
     FixedWindows,
     Interpreter,
@@ -29,7 +28,16 @@ from flowalg import (
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading, event_time_of, key_of, value_of
+from flowalg_laws.kit.readings import (
+    READINGS,
+    START,
+    VALUES,
+    EndedTimeline,
+    Reading,
+    event_time_of,
+    key_of,
+    value_of,
+)
 
 Pair: TypeAlias = KV[str, int]
 Read: TypeAlias = Counter[tuple[Reading, Hashable]]
@@ -61,19 +69,17 @@ def _last_complete_window(size: timedelta, rates: Iterable[Reading], time: datet
 def _read(
     engine: Interpreter,
     pipeline: PCollection[tuple[Reading, Hashable]],
-    main: Timeline[Reading],
-    rates: Timeline[Reading],
+    main: EndedTimeline,
+    rates: EndedTimeline,
 ) -> Read | None:
-    """Returns the elements with what they read, as a bag; ``None`` unless both inputs end and nothing was dropped."""
-    if main.watermark != MAX_TIME or rates.watermark != MAX_TIME:
-        return None
+    """Returns the elements with what they read, as a bag; ``None`` if any was dropped."""
     run = engine.run(pipeline, {READINGS: main, RATES: rates})
     return None if run.dropped else Counter(each.element for each in run.elements)
 
 
 @law
 def the_latest_complete_singleton_is_found_by_an_as_of_lookup(
-    engine: Interpreter, size: timedelta, main: Timeline[Reading], rates: Timeline[Reading]
+    engine: Interpreter, size: timedelta, main: EndedTimeline, rates: EndedTimeline
 ) -> Equation[Read] | None:
     """An element reads the value of the newest window with values that ends at or before its event time.
 
@@ -100,7 +106,7 @@ def the_latest_complete_singleton_is_found_by_an_as_of_lookup(
 
 @law
 def the_latest_complete_mapping_is_found_by_an_as_of_lookup_of_each_key(
-    engine: Interpreter, size: timedelta, main: Timeline[Reading], rates: Timeline[Reading]
+    engine: Interpreter, size: timedelta, main: EndedTimeline, rates: EndedTimeline
 ) -> Equation[Read] | None:
     """A key has the value of the newest window with values of that key that ends at or before the event time.
 
