@@ -12,11 +12,14 @@ from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, In
 from flowalg.lifting.tree.primitives import Op
 
 OVERFLOW: Final = "the result overflows 64 bits: integers must lie in [-2**63, 2**63)"
+DURATION_OVERFLOW: Final = (
+    "the result overflows 64 bits: the microseconds of a timedelta must lie in [-2**63, 2**63)"
+)
 ZERO_DIVISION: Final = "ZeroDivisionError: integer division or modulo by zero"
 NAN_AS_INTEGER: Final = "ValueError: cannot convert float NaN to integer"
 TOO_LONG: Final = "OverflowError: days must have magnitude <= 999999999"
 INFINITY_AS_INTEGER: Final = "OverflowError: cannot convert float infinity to integer"
-"""The messages of failures in an engine: those of Python, and that of an integer that an engine cannot store."""
+"""The messages of failures in an engine: those of Python, and of integers and durations that an engine cannot store."""
 
 _RANGES: Final[Mapping[Op, Interval]] = {Op.INSTANT: INSTANTS, Op.DAY: DAYS, Op.DURATION: DURATIONS}
 _DIVISIONS: Final = (Op.FLOOR_DIVIDE, Op.MODULO, Op.DIVIDE)

@@ -31,7 +31,14 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
 )
-from flowalg.lifting.tree.failures import OVERFLOW, TOO_LONG, can_fail_itself, can_raise_in_engine, is_wide
+from flowalg.lifting.tree.failures import (
+    DURATION_OVERFLOW,
+    OVERFLOW,
+    TOO_LONG,
+    can_fail_itself,
+    can_raise_in_engine,
+    is_wide,
+)
 from flowalg.lifting.tree.intervals import (
     DAYS,
     DURATIONS,
@@ -183,7 +190,7 @@ class _Compiler:
             case Op.DAY:
                 return self.day(node)
             case Op.DURATION:
-                micros, failures = self.bounded(node.args[0], STORED, OVERFLOW, node.location)
+                micros, failures = self.bounded(node.args[0], STORED, DURATION_OVERFLOW, node.location)
                 return micros.cast(DURATION), _join(self.too_long(node), failures)
             case Op.EQUAL | Op.LESS | Op.LESS_EQUAL if node.args[0].shape == INTEGER:
                 return self.comparison(node) or self.tabled(node)

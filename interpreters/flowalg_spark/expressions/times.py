@@ -9,9 +9,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import TOO_LONG, can_fail_itself
+from flowalg.lifting.tree.failures import DURATION_OVERFLOW, TOO_LONG, can_fail_itself
 from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, Interval, interval
-from flowalg_spark.expressions.errors import fail_where, fail_with_overflow
+from flowalg_spark.expressions.errors import fail, fail_where
 from flowalg_spark.expressions.integers import EXACT, long_literal, truncating_quotient
 
 _DAY: Final = 86_400 * 10**6
@@ -46,7 +46,7 @@ def interval_from_micros(node: Apply, micros: Column) -> Column:
     """Compiles the interval from microseconds. Its parts round towards zero, so none of them overflows."""
     if not interval(node.args[0]).within(STORED):
         outside = (micros < F.lit(STORED.low)) | (micros > F.lit(STORED.high))
-        stored = F.when(outside, fail_with_overflow(node.location)).otherwise(micros.try_cast("bigint"))
+        stored = F.when(outside, fail(node.location, DURATION_OVERFLOW)).otherwise(micros.try_cast("bigint"))
         micros = _in_range(node, micros, DURATIONS, stored, TOO_LONG)
     seconds = (micros % long_literal(_DAY)).cast("decimal(18,0)") / F.lit(10**6)
     days = truncating_quotient(micros, long_literal(_DAY)).cast("int")
