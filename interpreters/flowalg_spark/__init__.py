@@ -16,7 +16,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, records_in
 from flowalg_shard.replay import ReplayLog
 from flowalg_shard.state.compatibility import Outcome, StageFinding
-from flowalg_shard.state.plans import Plan
+from flowalg_shard.state.plans import ChangePlan
 
 from flowalg.runs.metrics import StageMetrics
 from flowalg_spark import batch, sinks, streaming
@@ -46,10 +46,10 @@ from flowalg_spark.streaming.metrics import bad_records, metrics, query_progress
 from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [
+    "ChangePlan",
     "LiftingNote",
     "Outcome",
     "PaneFrame",
-    "Plan",
     "ReplayInput",
     "ReplayLog",
     "ReplayedBatch",

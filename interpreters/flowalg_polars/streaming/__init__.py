@@ -7,7 +7,7 @@ a checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``
 """
 
 from flowalg_shard.state.compatibility import Outcome, StageFinding
-from flowalg_shard.state.plans import Plan
+from flowalg_shard.state.plans import ChangePlan
 
 from flowalg_polars.streaming.checkpoint import drain
 from flowalg_polars.streaming.inspection import open_keys, open_state, plan, replay_log, reshard
@@ -26,12 +26,12 @@ from flowalg_polars.streaming.running import (
 
 __all__ = [
     "CAPABILITIES",
+    "ChangePlan",
     "Files",
     "Frames",
     "MicroBatch",
     "MicroBatches",
     "Outcome",
-    "Plan",
     "Records",
     "RunSummary",
     "Sink",

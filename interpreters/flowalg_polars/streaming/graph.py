@@ -58,7 +58,7 @@ Stage: TypeAlias = ShardedGrouping | ShardedSide | ShardedComputation | ElementO
 
 
 @frozen
-class Operator:
+class CompiledNode:
     """The compiled form of a node: the form of its elements, its upstreams by identity, and what it does."""
 
     elements: Elements
@@ -123,7 +123,7 @@ class Graph:
         operator = Fold(graph._compile)
         return graph, {name: graph._output(name, operator) for name in plan.outputs}
 
-    def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, Operator]) -> Followed:
+    def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, CompiledNode]) -> Followed:
         """Returns the further sources whose clocks a stage needs."""
         names = sources_followed(upstreams, self.sources)
         runs = [of(self.plan.sources[name]).run for name in names]
@@ -132,7 +132,7 @@ class Graph:
             lambda arrivals: {number: run(arrivals).reports[0] for number, run in enumerate(runs)},
         )
 
-    def _output(self, name: str, of: Fold[PlanNode, Operator]) -> OutputOperator:
+    def _output(self, name: str, of: Fold[PlanNode, CompiledNode]) -> OutputOperator:
         root = self.plan.outputs[name]
         operator = of(root)
         shape = operator.elements.shape
@@ -151,15 +151,15 @@ class Graph:
             lambda arrivals: output.advance(operator.run(arrivals), followed.reports(arrivals)),
         )
 
-    def _compile(self, node: PlanNode, of: Fold[PlanNode, Operator]) -> Operator:
+    def _compile(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         operator = self._make(node, of)
         once = _once(operator.run, collect=node in self.shared)
-        return Operator(operator.elements, operator.upstreams, once)
+        return CompiledNode(operator.elements, operator.upstreams, once)
 
-    def _make(self, node: PlanNode, of: Fold[PlanNode, Operator]) -> Operator:
+    def _make(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         match node:
             case planned.Read(source=source):
-                return Operator(
+                return CompiledNode(
                     Elements(source.shape, ELEMENT_META),
                     {id(node): self.sources[source.name]},
                     lambda arrivals: arrivals[source.name],
@@ -188,25 +188,25 @@ class Graph:
         stage: ShardedGrouping | ShardedSide | ShardedComputation,
         elements: Elements,
         run: Run,
-    ) -> Operator:
+    ) -> CompiledNode:
         """Returns the operator of a stage, which gets the next number."""
         number = self.numbers[node] = len(self.stages)
         self.stages.append(stage)
-        return Operator(elements, {id(stage): FromStage(number)}, run)
+        return CompiledNode(elements, {id(stage): FromStage(number)}, run)
 
-    def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
+    def _steps(self, operator: CompiledNode, steps: Sequence[Step]) -> CompiledNode:
         program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
         self.notes += program.notes
         return self._program(operator, program)
 
-    def _program(self, operator: Operator, program: Program) -> Operator:
+    def _program(self, operator: CompiledNode, program: Program) -> CompiledNode:
         """Returns the operator followed by a program."""
 
         def run(arrivals: Arrivals) -> Arrival:
             received = operator.run(arrivals)
             return Arrival(self._applied(program, received.frame), received.reports)
 
-        return Operator(Elements(program.shape, program.meta), operator.upstreams, run)
+        return CompiledNode(Elements(program.shape, program.meta), operator.upstreams, run)
 
     def _applied(self, program: Program, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns elements after a program; with dead letters, without those on which it fails."""
@@ -216,7 +216,9 @@ class Graph:
         self.bad_records.found += sifted.bad
         return sifted.frame.lazy()
 
-    def _grouping(self, node: planned.Combine | planned.CoGroup, of: Fold[PlanNode, Operator]) -> Operator:
+    def _grouping(
+        self, node: planned.Combine | planned.CoGroup, of: Fold[PlanNode, CompiledNode]
+    ) -> CompiledNode:
         inputs = [of(inner) for inner in node.inputs]
         prepared = prepare_grouping(node.transform, [each.elements for each in inputs], self.cluster.shards)
         if not self.finite:
@@ -236,7 +238,7 @@ class Graph:
 
         return self._stage(node, grouping, Elements(prepared.pair, PANE_META), run)
 
-    def _side_input(self, node: planned.ReadSide, of: Fold[PlanNode, Operator]) -> Operator:
+    def _side_input(self, node: planned.ReadSide, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         main, side = of(node.input), of(node.side)
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
         together, after, others = steps_on_mapping(analyse(node.steps, shape), shape)
@@ -263,7 +265,7 @@ class Graph:
         )
         return self._steps(operator, tuple(step.step for step in others)) if others else operator
 
-    def _computation(self, node: planned.Compute, of: Fold[PlanNode, Operator]) -> Operator:
+    def _computation(self, node: planned.Compute, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         inner = of(node.input)
         elements, letters = inner.elements, self.bad_records is not None
         prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
@@ -321,7 +323,7 @@ class Graph:
         """Returns the state of each stage, with its description."""
         return [(stage.description, stage.states) for stage in self.stages]
 
-    def compared(self, checkpoint: Checkpoint) -> plans.Plan:
+    def compared(self, checkpoint: Checkpoint) -> plans.ChangePlan:
         """Returns what becomes of the state of each stage if the pipeline starts from a checkpoint."""
         manifest, folder = checkpoint.manifest, checkpoint.folder
         assert manifest is not None, "there is a state"
@@ -346,7 +348,7 @@ class Graph:
             )
         before = [stage.description for stage in manifest.stages]
         now = [stage.description for stage in self.stages]
-        return plans.Plan(plans.plan_stages(before, now), problems=tuple(problems))
+        return plans.ChangePlan(plans.plan_stages(before, now), problems=tuple(problems))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restores the state of all stages; raises ``CheckpointError`` if it is that of another pipeline."""
@@ -384,7 +386,7 @@ def _union(several: Iterable[Mapping[int, Upstream]]) -> dict[int, Upstream]:
 
 
 def _reports(
-    received: Sequence[Arrival], inputs: Sequence[Operator], upstreams: Mapping[int, Upstream]
+    received: Sequence[Arrival], inputs: Sequence[CompiledNode], upstreams: Mapping[int, Upstream]
 ) -> Arriving:
     """Returns the reports of a union by the position of the upstream: two paths from one upstream are one."""
     found: dict[int, Report | Observation] = {}
@@ -395,7 +397,7 @@ def _reports(
     return {position: found[identity] for position, identity in enumerate(upstreams) if identity in found}
 
 
-def _flatten(inputs: Sequence[Operator]) -> Operator:
+def _flatten(inputs: Sequence[CompiledNode]) -> CompiledNode:
     first = inputs[0].elements
     require_equal_shapes([each.elements.shape for each in inputs])
     upstreams = _union(each.upstreams for each in inputs)
@@ -410,4 +412,4 @@ def _flatten(inputs: Sequence[Operator]) -> Operator:
         ]
         return Arrival(pl.concat(frames), _reports(received, inputs, upstreams))
 
-    return Operator(Elements(first.shape, meta), upstreams, run)
+    return CompiledNode(Elements(first.shape, meta), upstreams, run)

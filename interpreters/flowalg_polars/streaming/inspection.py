@@ -15,7 +15,7 @@ from flowalg_shard.resharding import reshard as reshard_stage
 from flowalg_shard.state.compatibility import COMPUTATION, StageDescription
 from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
-from flowalg_shard.state.plans import Plan
+from flowalg_shard.state.plans import ChangePlan
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
@@ -146,7 +146,7 @@ def plan(
     *,
     shards: int | None = None,
     dead_letters: bool = False,
-) -> Plan:
+) -> ChangePlan:
     """Returns what a pipeline, or the named outputs of a query, can continue from a checkpoint.
 
     It is what a query checks when it starts from the checkpoint: it starts if and only if the plan is accepted. Nothing

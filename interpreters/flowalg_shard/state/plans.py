@@ -23,7 +23,7 @@ _GONE = -1
 
 
 @frozen
-class Plan:
+class ChangePlan:
     """What becomes of the state of each stage when a pipeline starts from a checkpoint.
 
     ``problems`` are the reasons against it that concern the whole query. A query that starts from the checkpoint makes

@@ -35,7 +35,7 @@ def plan(
     *,
     shards: int | None = None,
     dead_letters: bool = False,
-) -> plans.Plan:
+) -> plans.ChangePlan:
     """Returns what a pipeline, or the named outputs of ``compile_all``, can continue from the checkpoint of a query.
 
     It makes the comparison that each shard makes in the first micro-batch after a restart. Spark itself gives a state
@@ -73,7 +73,7 @@ def plan(
             f"the checkpoint {path} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
             "rejects another number of stages: start the changed pipeline with a new checkpoint"
         )
-        return plans.Plan((), problems=tuple(problems))
+        return plans.ChangePlan((), problems=tuple(problems))
     findings: list[StageFinding] = []
     for number, stage in enumerate(now):
         heads = read_heads(session, checkpoint, number)
@@ -88,7 +88,7 @@ def plan(
         findings.append(
             max(compared, key=_severity, default=StageFinding(stage.label, Outcome.NEW, now=number))
         )
-    return plans.Plan(tuple(findings), problems=tuple(problems))
+    return plans.ChangePlan(tuple(findings), problems=tuple(problems))
 
 
 def _severity(finding: StageFinding) -> int:

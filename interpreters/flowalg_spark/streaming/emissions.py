@@ -69,7 +69,7 @@ class GroupingRows:
     pair: RecordOf
     json_drops: bool
 
-    def panes(self, emission: Emission) -> Iterator[Columns]:
+    def panes(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of panes; a retraction precedes the pane that replaces it."""
         table = unpack(emission.output.panes)
         if POSITION in table.columns:
@@ -77,7 +77,7 @@ class GroupingRows:
         if table.height:
             yield {**self.elements(table), **_select(table, _PANE_COLUMNS), **emission.clocks(table.height)}
 
-    def drops(self, emission: Emission) -> Iterator[Columns]:
+    def drops(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of drops: one for each key and window, with the combined value of the dropped elements."""
         table = unpack(emission.output.drops)
         if not table.height:
@@ -133,7 +133,7 @@ class SideInputRows:
     steps: tuple[Step, ...]
     after: Layout
 
-    def panes(self, emission: Emission) -> Iterator[Columns]:
+    def panes(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of elements."""
         table = unpack(emission.output.panes)
         if not table.height:
@@ -158,7 +158,7 @@ class SideInputRows:
             EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
-    def drops(self, emission: Emission) -> Iterator[Columns]:
+    def drops(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of dropped elements, one for each."""
         dropped = unpack_side_drops(emission.output.drops)
         if dropped.side:
@@ -182,7 +182,7 @@ class ComputationRows:
     pair: RecordOf
     shape: Shape
 
-    def panes(self, emission: Emission) -> Iterator[Columns]:
+    def panes(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of outputs, which are in no pane."""
         table = unpack(emission.output.panes)
         if not table.height:
@@ -195,7 +195,7 @@ class ComputationRows:
             EVENT_TIME: table[EVENT_TIME].to_arrow(),
         }
 
-    def drops(self, emission: Emission) -> Iterator[Columns]:
+    def drops(self, emission: StageOutput) -> Iterator[Columns]:
         """Returns the rows of late elements and of bad records, one for each."""
         late, bad, _ = unpack_computation_drops(emission.output.drops)
         if late:
@@ -208,7 +208,7 @@ class ComputationRows:
             }
 
 
-def _dropped(emission: Emission, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
+def _dropped(emission: StageOutput, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
     """Returns the rows of elements of a shape that a stage dropped."""
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     return {
@@ -225,8 +225,8 @@ def _dropped(emission: Emission, label: str, late: Sequence[LateElement], shape:
 
 
 @frozen
-class Emission:
-    """The emission of a shard in a micro-batch; ``upstream`` has the drops and metrics of earlier stages."""
+class StageOutput:
+    """What a shard emits in a micro-batch; ``upstream`` has the drops and metrics of earlier stages."""
 
     output: OperatorOutput
     upstream: pl.DataFrame
@@ -255,7 +255,7 @@ class EmittedRows:
     reports: bool
     schema: pa.Schema
 
-    def of(self, emission: Emission) -> Iterator[pa.RecordBatch]:
+    def of(self, emission: StageOutput) -> Iterator[pa.RecordBatch]:
         """Returns the rows of an emission."""
         for columns in self.unpacker.panes(emission):
             yield self.rows(columns, kept=True)
@@ -263,7 +263,7 @@ class EmittedRows:
             yield self.rows(columns, kept=False)
         yield from self.pass_through(emission)
 
-    def pass_through(self, emission: Emission) -> Iterator[pa.RecordBatch]:
+    def pass_through(self, emission: StageOutput) -> Iterator[pa.RecordBatch]:
         """Returns the rows of earlier stages' drops and metrics, of this stage's metrics, and of the report."""
         if emission.upstream.height:
             yield self.rows(_select(emission.upstream, emission.upstream.columns), kept=False)

@@ -28,7 +28,7 @@ from flowalg.data.time import ProcessingTime
 from flowalg_spark.state.state_format import Store
 from flowalg_spark.state.variables import Variables
 from flowalg_spark.state.worker_gc import freeze_imports
-from flowalg_spark.streaming.emissions import Emission, EmittedRows, array_rows
+from flowalg_spark.streaming.emissions import EmittedRows, StageOutput, array_rows
 from flowalg_spark.streaming.metrics_columns import to_json
 
 _LOG: Final = logging.getLogger("flowalg.streaming")
@@ -86,7 +86,7 @@ class ShardProcessor:
         forwarded = [unpack(packed) for packed in upstream]
         # Inputs may forward different columns.
         passed = pl.concat(forwarded, how="diagonal_relaxed") if forwarded else pl.DataFrame()
-        for batch in self.rows.of(Emission(output, passed, metrics)):
+        for batch in self.rows.of(StageOutput(output, passed, metrics)):
             for columns in array_rows(batch):
                 yield Row(**columns)
 

@@ -13,7 +13,7 @@ from flowalg_tools.cli.run import spark_session
 from flowalg_tools.cli.terminal import show, spinner
 
 if TYPE_CHECKING:
-    from flowalg_shard.state.plans import Plan
+    from flowalg_shard.state.plans import ChangePlan
 
 _STYLES = {"The pipeline can continue": "green", "The pipeline cannot continue": "red"}
 
@@ -32,7 +32,7 @@ def _plan(
     shards: int | None,
     *,
     dead_letters: bool,
-) -> Plan:
+) -> ChangePlan:
     if is_local(checkpoint):
         with require_extra("polars"):
             from flowalg_polars import streaming
