@@ -17,7 +17,6 @@ from flowalg_reference import Reference
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
     AtCount,
     Change,
@@ -46,7 +45,7 @@ from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, EndedTimeline, Reading
 
 A = TypeVar("A")
 
@@ -65,21 +64,15 @@ def bag(values: Sequence[int]) -> Bag:
     return tuple(sorted(values))
 
 
-def _ended(timeline: Timeline[Reading]) -> bool:
-    return timeline.watermark == MAX_TIME
-
-
 def _of_batch(strategy: WindowingStrategy, timeline: Timeline[Reading]) -> dict[Place, Bag]:
     batch = flowalg_reference.run_batch(to_lists(strategy), {READINGS: timeline.elements})
     return {(pane.key, pane.window): bag(pane.value) for pane in batch.panes}
 
 
 def _under(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Accumulation
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline, mode: Accumulation
 ) -> tuple[WindowingStrategy, Run[KV[str, list[int]]]] | None:
     """Runs a strategy in a mode; ``None`` if the run violates the condition of the theorem of section 11."""
-    if not _ended(timeline):
-        return None
     lateness = FOREVER if as_merging(strategy.windows) else strategy.allowed_lateness
     trigger = Repeat(strategy.trigger) if as_merging(strategy.windows) else strategy.trigger
     chosen = evolve(strategy, accumulation=mode, allowed_lateness=lateness, trigger=trigger)
@@ -89,7 +82,7 @@ def _under(
 
 @law
 def the_last_accumulating_pane_is_the_batch_pane(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[dict[Place, Bag]] | None:
     """``last(panes(w)) = batch(w)`` for every window ``w`` of the batch, under ACCUMULATING.
 
@@ -110,7 +103,7 @@ def the_last_accumulating_pane_is_the_batch_pane(
 
 @law
 def the_discarding_panes_merge_to_the_batch_pane(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[dict[Place, Bag]] | None:
     """``merge(panes(w)) = batch(w)`` under DISCARDING, the panes of windows that merged into ``w`` included.
 
@@ -136,7 +129,7 @@ def the_discarding_panes_merge_to_the_batch_pane(
 
 @law
 def the_current_pane_is_the_batch_pane(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[Counter[Hashable]] | None:
     """Under RETRACTING, the panes that are not retracted are exactly the panes of the batch.
 
@@ -161,8 +154,8 @@ def the_current_pane_is_the_batch_pane(
 
 @law
 def every_element_is_accounted_for_once(
-    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Counter[Hashable]] | None:
+    engine: Reference, strategy: WindowingStrategy, timeline: EndedTimeline
+) -> Equation[Counter[Hashable]]:
     """``emitted + dropped = assigned``, as bags of elements with their windows, under DISCARDING.
 
     Where: the input has ended; before that, the missing elements are buffered.
@@ -171,8 +164,6 @@ def every_element_is_accounted_for_once(
 
     Relied on by: users who count drops.
     """
-    if not _ended(timeline):
-        return None
     done = engine.run(to_lists(evolve(strategy, accumulation=Accumulation.DISCARDING)), {READINGS: timeline})
     observed: Counter[Hashable] = Counter()
     for element in timeline.elements:
@@ -494,7 +485,7 @@ def a_batch_ignores_triggers(
 
 @law
 def final_results_do_not_depend_on_bundles(
-    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: EndedTimeline
 ) -> Equation[dict[Place, int]] | None:
     """Splitting an instant into two does not change the final counts. The first part has the previous watermark.
 
@@ -504,7 +495,7 @@ def final_results_do_not_depend_on_bundles(
 
     Relied on by: Spark streaming, whose micro-batches have arbitrary sizes.
     """
-    if not _ended(timeline) or as_merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     chosen = evolve(strategy, accumulation=Accumulation.ACCUMULATING)
     split: list[object] = []
