@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
+import marshal
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 from returns.result import Failure, Success
@@ -77,6 +79,21 @@ def load(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_a_set_of_constants_is_lifted_from_a_compiled_file(tmp_path: Path) -> None:
+    """A ``.pyc`` has the items of a set in another order than the compiler: 0 before 8, which have one hash bucket."""
+    path = tmp_path / "stored.py"
+    path.write_text("f = lambda e: e.x in {8, 0}\n")
+    written = load(path).f
+    stored = FunctionType(marshal.loads(marshal.dumps(written.__code__)), written.__globals__)
+    (kept,) = (each for each in stored.__code__.co_consts if isinstance(each, frozenset))
+    assert [*kept] == [0, 8]
+    for function in (written, stored):
+        assert first_opaque(lift_edge_function(function)) is None
+    path.write_text("f = lambda e: e.x in {8, 1}\n")
+    linecache.checkcache(str(path))
+    assert first_opaque(lift_edge_function(stored)) is not None
 
 
 def test_a_function_whose_source_file_has_changed_stays_in_python(tmp_path: Path) -> None:

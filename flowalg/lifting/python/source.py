@@ -107,6 +107,9 @@ def _is_same(left: CodeType, right: CodeType) -> bool:
 def _is_same_constant(left: object, right: object) -> bool:
     if isinstance(left, CodeType) and isinstance(right, CodeType):
         return _is_same(left, right)
+    if isinstance(left, frozenset) and isinstance(right, frozenset):
+        # A compiled file (``.pyc``) stores the items of a set in another order than the compiler.
+        return sorted(map(repr, left)) == sorted(map(repr, right))
     return type(left) is type(right) and repr(left) == repr(right)
 
 

@@ -45,6 +45,9 @@ _HEADERS: Final = {
 _LOG: Final = logging.getLogger("flowalg.status")
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
+_POLLS: Final = 0.05
+"""How often the server looks whether it is to stop, in seconds."""
+
 _PATIENCE: Final = 10
 """The seconds for which the server waits for a client."""
 
@@ -90,7 +93,7 @@ def serve(
     except OSError as failure:
         valid = "an address on which this process can listen"
         raise ArgumentError("host, port", f"{host}:{port}", valid, why=str(failure)) from failure
-    thread = Thread(target=server.serve_forever, name="flowalg status page", daemon=True)
+    thread = Thread(target=server.serve_forever, args=(_POLLS,), name="flowalg status page", daemon=True)
     thread.start()
     return StatusServer(server, thread)
 
