@@ -149,7 +149,7 @@ test-oldest: export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(OLDEST)/bin/python
 test-oldest: $(STAMP) ## run the tests on Spark with the oldest PySpark that is supported (minutes)
 	@'$(BIN)/python' -m venv $(OLDEST)
 	@$(OLDEST)/bin/python -m pip install --quiet -e '.[dev]' 'pyspark==4.1.0'
-	@$(WITH_JAVA) $(OLDEST)/bin/python -m pytest -m "spark and not thorough" -n 2 --dist loadfile --no-loadscope-reorder
+	@$(WITH_JAVA) $(OLDEST)/bin/python $(TESTS) -m "spark and not thorough"
 
 test-fast: export FLOWALG_PROFILE ?= few
 test-fast: $(STAMP) ## run the tests that need no Spark and are quick, with few examples of each property

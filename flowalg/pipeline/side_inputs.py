@@ -47,6 +47,10 @@ class Missing(Enum):
 
 NO_DEFAULT: Final = Missing.NO_DEFAULT
 
+_REMEDY: Final = (
+    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+)
+
 
 @frozen
 class Singleton:
@@ -121,11 +125,6 @@ def _mapping(found: dict[object, object]) -> dict[object, object]:
     for value in found.values():
         _single(value)
     return found
-
-
-_REMEDY: Final = (
-    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
-)
 
 
 @frozen

@@ -22,10 +22,13 @@ SHOWN: Final = 3
 def _run(
     processes: Sequence[str], seed: int, cases: int = sys.maxsize, minutes: float = inf
 ) -> dict[str, Comparison]:
-    """Compares cases in a process for each name of a setting; returns the sum by the name."""
-    results = dict.fromkeys(processes, Comparison())
+    """Compares cases in a process for each name of a setting, or in this one for a single name.
+
+    Returns the sum by the name.
+    """
     if len(processes) == 1:
         return {processes[0]: compare(processes[0], Share(0, 1, cases, minutes, seed))}
+    results = dict.fromkeys(processes, Comparison())
     # The tables are tiny, so more threads than processes only cost time. Polars reads the variable at its import.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # A fork would copy locks that threads of Polars hold, and Spark's connection.

@@ -359,7 +359,7 @@ def test_an_iterable_that_has_grown_since_its_end_is_an_error(tmp_path: Path) ->
 def test_an_iterable_that_lacks_what_was_read_is_an_error(tmp_path: Path, kind: str, ended: bool) -> None:
     """Fewer frames or records than were read before are an error, also if the input had ended, and not its end.
 
-    Only an iterator of records whose input had ended is not looked at: it may wait for its next record.
+    An iterator of records whose input had ended is not checked, since reading it may block.
     """
     rows = [Score("a", number, NOON + number * MINUTE) for number in range(3)]
     frames = [pl.DataFrame([{"team": row.team, "points": row.points, "at": row.at}]) for row in rows]

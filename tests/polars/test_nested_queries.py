@@ -1,7 +1,7 @@
-"""Queries of Polars inside of queries: a function that Polars calls must not wait for the threads that wait for it.
+"""Queries of Polars inside functions that Polars calls: they must not use the streaming engine, which can deadlock.
 
-The tests catch a query that hangs for ever if enough of its functions run at the same time: the streaming engine, which
-``collect`` uses unless it is told otherwise, then has no thread left for the queries inside.
+The streaming engine is the default of ``collect``. If all of its threads run such functions, the queries inside them
+never start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Watch:
     _lock: Lock = field(factory=Lock)
 
     def around(self, collect: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[A, P], R]:
-        """Returns a function that collects, watched."""
+        """Returns a function that collects, and records the query."""
 
         @wraps(collect)
         def watched(frames: A, /, *arguments: P.args, **options: P.kwargs) -> R:
@@ -64,7 +64,7 @@ class Watch:
 def test_queries_inside_of_queries_run_in_memory(
     engine: Interpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In no job does a function that Polars calls collect by the engine whose threads wait for that function."""
+    """In no job does a function that Polars calls start a query of the streaming engine."""
     watch = Watch()
     monkeypatch.setattr(pl.LazyFrame, "collect", watch.around(pl.LazyFrame.collect))
     monkeypatch.setattr(pl, "collect_all", watch.around(pl.collect_all))

@@ -49,10 +49,10 @@ class Program:
         return reduce(lambda before, operation: operation(before), self.operations, frame)
 
     def compute(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns rows after all operations, in a function that Polars may have called.
+        """Returns rows after all operations. It may be called inside a function of ``map_batches``.
 
-        It runs in memory: a query of the streaming engine, the default of ``collect``, waits for threads that may all
-        wait for such functions, for ever.
+        It uses the in-memory engine. ``collect`` defaults to the streaming engine, which would deadlock: all of its
+        threads may be blocked in such functions.
         """
         return self.apply(rows.lazy()).collect(engine="in-memory")
 

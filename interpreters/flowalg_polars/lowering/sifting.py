@@ -79,12 +79,10 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
         return Sifted(program.compute(part.filter(good)), bad)
 
     lacking = rows.select(pl.any_horizontal(pl.lit(False), *_nulls(source))).to_series()
+    sifter = Sifter(program.compute, in_python)
     if not lacking.any():
-        return Sifter(program.compute, in_python).sift(rows)
-    bad, rest = (
-        in_python(rows.filter(lacking)),
-        Sifter(program.compute, in_python).sift(rows.filter(~lacking)),
-    )
+        return sifter.sift(rows)
+    bad, rest = in_python(rows.filter(lacking)), sifter.sift(rows.filter(~lacking))
     return Sifted(pl.concat([rest.frame, bad.frame]), (*bad.bad, *rest.bad))
 
 

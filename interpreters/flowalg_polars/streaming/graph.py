@@ -189,7 +189,7 @@ class Graph:
         elements: Elements,
         run: Run,
     ) -> CompiledNode:
-        """Returns the operator of a stage, which gets the next number."""
+        """Returns the compiled node of a stage, which gets the next number."""
         number = self.numbers[node] = len(self.stages)
         self.stages.append(stage)
         return CompiledNode(elements, {id(stage): FromStage(number)}, run)
@@ -200,7 +200,7 @@ class Graph:
         return self._program(operator, program)
 
     def _program(self, operator: CompiledNode, program: Program) -> CompiledNode:
-        """Returns the operator followed by a program."""
+        """Returns a compiled node followed by a program."""
 
         def run(arrivals: Arrivals) -> Arrival:
             received = operator.run(arrivals)
