@@ -11,7 +11,7 @@ from enum import Enum, unique
 from typing import Final, TypeAlias, assert_never, get_args
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
-from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners.core import AnyCombiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
@@ -298,7 +298,7 @@ def _listed(cls: type) -> type:
     return next(base for base in cls.__mro__ if base in AREA_OF)
 
 
-def features_of_combiner(combiner: Combiner[object, object, object]) -> frozenset[AnyFeature]:
+def features_of_combiner(combiner: AnyCombiner) -> frozenset[AnyFeature]:
     """Returns the features that a combiner uses; a class that is not built in counts as user-defined."""
     match combiner:
         case Over(combiner=inner) | Into(combiner=inner):

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
@@ -99,6 +99,9 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
         that of no values.
         """
         return self.zero()
+
+
+AnyCombiner: TypeAlias = Combiner[object, object, object]
 
 
 class Group(Combiner[In_contra, Acc, Out_co]):
@@ -414,28 +417,28 @@ class Into(Combiner[A, object, B]):
         return self.combiner.title
 
 
-def product(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[object, object, object]:
+def product(parts: tuple[AnyCombiner, ...]) -> AnyCombiner:
     """Returns the product of the combiners; a single combiner is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
-    return cast("Combiner[object, object, object]", Together(parts))
+    return cast("AnyCombiner", Together(parts))
 
 
 def component_combiners(
-    combiner: Combiner[object, object, object],
-) -> tuple[Combiner[object, object, object], ...]:
+    combiner: AnyCombiner,
+) -> tuple[AnyCombiner, ...]:
     """Returns the components of a product of combiners, also of products in it; each has one result."""
     if isinstance(combiner, Together):
         return tuple(component for part in combiner.parts for component in component_combiners(part))
     return (combiner,)
 
 
-def keeps_values(combiner: Combiner[object, object, object], *, retractions: bool) -> bool:
+def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
     """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
     return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
 
 
-def require_combiner(argument: str, value: object) -> Combiner[object, object, object]:
+def require_combiner(argument: str, value: object) -> AnyCombiner:
     """Returns the value, which must be a combiner; raises ``ArgumentError`` if it is not."""
     if isinstance(value, Combiner):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, overload
 
-from flowalg.combiners.core import Aggregate, Combiner, Into, product, require_combiner
+from flowalg.combiners.core import Aggregate, AnyCombiner, Into, product, require_combiner
 from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import Call, Spread
 
@@ -74,9 +74,7 @@ def together(*combiners: object, into: Callable[..., object] | None = None) -> o
     return product_of(combiners, into)
 
 
-def product_of(
-    combiners: tuple[object, ...], into: Callable[..., object] | None
-) -> Combiner[object, object, object]:
+def product_of(combiners: tuple[object, ...], into: Callable[..., object] | None) -> AnyCombiner:
     """Returns the product of one or more combiners, as ``together`` does; raises ``ArgumentError`` for other values."""
     parts = tuple(
         require_combiner(f"combiner {number}", combiner) for number, combiner in enumerate(combiners, start=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, get_type_hints
 
 from flowalg.combiners.collections import ToList, TopN, ToSet
-from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners.core import AnyCombiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.combiners.functional import FunctionCombiner
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.data.errors import RecordTypeError
@@ -45,7 +45,7 @@ def argument_shape(over: Over[object, object], value: Shape) -> Shape | None:
     return analyse_function(over.function, Param(value)).shape
 
 
-def combined_shape(combiner: Combiner[object, object, object], value: Shape | None) -> Shape | None:
+def combined_shape(combiner: AnyCombiner, value: Shape | None) -> Shape | None:
     """Returns the shape of a combiner's result for values of a shape; ``None`` if it is unknown.
 
     Raises ``RecordTypeError`` if the combiner does not accept values of that shape.

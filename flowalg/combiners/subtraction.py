@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import cast
 
-from flowalg.combiners.core import Combiner, Group, Into, Over, Together
-
-AnyCombiner: TypeAlias = Combiner[object, object, object]
+from flowalg.combiners.core import AnyCombiner, Group, Into, Over, Together
 
 
 def can_subtract(combiner: AnyCombiner) -> bool:

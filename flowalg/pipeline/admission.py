@@ -16,7 +16,7 @@ from typing import cast
 from attrs import field, frozen
 
 from flowalg.combiners.collections import ToList, ToSet
-from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners.core import AnyCombiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.data.errors import FlowalgError, errors_of
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata
@@ -76,7 +76,7 @@ class Admitted:
     """Calls the functions that a grouping applies to one element, except those that assign windows."""
 
     label: str
-    combiner: Combiner[object, object, object] | None
+    combiner: AnyCombiner | None
     observing: tuple[DataDrivenTrigger, ...]
 
     def __call__(self, element: object) -> bool:
@@ -202,7 +202,7 @@ def _calls_user_code(windows: WindowFn) -> bool:
     return by_key or isinstance(windows, CustomWindows | WindowsByValue)
 
 
-def _may_fail(combiner: Combiner[object, object, object], value: Shape | None) -> bool:
+def _may_fail(combiner: AnyCombiner, value: Shape | None) -> bool:
     """Whether adding a value of a shape may raise, as far as is known."""
     match combiner:
         case Together(parts=parts):
@@ -235,7 +235,7 @@ def _observe(leaf: DataDrivenTrigger, value: object, label: str) -> None:
             leaf.keep(value, 1)
 
 
-def _require_addable(combiner: Combiner[object, object, object], value: object, label: str) -> None:
+def _require_addable(combiner: AnyCombiner, value: object, label: str) -> None:
     """Adds a value to the accumulator of no values; an error of a user-defined class is a ``UserFunctionError``."""
     try:
         combiner.add(combiner.zero(), value)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, assert_never, cast
 
 from attrs import evolve, field, fields, frozen
 
-from flowalg.combiners.core import Combiner, Into
+from flowalg.combiners.core import AnyCombiner, Into
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.computations.computation import AnyComputation, Late
 from flowalg.computations.library import output_shape
@@ -49,8 +49,6 @@ from flowalg.pipeline.joins import JoinKind, require_distinct_nothing
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, require_readable
 from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
 from flowalg.windows.window_functions import GlobalWindows
-
-AnyCombiner: TypeAlias = Combiner[object, object, object]
 
 
 @frozen

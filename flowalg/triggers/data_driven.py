@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from flowalg.combiners.core import Combiner
+from flowalg.combiners.core import AnyCombiner
+from flowalg.combiners.named_errors import with_named_errors
 from flowalg.combiners.subtraction import can_subtract, is_signed, subtract
 from flowalg.data.errors import (
     ElementError,
@@ -98,20 +99,24 @@ class ValueLeaf(Leaf[Accumulated]):
     """A predicate has held of the combined value after an instant."""
 
     __slots__ = ()
-    combiner: Combiner[object, object, object]
+    combiner: AnyCombiner
     predicate: Predicate
+
+    @property
+    def _named(self) -> AnyCombiner:
+        return with_named_errors(self.combiner)
 
     def keep(self, value: object, weight: int) -> Accumulated | None:
         """Returns the accumulator of a value; ``None`` for a retraction that the combiner cannot subtract."""
-        zero = self.combiner.zero()
+        named = self._named
         if weight > 0:
-            return Accumulated(self.combiner.add(zero, value), 1)
-        if can_subtract(self.combiner):
-            return Accumulated(subtract(self.combiner, zero, value), -1)
+            return Accumulated(named.add(named.zero(), value), 1)
+        if can_subtract(named):
+            return Accumulated(subtract(named, named.zero(), value), -1)
         return None
 
     def merge_kept(self, left: Accumulated, right: Accumulated) -> Accumulated:
-        merged = self.combiner.merge(left.accumulator, right.accumulator)
+        merged = self._named.merge(left.accumulator, right.accumulator)
         return Accumulated(merged, left.size + right.size, left.held or right.held)
 
     def settle(self, kept: Accumulated) -> Accumulated:
@@ -126,7 +131,7 @@ class ValueLeaf(Leaf[Accumulated]):
         """Whether the predicate holds of the combined value; false if retractions have left nothing to combine."""
         if not self._has_value(kept):
             return False
-        value = self.combiner.extract(kept.accumulator)
+        value = self._named.extract(kept.accumulator)
         return _require_bool("AtValue.predicate", _call("AtValue.predicate", self.predicate, value), value)
 
     def is_ready(self, seen: Seen[Accumulated], clocks: ClockReadings, end: EventTime) -> bool:
@@ -146,7 +151,7 @@ class ValueLeaf(Leaf[Accumulated]):
             return "nothing has arrived"
         if not self._has_value(kept):
             return "everything has been retracted"
-        value = f"it is {format_value(self.combiner.extract(kept.accumulator))}"
+        value = f"it is {format_value(self._named.extract(kept.accumulator))}"
         return f"it has, and {value}" if kept.held else value
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 from attrs import field, frozen
 
-from flowalg.combiners.core import Aggregate, Combiner, require_combiner
+from flowalg.combiners.core import Aggregate, AnyCombiner, require_combiner
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import duration_of
 from flowalg.data.views import HasView
@@ -210,7 +210,7 @@ class AtValue(ValueLeaf, _Once):
     'whenever the Sum of the elements satisfies <lambda> at ...'
     """
 
-    combiner: Combiner[object, object, object]
+    combiner: AnyCombiner
     predicate: Predicate
 
     def __init__(self, combiner: Aggregate[Any, Out], predicate: Callable[[Out], bool]) -> None:

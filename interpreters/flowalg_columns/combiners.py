@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from flowalg.combiners.collections import TopN
 from flowalg.combiners.core import (
-    Combiner,
+    AnyCombiner,
     Count,
     Max,
     Mean,
@@ -27,8 +27,6 @@ from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, first
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_columns.notes import why_unknown
-
-AnyCombiner: TypeAlias = Combiner[object, object, object]
 
 ArgumentOf: TypeAlias = Callable[[AnyCombiner, Shape], Expr]
 """A function that returns what columns read of a value for a combiner, as an expression."""

@@ -11,12 +11,10 @@ from collections import Counter
 
 from attrs import define, field, frozen
 
-from flowalg.combiners.core import Combiner, Group
+from flowalg.combiners.core import AnyCombiner, Group
 from flowalg.data.time import EventTime
 from flowalg.data.values import same
 from flowalg.windows.strategy import Accumulation
-
-AnyCombiner = Combiner[object, object, object]
 
 
 @frozen

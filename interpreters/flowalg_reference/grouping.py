@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import keeps_values
+from flowalg.combiners.named_errors import with_named_errors
 from flowalg.data.errors import ElementError, errors_of, format_value
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
@@ -79,7 +80,8 @@ class Grouping:
         kept = keeps_values(node.combiner, retractions=node.receives_retractions)
         merges = effective.fresh and as_merging(effective.strategy.windows) is not None
         unmerges = merges and node.receives_retractions
-        spec = GroupingSpec(node.combiner, effective.strategy, node.label, kept, unmerges, node.shape)
+        combiner = with_named_errors(node.combiner)
+        spec = GroupingSpec(combiner, effective.strategy, node.label, kept, unmerges, node.shape)
         return cls(spec, effective.fresh, trace)
 
     def advance(self, received: NodeOutput) -> NodeOutput:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import define, evolve, field
 
 from flowalg.combiners.collections import ToList
-from flowalg.combiners.core import require_combiner
+from flowalg.combiners.core import AnyCombiner, require_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import Lateness, LatestComplete, View, time_read, window_read
@@ -17,7 +17,7 @@ from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
-from flowalg_reference.contents import AnyCombiner, Contents
+from flowalg_reference.contents import Contents
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define, field, frozen
 
+from flowalg.combiners.core import AnyCombiner
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf, Shape
@@ -16,7 +17,7 @@ from flowalg.runs.elements import Element
 from flowalg.runs.panes import Change, PaneInfo
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window import Window
-from flowalg_reference.contents import AnyCombiner, Contents
+from flowalg_reference.contents import Contents
 from flowalg_reference.trigger_state import (
     Finished,
     TriggerState,

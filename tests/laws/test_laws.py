@@ -19,13 +19,12 @@ from flowalg_laws import (
     law,
 )
 from flowalg_laws.kit.structures import is_commutative, is_idempotent, laws_of
-from flowalg_laws.laws.combiners import SomeCombiner
 from flowalg_laws.laws.triggers import SEQUENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import Aggregate, AtCount, OnceTrigger, Trigger
-from flowalg.combiners.core import require_combiner
+from flowalg.combiners.core import AnyCombiner, require_combiner
 
 
 def name_of(law: Law[..., object]) -> str:
@@ -89,7 +88,7 @@ def test_a_structure_that_an_operation_lacks_is_reported(false: Law[..., object]
 @pytest.mark.parametrize("law", COMBINER_LAWS, ids=name_of)
 @given(combiners(), *[st.lists(st.integers(-9, 9), min_size=1, max_size=5)] * 3, st.integers(-9, 9))
 def test_laws_of_combiners_hold(
-    law: Law[[SomeCombiner, object, object, object, object], object],
+    law: Law[[AnyCombiner, object, object, object, object], object],
     combiner: Aggregate[int, object],
     first: list[int],
     second: list[int],

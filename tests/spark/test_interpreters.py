@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attrs import frozen
 from flowalg_reference import Reference
 from flowalg_spark import SparkBatch, SparkStreaming, StreamInput, record_table, records_in, schema_of
 from pyspark.errors import StreamingQueryException
@@ -24,6 +25,7 @@ from flowalg import (
     AtSignal,
     AtWatermark,
     BoundedOutOfOrderness,
+    Combiner,
     Count,
     FixedWindows,
     IngressTime,
@@ -209,18 +211,6 @@ def test_other_records_arrive_at_their_instant(spark_engine: SparkBatch | SparkS
     assert [(each.element.key, each.event_time.datetime) for each in found] == [("a", minute(9))]
 
 
-def test_an_error_of_a_group_names_its_key_and_window(spark_engine: SparkBatch | SparkStreaming) -> None:
-    """A function that sees a whole group raises: the message has the part, the key and the window."""
-    total = combiner(zero=0, add=add, merge=add, extract=fail_on_total, name="total")
-    pipeline = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(total)
-    label = (
-        r"combine_per_key\(total\): total.extract: fail_on_total at .* raised ValueError: no total of 5; .*"
-    )
-    group = r"the key of the group is 'a' \(str\), its window (starts at )?\[?2024-01-01T12:00:00Z"
-    with pytest.raises(UserFunctionError, match=label + group):
-        spark_engine.run(pipeline, {SCORES: TIMELINE})
-
-
 def add(left: int, right: int) -> int:
     """Adds two numbers."""
     return left + right
@@ -231,6 +221,52 @@ def fail_on_total(total: int) -> int:
     if total == 5:
         raise ValueError(f"no total of {total}")
     return total
+
+
+@frozen
+class Total(Combiner[int, int, int]):
+    """The sum, as a class of a user."""
+
+    @property
+    def title(self) -> str:
+        """The name in messages."""
+        return "total"
+
+    def zero(self) -> int:
+        """Returns zero."""
+        return 0
+
+    def add(self, accumulator: int, value: int) -> int:
+        """Returns the sum."""
+        return accumulator + value
+
+    def merge(self, left: int, right: int) -> int:
+        """Returns the sum."""
+        return left + right
+
+    def extract(self, accumulator: int) -> int:
+        """Fails on five."""
+        return fail_on_total(accumulator)
+
+
+TOTALS_OF_FIVE = {
+    "function": combiner(zero=0, add=add, merge=add, extract=fail_on_total, name="total"),
+    "class": Total(),
+}
+"""Combiners that fail on a total of five: one of functions, and one that a user wrote as a class."""
+
+
+@pytest.mark.parametrize("kind", TOTALS_OF_FIVE)
+def test_an_error_of_a_group_names_its_key_and_window(
+    kind: str, spark_engine: SparkBatch | SparkStreaming
+) -> None:
+    """A function or method that sees a whole group raises: the message has the part, the key and the window."""
+    windows = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
+    pipeline = windows.combine_per_key(TOTALS_OF_FIVE[kind])
+    label = r"combine_per_key\(total\): total.extract: \w+ at .* raised ValueError: no total of 5; .*"
+    group = r"the key of the group is 'a' \(str\), its window (starts at )?\[?2024-01-01T12:00:00Z"
+    with pytest.raises(UserFunctionError, match=label + group):
+        spark_engine.run(pipeline, {SCORES: TIMELINE})
 
 
 @pytest.mark.parametrize(("name", "kind"), [("batch", SparkBatch), ("streaming", SparkStreaming)])

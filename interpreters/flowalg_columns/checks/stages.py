@@ -9,12 +9,12 @@ from flowalg_shard.computations.stage import ComputationStage, output_shape
 from flowalg_shard.step.stage import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 
-from flowalg.combiners.core import component_combiners
+from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
-from flowalg_columns.combiners import AnyCombiner, ignores_values, runs_in_columns, unknown_result
+from flowalg_columns.combiners import ignores_values, runs_in_columns, unknown_result
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_columns
 

@@ -15,7 +15,8 @@ from attrs import define, field, frozen
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from flowalg_shard.tables.pickled import pickle_value
 
-from flowalg.combiners.core import Combiner
+from flowalg.combiners.core import AnyCombiner
+from flowalg.combiners.named_errors import with_named_errors
 from flowalg.data.errors import FlowalgError, errors_of
 from flowalg.data.time import EventTime
 from flowalg.data.values import sort_by_time
@@ -34,8 +35,6 @@ _MAX_GROUPS: Final = 50_000
 
 _BATCH_ROWS: Final = 10_000
 """The number of groups in a batch of results."""
-
-AnyCombiner = Combiner[object, object, object]
 
 
 @define
@@ -58,7 +57,7 @@ class CombinePartition:
 
     by: tuple[str, ...]
     value: Layout
-    combiner: AnyCombiner
+    combiner: AnyCombiner = field(converter=with_named_errors)
     label: str
     schema: pa.Schema
 
@@ -105,7 +104,7 @@ class CombineGroups:
     by: tuple[str, ...]
     key: Layout
     value: Layout | None
-    combiner: AnyCombiner
+    combiner: AnyCombiner = field(converter=with_named_errors)
     result: Layout
     label: str
     schema: pa.Schema

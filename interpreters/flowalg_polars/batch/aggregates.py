@@ -16,7 +16,7 @@ from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
-from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum
+from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, Shape, contains_float
@@ -25,7 +25,6 @@ from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_polars.columns import Columns, nest, polars_type
 from flowalg_polars.lowering.failures import evaluate_scalar
 
-AnyCombiner: TypeAlias = Combiner[object, object, object]
 Parts: TypeAlias = tuple[pl.Expr, ...]
 
 

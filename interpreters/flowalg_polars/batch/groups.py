@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.checks.shapes import require_exact_pairs
-from flowalg_columns.combiners import AnyCombiner, unknown_result
+from flowalg_columns.combiners import unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import EARLIEST as PYTHON_EARLIEST
@@ -18,7 +18,7 @@ from flowalg_columns.python.groups import LATEST as PYTHON_LATEST
 from flowalg_columns.python.groups import CombineGroups
 from flowalg_shard.tables.columns import EVENT_TIME, START
 
-from flowalg.combiners.core import component_combiners
+from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attrs import frozen
 from flowalg_columns.checks.shapes import unknown_function_result
-from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
+from flowalg_columns.combiners import ArgumentOf, argument_of
 from flowalg_columns.notes import LiftingNote
 
-from flowalg.combiners.core import Over, component_combiners
+from flowalg.combiners.core import AnyCombiner, Over, component_combiners
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.tree.expressions import Expr, first_opaque
 from flowalg.pipeline.nodes import CombinePerKey

@@ -14,11 +14,12 @@ from typing import cast
 import polars as pl
 from attrs import define, field, frozen
 
-from flowalg.combiners.core import Group, keeps_values
+from flowalg.combiners.core import AnyCombiner, Group, keeps_values
+from flowalg.combiners.named_errors import with_named_errors
 from flowalg.data.time import Micros
 from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
+from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CONTENTS,
     EARLIEST,
@@ -100,7 +101,7 @@ class ObjectContents:
     """
 
     stage: Stage
-    combiner: AnyCombiner
+    combiner: AnyCombiner = field(converter=with_named_errors)
     unpickled: dict[bytes, WindowContents] = field(factory=dict, init=False, eq=False, repr=False)
 
     @property

@@ -10,7 +10,16 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.combiners.collections import TopN
-from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, component_combiners
+from flowalg.combiners.core import (
+    AnyCombiner,
+    Count,
+    Max,
+    Mean,
+    Min,
+    Over,
+    Sum,
+    component_combiners,
+)
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
@@ -20,7 +29,6 @@ from flowalg_shard.tables.columns import END, START
 from flowalg_shard.triggers.automaton import Automaton
 
 BuiltIn = Sum[int] | Count | Mean | Min[object] | Max[object] | TopN[object]
-AnyCombiner = Combiner[object, object, object]
 
 RESULT: Final = "__result"
 """The column of pickled results."""

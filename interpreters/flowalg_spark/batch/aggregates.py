@@ -17,7 +17,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
-from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum
+from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.shapes import (
     BOOLEAN,
@@ -31,8 +31,6 @@ from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions import compile_scalar, floats
-
-AnyCombiner = Combiner[object, object, object]
 
 _SCALE: Final = 2.0**-64
 """The factor of scaled sums, which are not infinite for up to 2**64 finite values."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import unknown_function_result
-from flowalg_columns.combiners import AnyCombiner, ArgumentOf, argument_of
+from flowalg_columns.combiners import ArgumentOf, argument_of
 from flowalg_columns.layout import Branch, key_and_value
 from flowalg_columns.notes import LiftingNote
 
-from flowalg.combiners.core import Over, component_combiners
+from flowalg.combiners.core import AnyCombiner, Over, component_combiners
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, Part, first_opaque

@@ -30,7 +30,7 @@ from flowalg import (
     describe,
 )
 from flowalg import combiner as make_combiner
-from flowalg.combiners.core import Aggregate, Combiner, require_combiner
+from flowalg.combiners.core import Aggregate, AnyCombiner, require_combiner
 from flowalg.computations.computation import require_computation
 from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import EventTime, ProcessingTime
@@ -289,7 +289,7 @@ def _check_leaf(leaf: OnceTrigger, values: SearchStrategy[A]) -> None:
     _run_test(holds, describe(leaf))
 
 
-def _combiner_of(leaf: AtValue | CustomTrigger) -> Combiner[object, object, object]:
+def _combiner_of(leaf: AtValue | CustomTrigger) -> AnyCombiner:
     if isinstance(leaf, AtValue):
         return leaf.combiner
     summary = make_combiner(zero=leaf.zero, add=leaf.add, merge=leaf.merge, name="CustomTrigger")

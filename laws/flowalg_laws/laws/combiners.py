@@ -5,22 +5,20 @@ Accumulators are compared by their extracted results.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
-from flowalg.combiners.core import Combiner, Group
+from flowalg.combiners.core import AnyCombiner, Group
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
 
-SomeCombiner: TypeAlias = Combiner[object, object, object]
 
-
-def _merge(combiner: SomeCombiner, a: object, b: object, c: object, value: object) -> Model[object, object]:
+def _merge(combiner: AnyCombiner, a: object, b: object, c: object, value: object) -> Model[object, object]:
     return Model(combiner.merge, (a, b, c), combiner.extract, (combiner.zero(),))
 
 
 def _unordered_merge(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Model[object, object] | None:
     return None if combiner.is_ordered else _merge(combiner, a, b, c, value)
 
@@ -39,7 +37,7 @@ UNORDERED: Final = Operation(
 
 @law
 def adding_merges_a_single_value(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
     """``add(a, v) = merge(a, add(zero(), v))``.
 
@@ -53,7 +51,7 @@ def adding_merges_a_single_value(
 
 @law
 def extraction_has_no_side_effects(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
     """``extract(a)`` is a function of ``a``; ``extract``, ``merge`` and ``add`` do not modify their accumulators.
 
@@ -68,7 +66,7 @@ def extraction_has_no_side_effects(
 
 @law
 def subtracting_undoes_adding(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object] | None:
     """``subtract(add(a, v), v) = a``.
 
@@ -85,7 +83,7 @@ def subtracting_undoes_adding(
 
 @law
 def discarding_shows_nothing_again(
-    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object] | None:
     """``extract(discard(a)) = extract(zero())``.
 
@@ -100,7 +98,7 @@ def discarding_shows_nothing_again(
     return Equation(combiner.extract(combiner.discard(a)), combiner.extract(combiner.zero()))
 
 
-COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object], ...] = (
+COMBINER_LAWS: tuple[Law[[AnyCombiner, object, object, object, object], object], ...] = (
     *laws_of(
         MERGE,
         *MONOID,

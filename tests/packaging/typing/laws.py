@@ -24,7 +24,6 @@ from flowalg_laws import (
     readings,
     triggers,
 )
-from flowalg_laws.laws.combiners import SomeCombiner
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -39,6 +38,7 @@ from flowalg import (
     WatermarkPolicy,
     WindowingStrategy,
 )
+from flowalg.combiners.core import AnyCombiner
 
 
 def doubling(n: int) -> Equation[int]:
@@ -62,7 +62,7 @@ def laws(law_of_ints: Law[[int], int], equation: Equation[int]) -> None:
     assert_type(law_of_ints.holds(3), bool)
 
 
-def catalogue(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None:
+def catalogue(policy: WatermarkPolicy, history: History, some: AnyCombiner) -> None:
     """The catalogue of laws."""
     assert_type(
         [watermark_law(policy, history) for watermark_law in WATERMARK_LAWS], list[Equation[object] | None]
