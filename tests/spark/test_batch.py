@@ -26,6 +26,7 @@ from flowalg import (
     CalendarDays,
     Count,
     CustomWindows,
+    ElementError,
     FixedWindows,
     Max,
     Pane,
@@ -202,7 +203,7 @@ def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> No
         twice, lambda s, known: KV(s.team, len(known)), result=KV[str, int]
     ).combine_per_key(Sum())
     with pytest.raises(
-        Exception, match=r"as_map\(\) has .* under 'a' \(str\) in .*; each key must have one value"
+        ElementError, match=r"as_map\(\) has .* under 'a' \(str\) in .*; each key must have one value"
     ):
         batch.run(counts, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 
@@ -213,7 +214,7 @@ def test_two_values_for_a_key_that_is_looked_up_raise_an_error(spark: SparkSessi
     found = SCORES.map_with(twice, lambda s, known: (s.team, known.get(s.team + "?", 0)))
     for read in (found.distinct(), found.map(lambda pair: pair[0]).combine_globally(Count())):
         with pytest.raises(
-            Exception, match=r"as_map\(\) has \d values under a in a window; each key must have one"
+            ElementError, match=r"as_map\(\) has \d values under a in a window; each key must have one"
         ):
             batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
+from flowalg_laws.kit.readings import Reading
+from flowalg_laws.strategies.times import point
 from flowalg_reference import Reference
 from flowalg_spark import SparkBatch, SparkStreaming, StreamInput, record_table, records_in, schema_of
 from pyspark.errors import StreamingQueryException
@@ -27,6 +29,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     Combiner,
     Count,
+    ElementError,
     FixedWindows,
     IngressTime,
     Mode,
@@ -39,6 +42,7 @@ from flowalg import (
     flatten,
     load_interpreter,
 )
+from tests.core.test_latest_complete import SINGLE, rate, read_by
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -267,6 +271,21 @@ def test_an_error_of_a_group_names_its_key_and_window(
     group = r"the key of the group is 'a' \(str\), its window (starts at )?\[?2024-01-01T12:00:00Z"
     with pytest.raises(UserFunctionError, match=label + group):
         spark_engine.run(pipeline, {SCORES: TIMELINE})
+
+
+def test_two_values_of_a_side_are_an_error_where_an_element_reads_them(
+    spark_engine: SparkBatch | SparkStreaming,
+) -> None:
+    """No element reads the window with two values: none before it, and none after a newer value."""
+    rates = Timeline.batch([rate("a", 1, 1), rate("a", 2, 2), rate("a", 9, 6)], time=point(0))
+    assert read_by(spark_engine, SINGLE, at_minutes(3, 13), rates) == [-1, 9]
+    with pytest.raises(ElementError, match="must have one"):
+        read_by(spark_engine, SINGLE, at_minutes(8), rates)
+
+
+def at_minutes(*minutes: int) -> Timeline[Reading]:
+    """Readings at some minutes."""
+    return Timeline.batch([rate("a", 0, minute) for minute in minutes], time=point(0))
 
 
 @pytest.mark.parametrize(("name", "kind"), [("batch", SparkBatch), ("streaming", SparkStreaming)])

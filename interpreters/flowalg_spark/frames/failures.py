@@ -21,6 +21,9 @@ from flowalg.data.errors import (
 _IN_COLUMNS: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE)
 _IN_PYTHON: Final = re.compile(r"^flowalg\.data\.errors\.(\w+): (.*)$", re.MULTILINE)
 
+_OF_ELEMENTS: Final = ("source ", "as_singleton() ", "as_map() ")
+"""How the messages of columns begin that are about the elements of a source or of a side input."""
+
 _KINDS: Final[Mapping[str, type[FlowalgError]]] = {
     name: kind
     for name, kind in vars(errors).items()
@@ -51,6 +54,6 @@ def cause_of(failure: str) -> FlowalgError | None:
     if in_columns is None:
         return None
     message = in_columns[1]
-    if message.startswith("source "):
+    if message.startswith(_OF_ELEMENTS):
         return ElementError(message)
     return ValueRangeError(message) if "overflows 64 bits" in message else UserFunctionError(message)
