@@ -58,7 +58,8 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
         return Failure("source that is not available")
     if not any(_is_same(candidate, code) for candidate in file.codes):
         return Failure("a source file that differs from the code that is loaded")
-    candidates = [node for node in file.functions if _contains(node, code)]
+    places = _places(code)
+    candidates = [node for node in file.functions if _contains(node, places)]
     if candidates:
         return Success(min(candidates, key=_extent))
     # Python 3.12 gives no column positions for a lambda whose body is a constant.
@@ -114,6 +115,8 @@ def _is_same_constant(left: object, right: object) -> bool:
 
 
 Span: TypeAlias = tuple[int, int, int, int]
+Place: TypeAlias = tuple[int, int]
+"""A line and a column."""
 
 
 def _extent(node: Syntax) -> tuple[int, int]:
@@ -132,16 +135,22 @@ def _span(node: Syntax) -> Span:
     )
 
 
-def _contains(node: Syntax, code: CodeType) -> bool:
-    """Whether every instruction of the code lies inside the body of the function."""
-    line, end_line, column, end_column = _span(node)
-    locations = [
-        ((start, start_column), (end, stop))
-        for start, end, start_column, stop in code.co_positions()
-        if start is not None and end is not None and start_column is not None and stop is not None
+def _places(code: CodeType) -> list[tuple[Place, Place]]:
+    """Returns where the source text of each instruction starts and ends.
+
+    Instructions without source text, such as the first and the last, have an empty range.
+    """
+    return [
+        (first, last)
+        for start, end, column, stop in code.co_positions()
+        if start is not None and end is not None and column is not None and stop is not None
+        if (first := (start, column)) < (last := (end, stop))
     ]
-    # Instructions without source text, such as the first and the last, have an empty range.
-    real = [(first, last) for first, last in locations if first < last]
-    return bool(real) and all(
-        (line, column) <= first and last <= (end_line, end_column) for first, last in real
+
+
+def _contains(node: Syntax, places: list[tuple[Place, Place]]) -> bool:
+    """Whether every instruction lies inside the body of the function."""
+    line, end_line, column, end_column = _span(node)
+    return bool(places) and all(
+        (line, column) <= first and last <= (end_line, end_column) for first, last in places
     )

@@ -59,12 +59,13 @@ def covering(jobs: Sequence[Job], features: Collection[AnyFeature] = tuple(AREA_
     Only the given ``features`` count. The choice is greedy: each is the first of the jobs that use the most features
     not used yet.
     """
-    left = {feature for job in jobs for feature in job.features if feature in features}
+    counted = {id(job): job.features.intersection(features) for job in jobs}
+    left = set[AnyFeature]().union(*counted.values())
     chosen: list[Job] = []
     while left:
-        best = max(jobs, key=lambda job: len(job.features & left))
+        best = max(jobs, key=lambda job: len(counted[id(job)] & left))
         chosen.append(best)
-        left -= best.features
+        left -= counted[id(best)]
     return tuple(chosen)
 
 
