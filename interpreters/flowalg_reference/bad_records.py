@@ -17,7 +17,7 @@ from flowalg.runs.elements import ArrivalOf, Element, conforming, read_or_reject
 class BadRecords:
     """The bad records of a run."""
 
-    found: list[BadRecord] = field(factory=list)
+    records: list[BadRecord] = field(factory=list)
 
     @classmethod
     def of(cls, *, dead_letters: bool) -> BadRecords | None:
@@ -29,7 +29,7 @@ class BadRecords:
     ) -> tuple[Element, ...]:
         """The records of a source as elements, without the bad ones."""
         read = [read_or_reject(source, record, arrival_of) for record in records]
-        self.found += [record for record in read if isinstance(record, BadRecord)]
+        self.records += [record for record in read if isinstance(record, BadRecord)]
         return tuple(element for element in read if isinstance(element, Element))
 
     def apply_steps(self, steps: Iterable[StepAnalysis], elements: Iterable[Element]) -> tuple[Element, ...]:
@@ -49,10 +49,10 @@ class BadRecords:
         except MemoryError:
             raise
         except Exception as error:
-            self.found.append(bad_element(step, element.value, error))
+            self.records.append(bad_element(step, element.value, error))
             return
         for result in results:
             try:
                 yield conforming(analysis, result)
             except FlowalgError as error:
-                self.found.append(bad_element(step, element.value, error))
+                self.records.append(bad_element(step, element.value, error))

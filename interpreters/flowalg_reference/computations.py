@@ -78,7 +78,11 @@ class Computing:
             for key in sorted({*self.waiting, *self._due_keys()}, key=sort_key)
             for output in self._advance_key(key, before.watermark)
         ]
-        holds = [known.hold for known in self.keys.values() if known.hold is not None and not self._has_ended]
+        holds = [
+            key_state.hold
+            for key_state in self.keys.values()
+            if key_state.hold is not None and not self._has_ended
+        ]
         self.output = self.clocks.with_hold(min(holds, default=MAX_TIME), self.output)
         return NodeOutput(tuple(outputs), {id(self): self.output})
 
@@ -91,8 +95,8 @@ class Computing:
         clocks = self.clocks
         return (
             key
-            for key, known in self.keys.items()
-            if (self._has_ended and known.timers)
+            for key, key_state in self.keys.items()
+            if (self._has_ended and key_state.timers)
             or self._next_due(key, clocks.watermark, clocks.processing_time) is not None
         )
 
@@ -135,9 +139,9 @@ class Computing:
             return ()
         value, point = require_keyed(element.value, self.calls.label).value, element.event_time
         clocks = self.clocks.processing_time, watermark
-        known, late = self.keys.get(key), point < watermark
+        key_state, late = self.keys.get(key), point < watermark
         observe = partial(
-            self.calls.observe, known, key, value, point, weight=element.weight, late=late, clocks=clocks
+            self.calls.observe, key_state, key, value, point, weight=element.weight, late=late, clocks=clocks
         )
         return self._call(key, element, clocks, observe)
 
@@ -160,8 +164,8 @@ class Computing:
     def _fire_last(self, key: object, horizon: EventTime) -> Iterator[Element]:
         """The outputs of the timers that are set when the input ends, each fired once; what they set is discarded."""
         clocks = self.clocks.processing_time, MAX_TIME
-        known = self.keys.get(key)
-        for pending in sorted(known.timers.values(), key=order_of_firing) if known else ():
+        key_state = self.keys.get(key)
+        for pending in sorted(key_state.timers.values(), key=order_of_firing) if key_state else ():
             current = self.keys.get(key)
             if current is None or current.timers.get(pending.timer.tag) is not pending:
                 continue  # an earlier firing has cleared it, or has set it again
@@ -176,9 +180,9 @@ class Computing:
 
     def _without_timer(self, key: object, timer: Timer) -> KeyState:
         """Removes a timer of a key; returns what is kept for the key then."""
-        known = self.keys[key]
-        timers = {tag: other for tag, other in known.timers.items() if tag != timer.tag}
-        self.keys[key] = evolve(known, timers=timers)
+        key_state = self.keys[key]
+        timers = {tag: other for tag, other in key_state.timers.items() if tag != timer.tag}
+        self.keys[key] = evolve(key_state, timers=timers)
         return self.keys[key]
 
     def _next_due(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> PendingTimer | None:
@@ -189,8 +193,8 @@ class Computing:
                 return timer.point <= watermark
             return now is not None and timer.point <= now
 
-        known = self.keys.get(key)
-        due = [pending for pending in known.timers.values() if is_due(pending.timer)] if known else []
+        key_state = self.keys.get(key)
+        due = [pending for pending in key_state.timers.values() if is_due(pending.timer)] if key_state else []
         return min(due, key=order_of_firing, default=None)
 
     def _call(
@@ -208,7 +212,7 @@ class Computing:
         except FailedTransition as failure:
             if self.bad is None:
                 raise failure.error from failure.__cause__
-            self.bad.found.append(bad_call(self.calls.label, failure))
+            self.bad.records.append(bad_call(self.calls.label, failure))
             effect = failure
         if self.record is not None:
             state = self.calls.computation.initial if before is None else before.state
@@ -223,7 +227,7 @@ class Computing:
 
     def next_deadline(self) -> ProcessingTime | None:
         """The next processing time at which a timer of any key fires."""
-        timers = (pending.timer for known in self.keys.values() for pending in known.timers.values())
+        timers = (pending.timer for key_state in self.keys.values() for pending in key_state.timers.values())
         return min((timer.point for timer in timers if isinstance(timer, ProcessingTimer)), default=None)
 
 
@@ -249,4 +253,4 @@ def _cancel(element: Element, other: Element) -> bool:
 
 def in_canonical_order(elements: Iterable[Element]) -> list[Element]:
     """Returns elements by event time, retractions first, then by value: in no engine by arrival."""
-    return sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))
+    return sorted(elements, key=lambda element: (element.event_time, element.weight, sort_key(element.value)))

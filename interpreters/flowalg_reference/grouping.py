@@ -168,18 +168,18 @@ class Grouping:
         time: ProcessingTime,
     ) -> Iterator[KeyedWindow]:
         """Steps 1 to 3 for a key whose merged windows may come apart."""
-        known = self.windows.pop(key, {})
+        windows = self.windows.pop(key, {})
         with errors_in_group(key):
-            regrouped = regroup(known, arrivals, self.spec, merging, before)
+            regrouped = regroup(windows, arrivals, self.spec, merging, before)
         for arrival in regrouped.dropped:
             self._drop(arrival.element, arrival.assigned, DropReason.EXPIRED, time)
         if regrouped.windows:
             self.windows[key] = regrouped.windows
-        for window in known.keys() - regrouped.windows.keys():
+        for window in windows.keys() - regrouped.windows.keys():
             self._forget(KeyedWindow(window, key))
         for window in regrouped.changed:
             self._forget(KeyedWindow(window, key))
-            if window not in known:
+            if window not in windows:
                 self._set_timers(KeyedWindow(window, key))
             yield KeyedWindow(window, key)
 
@@ -244,9 +244,9 @@ class Grouping:
             return
         for key, windows in self.windows.items():
             for state in windows.values():
-                given = signals_reaching(signals, key, state.window) & names
-                if given and not state.is_vacant:
-                    state.observe_signals(self.spec, given)
+                reaching = signals_reaching(signals, key, state.window) & names
+                if reaching and not state.is_vacant:
+                    state.observe_signals(self.spec, reaching)
                     yield KeyedWindow(state.window, key)
 
     def _evaluate(

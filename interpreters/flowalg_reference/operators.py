@@ -91,7 +91,9 @@ class Operators:
             case ElementWise(input=inner, steps=steps, analyses=analyses):
                 upstream = of(inner)
                 # The analyses of what reads a split are those of steps that contain its function.
-                own = tuple(evolve(each, step=step) for step, each in zip(steps, analyses, strict=True))
+                own = tuple(
+                    evolve(analysis, step=step) for step, analysis in zip(steps, analyses, strict=True)
+                )
                 apply = apply_steps if self.bad is None else self.bad.apply_steps
                 return lambda instant: _apply_steps(apply, own, upstream(instant))
             case WithMetadata(input=inner, metadata=metadata):
@@ -108,12 +110,14 @@ class Operators:
                 self.groupings[id(node)] = grouping
                 return lambda instant: grouping.advance(
                     self._select(
-                        _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)])
+                        _flatten(
+                            [_tag(i, upstream(instant), node.label) for i, upstream in enumerate(upstreams)]
+                        )
                     )
                 )
             case Flatten(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
-                return lambda instant: _flatten([each(instant) for each in upstreams])
+                return lambda instant: _flatten([upstream(instant) for upstream in upstreams])
             case WithSide(input=inner, side=side):
                 upstream, side_operator = of(inner), of(side)
                 reader = SideReader.of(node)
@@ -156,7 +160,7 @@ class Operators:
     @property
     def bad_records(self) -> tuple[BadRecord, ...]:
         """All bad records, sorted."""
-        return tuple(sorted(self.bad.found)) if self.bad is not None else ()
+        return tuple(sorted(self.bad.records)) if self.bad is not None else ()
 
 
 def _apply_steps(

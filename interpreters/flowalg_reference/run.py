@@ -112,10 +112,10 @@ class Reference:
         inputs: Mapping[AnySource, Timeline[object]],
     ) -> Outputs:
         """The outputs of one run, and its drops; raises what ``run`` raises."""
-        known = require_outputs(outputs)
-        timelines = timelines_by_name(inputs, *(each.node for each in known.values()))
-        admitted = _admitted(resolve_outputs(known), dead_letters=self.dead_letters)
-        return execute_all(known, admitted, timelines, self.mode, dead_letters=self.dead_letters)
+        pipelines = require_outputs(outputs)
+        timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values()))
+        admitted = _admitted(resolve_outputs(pipelines), dead_letters=self.dead_letters)
+        return execute_all(pipelines, admitted, timelines, self.mode, dead_letters=self.dead_letters)
 
 
 @frozen
@@ -152,11 +152,13 @@ class ReferenceBatch:
         inputs: Mapping[AnySource, Timeline[object]],
     ) -> Outputs:
         """The outputs of one run over all elements of its timelines; raises what ``run`` raises."""
-        known = require_outputs(outputs)
-        timelines = as_batch(timelines_by_name(inputs, *(each.node for each in known.values())))
-        rebuilt = _as_batch(known, dead_letters=self.dead_letters)
-        done = execute_all(known, rebuilt, timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
-        ordered = {name: evolve(each, panes=sort_panes(each.panes)) for name, each in done.by_name.items()}
+        pipelines = require_outputs(outputs)
+        timelines = as_batch(timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values())))
+        rebuilt = _as_batch(pipelines, dead_letters=self.dead_letters)
+        done = execute_all(pipelines, rebuilt, timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
+        ordered = {
+            name: evolve(output, panes=sort_panes(output.panes)) for name, output in done.by_name.items()
+        }
         return evolve(done, by_name=ordered)
 
 
@@ -207,7 +209,7 @@ def _as_batch(
 ) -> dict[str, PCollection[object]]:
     """Pipelines as a batch runs them. Their admissions call the functions of triggers, as those of a stream do."""
     admitted = _admitted(outputs, dead_letters=dead_letters)
-    roots = share_steps(rebuild_all([each.node for each in admitted.values()], _for_batch))
+    roots = share_steps(rebuild_all([pipeline.node for pipeline in admitted.values()], _for_batch))
     return dict(zip(outputs, map(PCollection[object], roots), strict=True))
 
 
@@ -296,12 +298,12 @@ def execute_all(
     operators = Operators(bad=BadRecords.of(dead_letters=dead_letters))
     roots = [collection.node for collection in rebuilt.values()]
     instants = list(_advance(roots, operators, timelines, mode))
-    found = {
+    by_name = {
         name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
         for number, (name, root) in enumerate(zip(rebuilt, roots, strict=True))
     }
     return Outputs(
-        found,
+        by_name,
         operators.dropped,
         outputs,
         bad_records=operators.bad_records,
@@ -339,4 +341,4 @@ def _advance(
 
 def _output(root: Node, received: Iterable[tuple[ProcessingTime, NodeOutput]]) -> Output[object]:
     """The output of a pipeline, from what it gave in each instant."""
-    return output_of(((time, each.elements) for time, each in received), panes=emits_panes(root))
+    return output_of(((time, output.elements) for time, output in received), panes=emits_panes(root))

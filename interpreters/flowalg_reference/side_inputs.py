@@ -26,7 +26,7 @@ from flowalg_reference.outputs import NodeOutput
 class SideReader:
     """The state of a ``WithSide``: the windows of the side input, open or complete, and the elements that wait.
 
-    ``known`` is what the elements in each window of the side input read. No window is freed: elements that could only
+    ``values`` has what the elements in each window of the side input read. No window is freed: elements that could only
     read a freed one are dropped.
     """
 
@@ -37,7 +37,7 @@ class SideReader:
     side_clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     contents: dict[Window, Contents] = field(factory=dict)
-    known: dict[Window, object] = field(factory=dict)
+    values: dict[Window, object] = field(factory=dict)
     waiting: list[tuple[Window, Element]] = field(factory=list)
     drops: list[DroppedElement] = field(factory=list)
 
@@ -57,8 +57,8 @@ class SideReader:
             self._absorb(element, of_side)
         self.side_clocks = of_side
         arrived = [*self._in_time(main.elements, horizon)]
-        known, self.waiting = [*self.waiting, *arrived], []
-        passed = tuple(self._passed(known))
+        candidates, self.waiting = [*self.waiting, *arrived], []
+        passed = tuple(self._passed(candidates))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
         self.output = self.main_clocks.with_hold(until, self.output)
         signals = self.main_clocks.signals | of_side.signals
@@ -86,24 +86,24 @@ class SideReader:
             else:
                 self.drops.append(drop(element, window, DropReason.EXPIRED, self.main_clocks))
 
-    def _passed(self, known: list[tuple[Window, Element]]) -> Iterator[Element]:
-        for window, element in known:
+    def _passed(self, candidates: list[tuple[Window, Element]]) -> Iterator[Element]:
+        for window, element in candidates:
             if time_read(self.view, window) <= self.side_clocks.watermark:
                 yield evolve(element, value=(element.value, self._read(window)))
             else:
                 self.waiting.append((window, element))
 
     def _read(self, window: Window) -> object:
-        if window not in self.known:
-            self.known[window] = self._value(window)
-        return self.known[window]
+        if window not in self.values:
+            self.values[window] = self._value(window)
+        return self.values[window]
 
     def _value(self, window: Window) -> object:
         """What the elements in a window of the side input read."""
         match self.view:
             case LatestComplete() as view:
                 value = view.initial
-                for before in sorted(each for each in self.contents if each.end <= window.start):
+                for before in sorted(earlier for earlier in self.contents if earlier.end <= window.start):
                     value = view.update(value, self._values(before), before)
                 return view.read(value, window)
             case view:

@@ -37,8 +37,8 @@ class TriggerSummary:
 
     def merge(self, other: TriggerSummary) -> TriggerSummary:
         """The summary of the elements of both."""
-        firsts = [each.first for each in (self, other) if each.first is not None]
-        lasts = [each.last for each in (self, other) if each.last is not None]
+        firsts = [summary.first for summary in (self, other) if summary.first is not None]
+        lasts = [summary.last for summary in (self, other) if summary.last is not None]
         both = self.kept.keys() & other.kept.keys()
         merged = {leaf: leaf.merge_kept(self.kept[leaf], other.kept[leaf]) for leaf in both}
         return TriggerSummary(
@@ -62,10 +62,10 @@ class OnceState:
 
     def observe(self, trigger: OnceTrigger, summary: TriggerSummary) -> OnceState:
         """The state after the elements of an instant have been observed, all at once."""
-        known = self.summary.merge(summary)
+        merged = self.summary.merge(summary)
         changed: list[AnyLeaf] = [leaf for leaf in leaves(trigger) if leaf in summary.kept]
-        settled = {leaf: leaf.settle(known.kept[leaf]) for leaf in changed}
-        return OnceState(evolve(known, kept={**known.kept, **settled}))
+        settled = {leaf: leaf.settle(merged.kept[leaf]) for leaf in changed}
+        return OnceState(evolve(merged, kept={**merged.kept, **settled}))
 
 
 @frozen
@@ -104,7 +104,9 @@ def summarize(
 ) -> TriggerSummary:
     """The summary of one change for the leaves of a trigger: of an element, or of a retraction (weight -1)."""
     kept = {leaf: leaf.keep(value, weight) for leaf in observing}
-    return TriggerSummary(1, time, time, {leaf: each for leaf, each in kept.items() if each is not None})
+    return TriggerSummary(
+        1, time, time, {leaf: of_leaf for leaf, of_leaf in kept.items() if of_leaf is not None}
+    )
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
@@ -212,8 +214,8 @@ def _satisfied_from(
     match trigger:
         case And(triggers=parts):
             points = [_satisfied_from(part, state, window, clocks) for part in parts]
-            known = [point for point in points if point is not None]
-            return max(known) if len(known) == len(points) else None
+            decided = [point for point in points if point is not None]
+            return max(decided) if len(decided) == len(points) else None
         case Or(triggers=parts):
             return _soonest(_satisfied_from(part, state, window, clocks) for part in parts)
         case _:

@@ -264,12 +264,12 @@ class WindowState:
         """The event time of the next pane (section 7)."""
         match spec.strategy.timestamp_combiner:
             case TimestampCombiner.END_OF_WINDOW:
-                found = None
+                event_time = None
             case TimestampCombiner.EARLIEST:
-                found = self.contents.earliest
+                event_time = self.contents.earliest
             case TimestampCombiner.LATEST:
-                found = self.contents.latest
-        return self.window.last_instant if found is None else found
+                event_time = self.contents.latest
+        return self.window.last_instant if event_time is None else event_time
 
     def hold(self, spec: GroupingSpec) -> EventTime:
         """The earliest event time among the panes that pending changes will cause, retractions included (section 9)."""

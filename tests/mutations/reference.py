@@ -65,8 +65,8 @@ REFERENCE: Final = (
                 "And is due at the first of its deadlines",
                 "timers fire when their trigger does: `continuous_mode_equals_the_loop_with_timers`, `both_delays`",
                 "_satisfied_from",
-                "max(known) if len(known) == len(points) else None",
-                "min(known) if len(known) == len(points) else None",
+                "max(decided) if len(decided) == len(points) else None",
+                "min(decided) if len(decided) == len(points) else None",
             ),
             Mutant(
                 "a signal to a key reaches all keys",
@@ -317,8 +317,8 @@ REFERENCE: Final = (
                 "elements are observed as they arrive",
                 "`elements_of_an_instant_have_no_order`",
                 "in_canonical_order",
-                "sorted(elements, key=lambda each: (each.event_time, each.weight, sort_key(each.value)))",
-                "sorted(elements, key=lambda each: each.event_time)",
+                "sorted(elements, key=lambda element: (element.event_time, element.weight, sort_key(element.value)))",
+                "sorted(elements, key=lambda element: element.event_time)",
             ),
             Mutant(
                 "timers fire after all elements in order",

@@ -67,7 +67,7 @@ class KeyExplanation(HasView):
     def next_watermark(self) -> EventTime | None:
         """The watermark at which the first timer fires, or which has passed the first waiting element."""
         timers = (timer.timer.point for timer in self.timers if isinstance(timer.timer, EventTimer))
-        passed = (EventTime(event_time(each.observed.event_time) + 1) for each in self.waiting)
+        passed = (EventTime(event_time(element.observed.event_time) + 1) for element in self.waiting)
         return min([*map(EventTime, timers), *passed], default=None)
 
     @property
@@ -105,29 +105,29 @@ def explain_waiting(
 ) -> KeyExplanation:
     """Explains what a key is waiting for at the end of a recording with an instant, in one of some computations."""
     operators = recording.operators
-    node = next((each for each in nodes if _knows(operators.computations[id(each)], key)), nodes[0])
+    node = next((node for node in nodes if _knows(operators.computations[id(node)], key)), nodes[0])
     computing = operators.computations[id(node)]
-    calls = [each for each in recording.calls if each.calls is computing.calls and each.key == key]
+    calls = [call for call in recording.calls if call.calls is computing.calls and call.key == key]
     drops = tuple(drop for drop in computing.drops if drop.key == key)
-    known, clocks = computing.keys.get(key), computing.clocks
-    pending = sorted(known.timers.values(), key=order_of_firing) if known else ()
+    key_state, clocks = computing.keys.get(key), computing.clocks
+    pending = sorted(key_state.timers.values(), key=order_of_firing) if key_state else ()
     waiting = computing.waiting.get(key, ())
-    emitting = [each for each in calls if isinstance(each.effect, Effect) and each.effect.outputs]
-    awaits_watermark = waiting or any(isinstance(each.timer, EventTimer) for each in pending)
+    emitting = [call for call in calls if isinstance(call.effect, Effect) and call.effect.outputs]
+    awaits_watermark = waiting or any(isinstance(timer.timer, EventTimer) for timer in pending)
     return KeyExplanation(
         node.label,
         key,
         clocks.processing_time,
         clocks.watermark,
         _status(computing, key, calls, drops),
-        None if known is None else known.state,
-        tuple(set_timer(recording, each) for each in pending),
-        tuple(arrived_element(recording, each) for each in waiting),
-        None if known is None else known.hold,
-        sum(len(each.effect.outputs) for each in emitting if isinstance(each.effect, Effect)),
+        None if key_state is None else key_state.state,
+        tuple(set_timer(recording, timer) for timer in pending),
+        tuple(arrived_element(recording, element) for element in waiting),
+        None if key_state is None else key_state.hold,
+        sum(len(call.effect.outputs) for call in emitting if isinstance(call.effect, Effect)),
         emitting[-1].clocks[0] if emitting else None,
         drops,
-        tuple(str(each.effect) for each in calls if isinstance(each.effect, FailedTransition)),
+        tuple(str(call.effect) for call in calls if isinstance(call.effect, FailedTransition)),
         watermark_hold(node.inputs, history, operators, clocks.processing_time) if awaits_watermark else None,
     )
 
@@ -139,12 +139,12 @@ def _knows(computing: Computing, key: object) -> bool:
 def _status(
     computing: Computing, key: object, calls: Sequence[Call], drops: Sequence[DroppedElement]
 ) -> KeyStatus:
-    known = computing.keys.get(key)
-    if computing.waiting.get(key) or (known and known.timers):
+    key_state = computing.keys.get(key)
+    if computing.waiting.get(key) or (key_state and key_state.timers):
         return KeyStatus.WAITING
-    if known:
+    if key_state:
         return KeyStatus.NO_TIMERS
     if not calls:
         return KeyStatus.DROPPED if drops else KeyStatus.NO_ELEMENTS
-    failed = all(isinstance(each.effect, FailedTransition) for each in calls)
+    failed = all(isinstance(call.effect, FailedTransition) for call in calls)
     return KeyStatus.FAILED if failed else KeyStatus.FREED

@@ -93,7 +93,7 @@ def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) ->
     """Returns the explanation of a pane that a recording has as ``recorded``."""
     evaluation = recording.evaluation_of(recorded)
     earlier = reversed(recording.evaluations_before(recorded))
-    previous = next((each for each in earlier if covers(evaluation.window, each.window)), None)
+    previous = next((candidate for candidate in earlier if covers(evaluation.window, candidate.window)), None)
     return Explanation(
         pane,
         evaluation.spec.label,
@@ -107,8 +107,8 @@ def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) ->
 
 def _position(outputs: Sequence[object], output: object) -> int:
     """The position of an output in the run: of the same object, or else of an equal one."""
-    same = (i for i, each in enumerate(outputs) if each is output)
-    equal = (i for i, each in enumerate(outputs) if each == output)
+    same = (i for i, candidate in enumerate(outputs) if candidate is output)
+    equal = (i for i, candidate in enumerate(outputs) if candidate == output)
     position = next(same, next(equal, None))
     if position is None:
         raise ArgumentError("output", output, "one of the panes or elements of the run")

@@ -123,11 +123,11 @@ class TimelineHistory:
 
     @cached_property
     def _watermarks(self) -> Sequence[int]:
-        clocks, found = BEGINNING, []
+        clocks, watermarks = BEGINNING, []
         for instant in self.instants:
             clocks = minimum([*instant.clocks.values()], clocks)
-            found.append(clocks.watermark)
-        return found
+            watermarks.append(clocks.watermark)
+        return watermarks
 
     @property
     def everything(self) -> SelectedInstants:
@@ -182,7 +182,7 @@ class TimelineHistory:
             operators = [Operators(bad=bad).of(node) for node in grouping.inputs]
             self._cache[id(grouping)] = [
                 tuple(element for operator in operators for element in operator(instant).elements)
-                if any(each.elements for each in instant.instants.values())
+                if any(source_instant.elements for source_instant in instant.instants.values())
                 else ()
                 for instant in self.instants
             ]

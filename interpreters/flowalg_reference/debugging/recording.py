@@ -45,12 +45,12 @@ class Recording:
     @cached_property
     def evaluations(self) -> Sequence[Evaluation]:
         """All evaluations of windows, in order."""
-        return [each for each in self.traced if isinstance(each, Evaluation)]
+        return [evaluation for evaluation in self.traced if isinstance(evaluation, Evaluation)]
 
     @cached_property
     def calls(self) -> Sequence[Call]:
         """All calls of computations, in order."""
-        return [each for each in self.traced if isinstance(each, Call)]
+        return [call for call in self.traced if isinstance(call, Call)]
 
     @cached_property
     def _emitters(self) -> Mapping[int, Call]:
@@ -64,17 +64,17 @@ class Recording:
     @cached_property
     def setters(self) -> Mapping[int, Call]:
         """The call that set each timer, by the identity of the pending timer."""
-        found: dict[int, Call] = {}
+        setters: dict[int, Call] = {}
         for call in self.calls:
             if isinstance(call.effect, Effect) and call.effect.after is not None:
                 for pending in call.effect.after.timers.values():
-                    found.setdefault(id(pending), call)
-        return found
+                    setters.setdefault(id(pending), call)
+        return setters
 
     @cached_property
     def receipts(self) -> Mapping[int, Receipt]:
         """When each element was received that a computation has observed, by the identity of the element."""
-        return {id(each.element): each for each in self.traced if isinstance(each, Receipt)}
+        return {id(receipt.element): receipt for receipt in self.traced if isinstance(receipt, Receipt)}
 
     @cached_property
     def _numbers(self) -> Mapping[int, int]:
@@ -102,7 +102,7 @@ class Recording:
         number = self._numbers[id(pane.info)]
         evaluation = self.evaluations[number]
         numbers = self._by_key[id(evaluation.spec), evaluation.key]
-        return [self.evaluations[each] for each in numbers[: bisect_left(numbers, number)]]
+        return [self.evaluations[earlier] for earlier in numbers[: bisect_left(numbers, number)]]
 
 
 def record(
@@ -276,6 +276,6 @@ class _Replay:
         if self.emits_panes:
             self.panes.extend(map(pane_of, emitted))
         else:
-            outputs = (OutputElement(each.value, each.event_time, time) for each in emitted)
-            self.elements.extend(zip(outputs, (each.effect for each in emitted), strict=True))
+            outputs = (OutputElement(element.value, element.event_time, time) for element in emitted)
+            self.elements.extend(zip(outputs, (element.effect for element in emitted), strict=True))
         self.last = instant

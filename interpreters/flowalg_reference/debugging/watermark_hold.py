@@ -94,9 +94,11 @@ def _holds_of(
                 yield WatermarkHold(point, f"{waiting}; its event time is {point}", window=window)
         case Process(label=label):
             computing = operators.computations[id(node)]
-            for key, known in computing.keys.items():
-                if known.hold is not None and computing.clocks.watermark < MAX_TIME:
-                    yield WatermarkHold(known.hold, f"{label}: {key!r} has set a hold at {known.hold}")
+            for key, key_state in computing.keys.items():
+                if key_state.hold is not None and computing.clocks.watermark < MAX_TIME:
+                    yield WatermarkHold(
+                        key_state.hold, f"{label}: {key!r} has set a hold at {key_state.hold}"
+                    )
         case _:
             assert_never(node)
 

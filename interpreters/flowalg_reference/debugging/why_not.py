@@ -180,9 +180,9 @@ def explain_missing(
     grouping = operators.groupings[id(node)]
     spec, clocks = grouping.spec, grouping.clocks
     evaluations = [
-        each
-        for each in recording.evaluations
-        if each.spec is spec and (each.key, each.window) == (key, window)
+        evaluation
+        for evaluation in recording.evaluations
+        if evaluation.spec is spec and (evaluation.key, evaluation.window) == (key, window)
     ]
     infos = {id(element.info) for evaluation in evaluations for element in evaluation.panes}
     drops = tuple(drop for drop in grouping.drops if _is_of(drop, key, window))
