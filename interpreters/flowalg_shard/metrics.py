@@ -55,18 +55,18 @@ def metrics_of_shards(
     seconds: float,
 ) -> StageMetrics:
     """The metrics of a stage, all of whose shards are in this process: the counts, windows and state of each."""
-    each = [
+    shard_metrics = [
         _shard_metrics(clocks, counts, windows, after, () if shard else sources)
         for shard, (counts, windows, after) in enumerate(shards)
     ]
-    return stage_metrics(number, stage, each, seconds)
+    return stage_metrics(number, stage, shard_metrics, seconds)
 
 
 def stage_metrics(number: int, stage: str, shards: Sequence[ShardMetrics], seconds: float) -> StageMetrics:
     """The metrics of a stage from those of its shards, which all have the same clocks."""
     first = shards[0]
-    known = MIN_TIME < first.watermark < MAX_TIME
-    lag = (first.processing_time - first.watermark) / 1_000_000 if known else None
+    has_lag = MIN_TIME < first.watermark < MAX_TIME
+    lag = (first.processing_time - first.watermark) / 1_000_000 if has_lag else None
     counts = {name: sum(getattr(shard, name) for shard in shards) for name in attrs.fields_dict(Counts)}
     return StageMetrics(
         number=number,
@@ -141,7 +141,7 @@ def source_metrics(
 
     The sources that it only follows are left out: they come after the inputs.
     """
-    found: dict[str, SourceMetrics] = {}
+    metrics: dict[str, SourceMetrics] = {}
     for upstreams, reports, input_clocks in zip(inputs, received, after.input_clocks, strict=False):
         for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
@@ -149,18 +149,22 @@ def source_metrics(
                 continue
             assert isinstance(clock, SourceClock)
             assert isinstance(report, SourceReport)
-            found[upstream.name] = SourceMetrics(
+            metrics[upstream.name] = SourceMetrics(
                 upstream.name,
                 report.elements,
                 clock.watermark,
                 {str(q): point for q, point in clock.percentiles.items()},
-                tuple(sorted(each for each in report.signals if isinstance(each, str))),
+                tuple(sorted(signal for signal in report.signals if isinstance(signal, str))),
                 clock.reached_by_partition(upstream.policy.idle_micros),
                 upstream.policy.is_idle(clock),
                 tuple(sorted(upstream.policy.awaited_partitions(clock))),
-                tuple(SignalToKey.of(each) for each in in_order(report.signals) if isinstance(each, Signal)),
+                tuple(
+                    SignalToKey.of(signal)
+                    for signal in in_order(report.signals)
+                    if isinstance(signal, Signal)
+                ),
             )
-    return tuple(found.values())
+    return tuple(metrics.values())
 
 
 def _panes_by_kind(panes: pl.DataFrame) -> Counter[str]:

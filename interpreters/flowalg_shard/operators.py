@@ -124,9 +124,9 @@ def advance(
     """
     before = OperatorState(()) if state is None else state
     before = evolve(before, input_clocks=known_clocks(operator, before.input_clocks))
-    reports = [merge_reports(each.reports for each in parts) for parts in received]
+    reports = [merge_reports(part.reports for part in parts) for parts in received]
     clocks = next_clocks(operator, before, reports, clock)
-    bundles = [[each.bundle for each in parts if each.bundle] for parts in received[: len(operator.inputs)]]
+    bundles = [[part.bundle for part in parts if part.bundle] for parts in received[: len(operator.inputs)]]
     return operator.advance(before, clocks, bundles, first_shard=first_shard)
 
 
@@ -134,8 +134,12 @@ def known_clocks(reader: Reader, stored: tuple[InputClocks, ...]) -> tuple[Input
     """Returns the clocks of the inputs and of the followed sources, of which a stored state may not know some yet."""
     upstreams = [*reader.inputs, reader.followed] if reader.followed else reader.inputs
     return tuple(
-        known if known is not None and len(known.upstreams) == len(each) else InputClocks.initial(each)
-        for each, known in zip(upstreams, (*stored, *repeat(None, len(upstreams))), strict=False)
+        input_clocks
+        if input_clocks is not None and len(input_clocks.upstreams) == len(input_upstreams)
+        else InputClocks.initial(input_upstreams)
+        for input_upstreams, input_clocks in zip(
+            upstreams, (*stored, *repeat(None, len(upstreams))), strict=False
+        )
     )
 
 
@@ -143,8 +147,8 @@ def next_clocks(
     reader: Reader, state: OperatorState, reports: Sequence[Reports], clock: SteadyClock | None = None
 ) -> tuple[InputClocks, ...]:
     """Returns the clocks of a stage after an instant, given the reports of its inputs and of the followed sources."""
-    known = known_clocks(reader, state.input_clocks)
-    return advance_clocks(reader.inputs, known, reports[: len(known)], reader.followed, clock)
+    input_clocks = known_clocks(reader, state.input_clocks)
+    return advance_clocks(reader.inputs, input_clocks, reports[: len(input_clocks)], reader.followed, clock)
 
 
 @frozen
@@ -224,7 +228,7 @@ class Side:
     ) -> tuple[OperatorState, SideOutput, StageReport]:
         """The elements that have finished waiting, with the side values they read."""
         side_state = unpack_side(state)
-        of_main, of_side = (each.clocks for each in input_clocks[:2])
+        of_main, of_side = (at_input.clocks for at_input in input_clocks[:2])
         before, now = map(_watermarks, (state.input_clocks, input_clocks))
         after, output = read_side(self.stage, side_state, elements, side, before, now)
         report = evolve(of_main, horizon=max(of_main.horizon, of_side.horizon))

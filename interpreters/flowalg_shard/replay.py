@@ -55,9 +55,9 @@ class ReplayLog:
         received yet are ignored. Ingress times are those of the micro-batches. Raises ``ArgumentError`` for a source
         that is not in the log, and for fewer records than the run received.
         """
-        known = sorted({name for batch in self.batches for name in batch.sources})
-        if not isinstance(source, Source) or source.name not in known:
-            raise ArgumentError("source", source, f"one of the sources of the run: {', '.join(known)}")
+        names = sorted({name for batch in self.batches for name in batch.sources})
+        if not isinstance(source, Source) or source.name not in names:
+            raise ArgumentError("source", source, f"one of the sources of the run: {', '.join(names)}")
         return Timeline(tuple(self._instants(source.name, iter(records))))
 
     def _instants(self, name: str, records: Iterator[A]) -> Iterator[Instant[A]]:
@@ -68,7 +68,9 @@ class ReplayLog:
             elements = tuple(islice(records, state.elements))
             count += len(elements)
             if len(elements) < state.elements:
-                received = sum(each.sources[name].elements for each in self.batches if name in each.sources)
+                received = sum(
+                    batch.sources[name].elements for batch in self.batches if name in batch.sources
+                )
                 raise ArgumentError(
                     "records", count, f"all {received} elements that {name!r} had in the run, in their order"
                 )

@@ -80,8 +80,8 @@ def _divide(
     """Returns the rows of each shard, in order."""
     if table.is_empty():
         return [table] * len(shards)
-    found = shard_of(table)
-    return [table.filter(found == shard) for shard in shards]
+    shard_numbers = shard_of(table)
+    return [table.filter(shard_numbers == shard) for shard in shards]
 
 
 def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
@@ -92,7 +92,10 @@ def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
     sides = [unpack_side(state) for state in states]
     values = {window: value for side in sides for window, value in side.values.items()}
     contents = {
-        window: each for side in sides for window, each in side.contents.items() if window not in values
+        window: value_list
+        for side in sides
+        for window, value_list in side.contents.items()
+        if window not in values
     }
     ordered = {window: values[window] for window in sorted(values)}
     waiting = stack([side.waiting for side in sides])

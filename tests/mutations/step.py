@@ -63,8 +63,8 @@ STEP: Final = (
                 "a window is dormant although its trigger can fire again without input",
                 "`a_ready_part_keeps_its_window_active`",
                 "_with_wakeups",
-                "again[FIRES] & each",
-                "again[FIRES] & each & False",
+                "again[FIRES] & has_moved",
+                "again[FIRES] & has_moved & False",
             ),
             Mutant(
                 "compaction loses tombstones",

@@ -118,7 +118,7 @@ def test_what_is_kept_is_read_again(
     expected = {key: KeptKey(key, states.get(key), elements.get(key, ())) for key in {**states, **elements}}
     found = {str(each.key): each for each in read_kept(stage, stored)}
     assert found == expected
-    types = {key: repr(each.known.state) for key, each in found.items() if each.known}
+    types = {key: repr(each.key_state.state) for key, each in found.items() if each.key_state}
     assert types == {key: repr(known.state) for key, known in states.items()}
 
 

@@ -236,24 +236,29 @@ def advance_clocks(
     the end.
     """
     everything = [*inputs, followed] if followed else inputs
-    received = [report for each in reports for report in each.values()]
+    received = [report for at_input in reports for report in at_input.values()]
     now = max([before[0].clocks.processing_time, *(time for report in received for time in _times(report))])
     if clock is not None:
         now = max(now, clock.time)
     reading = before[0].reading if clock is None else clock.reading
-    own = [report for each in reports[: len(inputs)] for report in each.values()]
+    own = [report for at_input in reports[: len(inputs)] for report in at_input.values()]
     signals = frozenset[AnySignal]().union(*map(_signals, own))
     advanced = [
         tuple(
-            _advance_upstream(upstream, clock, given.get(number), now)
-            for number, (upstream, clock) in enumerate(zip(upstreams, known.upstreams, strict=True))
+            _advance_upstream(upstream, clock, at_input.get(number), now)
+            for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True))
         )
-        for upstreams, known, given in zip(everything, before, reports, strict=True)
+        for upstreams, input_clocks, at_input in zip(everything, before, reports, strict=True)
     ]
     sources = _raised(everything, advanced, before[0].sources)
     return tuple(
-        evolve(_input_clocks(upstreams, after, known.clocks, given, sources, now, signals), reading=reading)
-        for upstreams, after, known, given in zip(everything, advanced, before, reports, strict=True)
+        evolve(
+            _input_clocks(upstreams, after, input_clocks.clocks, at_input, sources, now, signals),
+            reading=reading,
+        )
+        for upstreams, after, input_clocks, at_input in zip(
+            everything, advanced, before, reports, strict=True
+        )
     )
 
 

@@ -95,11 +95,11 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     """
     event_time = _record_time(rows)
     is_record = pl.col(event_time).is_not_null()
-    known = frozenset(rows.columns)
-    seen = observation(policy, rows.lazy().filter(is_record), event_time, columns=known).collect()
+    columns = frozenset(rows.columns)
+    seen = observation(policy, rows.lazy().filter(is_record), event_time, columns=columns).collect()
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    publications = _publications(rows.filter(~is_record)) if PUBLISHED in known else ()
+    publications = _publications(rows.filter(~is_record)) if PUBLISHED in columns else ()
     control = policy.summarize((), publications=publications, ended=_has_ended(rows))
     control = control.merge(ClockSummary({}, None if latest is None else ProcessingTime(latest)))
     report = observed_report(policy, seen)
@@ -133,8 +133,8 @@ def _signals(rows: pl.DataFrame) -> frozenset[AnySignal]:
         name if name in rows.columns else pl.lit(None).alias(name)
         for name in (SIGNAL, SIGNAL_KEY, SIGNAL_START, SIGNAL_END)
     ]
-    found = rows.filter(pl.col(SIGNAL).is_not_null()).select(columns).unique()
-    return frozenset(signal_of(*row) for row in found.iter_rows())
+    signals = rows.filter(pl.col(SIGNAL).is_not_null()).select(columns).unique()
+    return frozenset(signal_of(*row) for row in signals.iter_rows())
 
 
 def _publications(rows: pl.DataFrame) -> Iterator[Publication]:

@@ -16,11 +16,15 @@ _END, _ITEM, _NUMBER, _SIZE = "__end_of_id", "__item", "__number", "__size"
 
 
 def run_deduplication(
-    stage: ComputationStage, first: EmitFirst, known: pl.DataFrame, ready: pl.DataFrame, watermark: EventTime
+    stage: ComputationStage,
+    first: EmitFirst,
+    key_states: pl.DataFrame,
+    ready: pl.DataFrame,
+    watermark: EventTime,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the ids that are kept after an instant, and the elements that are the first ones of their ids."""
     by, emitted = stage.identity, ready
-    ids = [known.select(*by, *SINGLE_TIMER)] if known.width else []
+    ids = [key_states.select(*by, *SINGLE_TIMER)] if key_states.width else []
     if ready.width:
         end = pl.min_horizontal(pl.col(EVENT_TIME) + first.micros, pl.lit(MAX_TIME, pl.Int64()))
         timed = ready.with_columns(end.alias(POINT), pl.col(EVENT_TIME).alias(CAUSE))
@@ -28,7 +32,7 @@ def run_deduplication(
             emitted = _first_in_order(stage, ids, timed)
         else:
             emitted = timed.unique(by, keep="first", maintain_order=True)
-            emitted = anti_join(emitted, known, by) if known.height else emitted
+            emitted = anti_join(emitted, key_states, by) if key_states.height else emitted
         ids.append(emitted.select(*by, POINT, CAUSE))
     left = pl.concat(ids, how="vertical_relaxed").unique(by, keep="last").filter(pl.col(POINT) > watermark)
     outputs = (
@@ -41,8 +45,8 @@ def _first_in_order(stage: ComputationStage, ids: list[pl.DataFrame], timed: pl.
     """Returns the elements that are not before the end of their id, which the last one of these has set."""
     by = list(stage.identity)
     numbered = timed.select(*by, EVENT_TIME, pl.col(POINT).alias(_END), pl.struct(by).rle_id().alias(_NUMBER))
-    known = ids[0] if ids else timed.clear()
-    with_known = numbered.join(known, on=by, how="left", nulls_equal=True, maintain_order="left")
+    kept_ids = ids[0] if ids else timed.clear()
+    with_known = numbered.join(kept_ids, on=by, how="left", nulls_equal=True, maintain_order="left")
     columns = with_known.select(_NUMBER, pl.col(POINT).fill_null(MIN_TIME), EVENT_TIME, _END)
     rows, number, end = list[int](), -1, 0
     for row, (of_id, known_end, time, next_end) in enumerate(columns.iter_rows()):
@@ -55,14 +59,18 @@ def _first_in_order(stage: ComputationStage, ids: list[pl.DataFrame], timed: pl.
 
 
 def run_tuples(
-    stage: ComputationStage, every: EmitEvery, known: pl.DataFrame, ready: pl.DataFrame, watermark: EventTime
+    stage: ComputationStage,
+    every: EmitEvery,
+    key_states: pl.DataFrame,
+    ready: pl.DataFrame,
+    watermark: EventTime,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the elements that are kept after an instant, and the lists that are full; at the end all of them."""
     assert stage.state is not None, "the values have a shape"
     by, (state,) = stage.identity, stage.state.columns
     tables = []
-    if known.width:
-        kept = known.select(*by, SINGLE_TIMER[1].alias(EVENT_TIME), pl.col(state).alias(_ITEM))
+    if key_states.width:
+        kept = key_states.select(*by, SINGLE_TIMER[1].alias(EVENT_TIME), pl.col(state).alias(_ITEM))
         tables.append(kept.explode(_ITEM))
     if ready.width:
         tables.append(ready.select(*by, EVENT_TIME, stage.value.nested.alias(_ITEM)))

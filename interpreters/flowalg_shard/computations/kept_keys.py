@@ -72,7 +72,7 @@ class KeptKey:
     """The key, its state with the hold and the timers, if it has a state, and the elements that wait."""
 
     key: object
-    known: KeyState | None
+    key_state: KeyState | None
     waiting: tuple[WaitingElement, ...]
 
 
@@ -85,8 +85,8 @@ def read_kept(stage: ComputationStage, kept: Kept) -> Iterator[KeptKey]:
         for key, (time, weight), value in zip(keys, facts, values, strict=True):
             waiting.setdefault(key, []).append(WaitingElement(EventTime(time), weight, value))
     if kept.keys.height:
-        for key, known in zip(stage.key.read(kept.keys), read_states(stage, kept.keys), strict=True):
-            yield KeptKey(key, known, tuple(waiting.get(key, ())))
+        for key, key_state in zip(stage.key.read(kept.keys), read_states(stage, kept.keys), strict=True):
+            yield KeptKey(key, key_state, tuple(waiting.get(key, ())))
 
 
 def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | None]:
@@ -96,15 +96,15 @@ def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | 
     in_columns: Iterator[object] = iter(())
     if stage.state is not None and IN_COLUMNS in forms:
         in_columns = iter(stage.state.read(keys.filter(pl.col(FORM) == IN_COLUMNS)))
-    found: list[KeyState | None] = []
+    states: list[KeyState | None] = []
     pickled = iter(keys[CONTENTS].drop_nulls().to_list())
-    for form, hold, some in zip(forms, holds, timers, strict=True):
+    for form, hold, key_timers in zip(forms, holds, timers, strict=True):
         if form == WITHOUT_STATE:
-            found.append(None)
+            states.append(None)
             continue
         state = next(in_columns) if form == IN_COLUMNS else _unpickle(stage, next(pickled))
-        found.append(KeyState(state, None if hold == MAX_TIME else EventTime(hold), some))
-    return found
+        states.append(KeyState(state, None if hold == MAX_TIME else EventTime(hold), key_timers))
+    return states
 
 
 def _unpickle(stage: ComputationStage, packed: bytes) -> object:
@@ -156,7 +156,7 @@ def write_states(
 
     Raises ``ElementError`` for a state that cannot be stored.
     """
-    values = [each.state for each in states]
+    values = [key_state.state for key_state in states]
     exact = [True] * len(values)
     if stage.state is None:
         exact = [False] * len(values)
@@ -172,7 +172,7 @@ def write_states(
         for name, value, fits in zip(names, values, exact, strict=True)
     ]
     forms = [IN_COLUMNS if fits else PICKLED for fits in exact]
-    holds = [MAX_TIME if each.hold is None else each.hold for each in states]
+    holds = [MAX_TIME if key_state.hold is None else key_state.hold for key_state in states]
     return keys.select(stage.identity).with_columns(
         *columns,
         pl.Series(FORM, forms, pl.Int8()),
@@ -210,8 +210,8 @@ SINGLE_TIMER: Final = tuple(pl.col(TIMERS).list.first().struct.field(name) for n
 
 def _spread(column: pl.Series, present: list[bool]) -> pl.Series:
     """Returns a column with nulls where a value is not present."""
-    known = pl.Series(present)
-    positions = pl.select(pl.when(known).then(known.cast(pl.Int64()).cum_sum() - 1)).to_series()
+    is_present = pl.Series(present)
+    positions = pl.select(pl.when(is_present).then(is_present.cast(pl.Int64()).cum_sum() - 1)).to_series()
     return column.gather(positions)
 
 
@@ -226,8 +226,8 @@ def _write_timers(states: Sequence[KeyState]) -> list[pl.Series]:
     """Returns the columns of timers, and of when they are due."""
     due_watermark, due_time = [NEVER] * len(states), [NEVER] * len(states)
     rows: list[tuple[int, str, bool, int, int]] = []
-    for row, known in enumerate(states):
-        for tag, (timer, point, cause) in known.timers.items():
+    for row, key_state in enumerate(states):
+        for tag, (timer, point, cause) in key_state.timers.items():
             of_clock = type(timer) is ProcessingTimer
             due = due_time if of_clock else due_watermark
             due[row] = min(due[row], point)

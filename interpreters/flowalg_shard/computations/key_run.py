@@ -30,7 +30,7 @@ class KeyRun:
 
     stage: ComputationStage
     key: object
-    known: KeyState | None
+    key_state: KeyState | None
     now: datetime
     outputs: list[tuple[EventTime, object]] = field(factory=list)
     bad_records: list[BadRecord] = field(factory=list)
@@ -42,9 +42,9 @@ class KeyRun:
         for time, weight, observed in elements:
             f = computation.on_element if weight > 0 else computation.on_retraction
             assert f is not None, "a computation without on_retraction receives no retractions"
-            known = calls.initial if self.known is None else self.known
+            key_state = calls.initial if self.key_state is None else self.key_state
             try:
-                self._apply(calls.call(f, known, observed, time, clocks, self.key))
+                self._apply(calls.call(f, key_state, observed, time, clocks, self.key))
             except FailedTransition as failure:
                 self._fail(failure)
 
@@ -59,7 +59,9 @@ class KeyRun:
     def fire(self, watermark: EventTime, time: ProcessingTime | None, clocks: Clocks) -> None:
         """Fires the timers that are due at a watermark, and at a processing time if it is given."""
         firings, last_event, last_time = 0, _BEGINNING, _BEGINNING
-        while self.known is not None and (pending := _next_due(self.known, watermark, time)) is not None:
+        while (
+            self.key_state is not None and (pending := _next_due(self.key_state, watermark, time)) is not None
+        ):
             firings += 1
             timer, point, _ = pending
             is_of_event = type(timer) is EventTimer
@@ -70,42 +72,44 @@ class KeyRun:
             if firings >= MOST_FIRINGS:
                 raise self.stage.calls.too_many_firings(self.key)
             read = Clocks(self.now, timer.at) if self.stage.in_order and is_of_event else clocks
-            self._fire(self.known, pending, watermark, read)
+            self._fire(self.key_state, pending, watermark, read)
 
     def fire_at_end(self, horizon: EventTime) -> None:
         """Fires each timer that is set at the end of the input, and discards the timers that these firings set."""
-        if self.known is None or not self.known.timers:
+        if self.key_state is None or not self.key_state.timers:
             return
         clocks = Clocks(self.now, MAX_TIME.datetime, input_ended=True)
         in_turn = sorted(
             (type(timer) is ProcessingTimer, point, tag)
-            for tag, (timer, point, _) in self.known.timers.items()
+            for tag, (timer, point, _) in self.key_state.timers.items()
         )
-        set_before = dict(self.known.timers)
+        set_before = dict(self.key_state.timers)
         for _, _, tag in in_turn:
-            if self.known is None:
+            if self.key_state is None:
                 return
             pending = set_before[tag]
-            if self.known.timers.get(tag) is pending:
-                self._fire(self.known, pending, horizon, clocks)
-        if self.known is not None and self.known.timers:
-            self.unfired += len(self.known.timers)
-            self.known = KeyState(self.known.state, self.known.hold)
+            if self.key_state.timers.get(tag) is pending:
+                self._fire(self.key_state, pending, horizon, clocks)
+        if self.key_state is not None and self.key_state.timers:
+            self.unfired += len(self.key_state.timers)
+            self.key_state = KeyState(self.key_state.state, self.key_state.hold)
 
-    def _fire(self, known: KeyState, pending: PendingTimer, watermark: EventTime, clocks: Clocks) -> None:
+    def _fire(self, key_state: KeyState, pending: PendingTimer, watermark: EventTime, clocks: Clocks) -> None:
         """Fires a timer, whose outputs are not behind a watermark."""
         on_timer = self.stage.computation.on_timer
         assert on_timer is not None, "a computation without on_timer sets no timers"
-        left = {tag: other for tag, other in known.timers.items() if other is not pending}
-        self.known = KeyState(known.state, known.hold, left)
+        left = {tag: other for tag, other in key_state.timers.items() if other is not pending}
+        self.key_state = KeyState(key_state.state, key_state.hold, left)
         cause = pending.time_at(watermark)
         try:
-            self._apply(self.stage.calls.call(on_timer, self.known, pending.timer, cause, clocks, self.key))
+            self._apply(
+                self.stage.calls.call(on_timer, self.key_state, pending.timer, cause, clocks, self.key)
+            )
         except FailedTransition as failure:
             self._fail(failure)
 
     def _apply(self, effect: Effect) -> None:
-        self.known, outputs = effect
+        self.key_state, outputs = effect
         if outputs:
             self.outputs += outputs
 
@@ -115,14 +119,14 @@ class KeyRun:
         self.bad_records.append(bad_call(self.stage.label, failure))
 
 
-def _next_due(known: KeyState, watermark: EventTime, time: ProcessingTime | None) -> PendingTimer | None:
+def _next_due(key_state: KeyState, watermark: EventTime, time: ProcessingTime | None) -> PendingTimer | None:
     """Returns the timer that fires next: those of event time first, by time and tag."""
-    if not known.timers:
+    if not key_state.timers:
         return None
-    found: list[tuple[bool, int, str]] = []
-    for tag, (timer, point, _) in known.timers.items():
+    due: list[tuple[bool, int, str]] = []
+    for tag, (timer, point, _) in key_state.timers.items():
         of_clock = type(timer) is ProcessingTimer
         limit = time if of_clock else watermark
         if limit is not None and point <= limit:
-            found.append((of_clock, point, tag))
-    return known.timers[min(found)[2]] if found else None
+            due.append((of_clock, point, tag))
+    return key_state.timers[min(due)[2]] if due else None

@@ -53,9 +53,9 @@ def _without_cancelled(stage: ComputationStage, elements: pl.DataFrame) -> pl.Da
         alike = list(group)
         while alike:
             first = values[alike[0]]
-            equal = [each for each in alike if same(values[each], first)]
-            alike = [each for each in alike if not same(values[each], first)]
-            net = sum(weights[each] for each in equal)
-            kept = [each for each in equal if weights[each] * net > 0][: abs(net)]
-            cancelled += [rows[each] for each in equal if each not in kept]
+            equal = [index for index in alike if same(values[index], first)]
+            alike = [index for index in alike if not same(values[index], first)]
+            net = sum(weights[index] for index in equal)
+            kept = [index for index in equal if weights[index] * net > 0][: abs(net)]
+            cancelled += [rows[index] for index in equal if index not in kept]
     return indexed.filter(~pl.col(_INDEX).is_in(cancelled)).drop(_INDEX)

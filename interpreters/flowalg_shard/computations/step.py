@@ -81,8 +81,8 @@ def compute(
         passed = pl.col(EVENT_TIME) < now.watermark
         ready, waiting = ready.filter(passed), ready.filter(~passed)
         ready, corrections = ready.filter(pl.col(WEIGHT) > 0), ready.filter(pl.col(WEIGHT) < 0)
-    known = touched.keys.filter(pl.col(FORM) != WITHOUT_STATE) if touched.keys.height else touched.keys
-    keys, outputs, bad_records, unfired = _run(stage, known, ready, before, now)
+    key_states = touched.keys.filter(pl.col(FORM) != WITHOUT_STATE) if touched.keys.height else touched.keys
+    keys, outputs, bad_records, unfired = _run(stage, key_states, ready, before, now)
     after = with_waiting(stage, keys, waiting)
     return (
         Kept(stack([untouched.keys, after.keys]), stack([untouched.waiting, after.waiting])),
@@ -131,26 +131,26 @@ _After: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, tuple[BadRecord, ...], int
 
 
 def _run(
-    stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
+    stage: ComputationStage, key_states: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
 ) -> _After:
     """Returns the keys after an instant, and what it gave."""
     match built_in(stage.computation):
         case EmitFirst() as first:
-            return *run_deduplication(stage, first, known, ready, now.watermark), (), 0
+            return *run_deduplication(stage, first, key_states, ready, now.watermark), (), 0
         case EmitEvery() as every:
-            return *run_tuples(stage, every, known, ready, now.watermark), (), 0
+            return *run_tuples(stage, every, key_states, ready, now.watermark), (), 0
         case None:
             with pause_collector():
-                return _run_functions(stage, known, ready, before, now)
+                return _run_functions(stage, key_states, ready, before, now)
 
 
 def _run_functions(
-    stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
+    stage: ComputationStage, key_states: pl.DataFrame, ready: pl.DataFrame, before: EventTime, now: Clocks
 ) -> _After:
     """Returns the keys after their functions have observed elements and timers, and what they gave."""
-    groups = _groups(stage, known, ready)
+    groups = _groups(stage, key_states, ready)
     keys, counts, positions = stage.key.read(groups), groups[_COUNT].to_list(), groups[_POSITION].to_list()
-    states = read_states(stage, known) if known.height else []
+    states = read_states(stage, key_states) if key_states.height else []
     elements = iter(_elements(stage, ready, chain.from_iterable(map(repeat, keys, counts)), before))
     time = now.processing_time.datetime
     has_ended = now.watermark >= MAX_TIME
@@ -159,16 +159,16 @@ def _run_functions(
     runs = []
     for key, count, position in zip(keys, counts, positions, strict=True):
         run = KeyRun(stage, key, None if position is None else states[position], time)
-        some = islice(elements, count)
+        key_elements = islice(elements, count)
         if stage.in_order:
-            run.observe_in_order(some)
+            run.observe_in_order(key_elements)
         else:
-            run.observe(some, clocks_before)
+            run.observe(key_elements, clocks_before)
         run.fire(reached, now.processing_time, clocks)
         if has_ended:
             run.fire_at_end(reached)
         runs.append(run)
-    left = [(row, run.key, run.known) for row, run in enumerate(runs) if run.known is not None]
+    left = [(row, run.key, run.key_state) for row, run in enumerate(runs) if run.key_state is not None]
     after = write_states(
         stage, groups[[row for row, *_ in left]], [key for _, key, _ in left], [state for *_, state in left]
     )
@@ -182,15 +182,15 @@ def _horizon(before: EventTime, now: Clocks) -> EventTime:
     return horizon if before >= MAX_TIME else max(before, horizon)
 
 
-def _groups(stage: ComputationStage, known: pl.DataFrame, ready: pl.DataFrame) -> pl.DataFrame:
-    """Returns the keys in order, each with the number of its elements, and its row among the known ones."""
+def _groups(stage: ComputationStage, key_states: pl.DataFrame, ready: pl.DataFrame) -> pl.DataFrame:
+    """Returns the keys in order, each with the number of its elements, and its row among those with a state."""
     by, tables = stage.identity, []
     if ready.width:
         counts = pl.len().cast(pl.Int64()).alias(_COUNT), pl.lit(None, pl.Int64()).alias(_POSITION)
         tables.append(ready.group_by(by).agg(counts))
-    if known.width:
+    if key_states.width:
         row = pl.int_range(pl.len(), dtype=pl.Int64()).alias(_POSITION)
-        tables.append(known.select(*by, pl.lit(0, pl.Int64()).alias(_COUNT), row))
+        tables.append(key_states.select(*by, pl.lit(0, pl.Int64()).alias(_COUNT), row))
     united = pl.concat(tables, how="vertical_relaxed").group_by(by)
     return united.agg(pl.col(_COUNT).sum(), pl.col(_POSITION).max()).sort(by)
 

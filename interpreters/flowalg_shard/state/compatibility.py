@@ -282,7 +282,7 @@ def describe(value: object, *, numbers: bool = True) -> str:
         case Scalar() | EnumOf() | OptionalOf() | ListOf() | SetOf() | MapOf() | TupleOf() | RecordOf():
             return structure(value)
         case tuple():
-            return ", ".join(describe(each, numbers=numbers) for each in value)
+            return ", ".join(describe(part, numbers=numbers) for part in value)
         case _:
             return _describe_fields(value, numbers=numbers)
 
@@ -293,8 +293,8 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
         return kind.__name__
     fields = ((field.name, getattr(value, field.name)) for field in attrs.fields(kind))
     described = (
-        f"{name}={describe(each, numbers=numbers)}"
-        for name, each in fields
-        if isinstance(each, Trigger) or not callable(each)
+        f"{name}={describe(field_value, numbers=numbers)}"
+        for name, field_value in fields
+        if isinstance(field_value, Trigger) or not callable(field_value)
     )
     return f"{kind.__name__}({', '.join(described)})"

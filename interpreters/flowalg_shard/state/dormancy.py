@@ -43,8 +43,8 @@ def _with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFra
     again = automaton.evaluate(table, END, clocks)
     moved = [again[name].ne_missing(table[name]) for name in automaton.columns]
     changes = again[FIRES] & table[CHANGED]
-    for each in moved:
-        changes |= again[FIRES] & each
+    for has_moved in moved:
+        changes |= again[FIRES] & has_moved
     restless = automaton.is_restless(clocks)
     if restless is not None:
         changes |= table.select(restless=restless)["restless"]
@@ -82,5 +82,5 @@ def greatest_watermark(clocks: Clocks) -> int:
 
 def activates_all(stage: Stage, clocks: Clocks) -> bool:
     """Whether a signal of the instant is one that the trigger waits for."""
-    given = set(map(name_of, clocks.signals))
-    return any(name in given for _, name in stage.automaton.summary.signals)
+    names = set(map(name_of, clocks.signals))
+    return any(name in names for _, name in stage.automaton.summary.signals)

@@ -134,8 +134,8 @@ def read_keys(
         return ()
     stage = _stage_of(pipeline, computation, codec_of, description)
     tables = [Kept(part.windows, part.current_panes) for store in stores for part in store.parts]
-    found = [_contents(each) for kept in tables for each in read_kept(stage, kept)]
-    ordered = sorted(found, key=lambda each: sort_key(each.key))
+    contents = [_contents(kept_key) for kept in tables for kept_key in read_kept(stage, kept)]
+    ordered = sorted(contents, key=lambda key_contents: sort_key(key_contents.key))
     return cast("tuple[KeyContents[K, V, S], ...]", tuple(ordered))
 
 
@@ -178,15 +178,17 @@ def _checked_stage(node: Process, codec_of: CodecOf, description: StageDescripti
 
 
 def _contents(kept: KeptKey) -> KeyContents[object, object, object]:
-    known = kept.known
+    key_state = kept.key_state
     return KeyContents(
         kept.key,
-        None if known is None else known.state,
-        tuple(each.timer for each in sorted(known.timers.values(), key=order_of_firing)) if known else (),
-        None if known is None or known.hold is None else known.hold.datetime,
+        None if key_state is None else key_state.state,
+        tuple(pending.timer for pending in sorted(key_state.timers.values(), key=order_of_firing))
+        if key_state
+        else (),
+        None if key_state is None or key_state.hold is None else key_state.hold.datetime,
         tuple(
-            WaitingElement(each.value, each.event_time.datetime, each.weight < 0)
-            for each in sorted(kept.waiting, key=_order_of_waiting)
+            WaitingElement(element.value, element.event_time.datetime, element.weight < 0)
+            for element in sorted(kept.waiting, key=_order_of_waiting)
         ),
     )
 

@@ -33,7 +33,7 @@ def live_windows(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
             continue
         hashed = part.segment.hashed
         key = [pl.col(name).alias(name.replace("/", ".")) for name in hashed if name not in (START, END)]
-        known = (pl.col(NEXT_WATERMARK) != ALWAYS) & (pl.col(NEXT_WATERMARK) < MAX_TIME)
+        has_next_watermark = (pl.col(NEXT_WATERMARK) != ALWAYS) & (pl.col(NEXT_WATERMARK) < MAX_TIME)
         tables.append(
             windows.select(
                 pl.lit(label).alias("stage"),
@@ -43,7 +43,7 @@ def live_windows(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
                 END,
                 pl.col(PANES).alias("panes"),
                 pl.col(CHANGED).alias("pending"),
-                pl.when(known).then(pl.col(NEXT_WATERMARK)).alias("next_watermark"),
+                pl.when(has_next_watermark).then(pl.col(NEXT_WATERMARK)).alias("next_watermark"),
                 pl.when(pl.col(NEXT_TIME) != NEVER).then(pl.col(NEXT_TIME)).alias("next_time"),
             )
         )

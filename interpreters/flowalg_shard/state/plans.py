@@ -114,10 +114,10 @@ def _correspondence(
 
 
 def _by_label(stages: Sequence[StageDescription]) -> Mapping[str, list[int]]:
-    found = defaultdict[str, list[int]](list)
+    numbers = defaultdict[str, list[int]](list)
     for number, stage in enumerate(stages):
-        found[stage.label].append(number)
-    return found
+        numbers[stage.label].append(number)
+    return numbers
 
 
 def _continued(
@@ -129,7 +129,9 @@ def _continued(
 ) -> StageFinding:
     """Returns the finding for a stage that is in both."""
     renumbered: Inputs = tuple(
-        tuple(numbers.get(each, _GONE) if isinstance(each, int) else each for each in upstreams)
+        tuple(
+            numbers.get(upstream, _GONE) if isinstance(upstream, int) else upstream for upstream in upstreams
+        )
         for upstreams in before.inputs or ()
     )
     return evolve(compare_stages(evolve(before, inputs=renumbered), now), before=old, now=new)
@@ -139,10 +141,16 @@ def _added(
     stage: StageDescription, new: int, pairs: Mapping[int, int], now: Sequence[StageDescription]
 ) -> StageFinding:
     """Returns the finding for a stage that only the pipeline has."""
-    upstreams = (each for upstreams in stage.inputs or () for each in upstreams)
-    missed = [each for each in upstreams if each is None or (isinstance(each, int) and each in pairs)]
+    upstreams = (upstream for upstreams in stage.inputs or () for upstream in upstreams)
+    missed = [
+        upstream
+        for upstream in upstreams
+        if upstream is None or (isinstance(upstream, int) and upstream in pairs)
+    ]
     if missed:
-        names = ", ".join("a stage" if each is None else f"stage {now[int(each)].label!r}" for each in missed)
+        names = ", ".join(
+            "a stage" if upstream is None else f"stage {now[int(upstream)].label!r}" for upstream in missed
+        )
         why = (f"it is new and reads {names}, whose earlier output is gone",)
         return StageFinding(stage.label, Outcome.INCOMPATIBLE, why, now=new)
     return StageFinding(stage.label, Outcome.NEW, now=new)

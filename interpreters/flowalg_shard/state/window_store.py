@@ -400,8 +400,8 @@ def _tombstones(hidden: Sequence[pl.DataFrame], windows: pl.DataFrame, hashed: S
     tombstones = pl.concat(tables).unique(KEY_HASH).sort(KEY_HASH)
     if windows.is_empty():
         return tombstones
-    known = hash_rows(windows, hashed).implode()
-    return tombstones.filter(~pl.col(KEY_HASH).is_in(known))
+    hashes = hash_rows(windows, hashed).implode()
+    return tombstones.filter(~pl.col(KEY_HASH).is_in(hashes))
 
 
 def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
@@ -418,10 +418,10 @@ def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[p
 def _positions(ordered: pl.Series, hashes: pl.Series) -> pl.Series:
     """The positions of some hashes in a sorted column, most of which it may not have."""
     first = ordered.search_sorted(hashes, "left")
-    known = ordered.gather(first.clip(upper_bound=len(ordered) - 1)) == hashes
-    first, after = first.filter(known), ordered.search_sorted(hashes.filter(known), "right")
-    found = pl.DataFrame({"first": first, "after": after})
-    return found.select(pl.int_ranges("first", "after").explode())["first"]
+    is_present = ordered.gather(first.clip(upper_bound=len(ordered) - 1)) == hashes
+    first, after = first.filter(is_present), ordered.search_sorted(hashes.filter(is_present), "right")
+    ranges = pl.DataFrame({"first": first, "after": after})
+    return ranges.select(pl.int_ranges("first", "after").explode())["first"]
 
 
 def _least(table: pl.DataFrame, name: str, otherwise: int) -> int:

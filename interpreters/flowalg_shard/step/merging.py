@@ -72,11 +72,11 @@ def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: 
     firsts = pl.concat([part.head(1) for part in parts]).drop(START, END)
     merged_of_keys = for_rows(firsts, (merged_windows(strategy, assigned) for assigned in of_keys))
     for assigned, groups in zip(of_keys, merged_of_keys, strict=True):
-        known: dict[Window, tuple[int, Window]] = {}
+        group_of: dict[Window, tuple[int, Window]] = {}
         for merged in groups:
             number += 1
-            known.update(dict.fromkeys(merged.parts, (number, merged.window)))
-        numbers += [known[window] for window in assigned]
+            group_of.update(dict.fromkeys(merged.parts, (number, merged.window)))
+        numbers += [group_of[window] for window in assigned]
     return pl.concat(parts).with_columns(
         pl.Series(_GROUP, [group for group, _ in numbers], pl.Int64()),
         pl.Series(TO_START, [window.start for _, window in numbers], pl.Int64()),

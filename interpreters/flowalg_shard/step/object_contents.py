@@ -189,16 +189,18 @@ class ObjectContents:
         """Returns the table with the given contents, and with the columns for their properties."""
         times = (
             [
-                pl.Series(EARLIEST, [each.earliest for each in contents], pl.Int64()),
-                pl.Series(LATEST, [each.latest for each in contents], pl.Int64()),
+                pl.Series(EARLIEST, [window_contents.earliest for window_contents in contents], pl.Int64()),
+                pl.Series(LATEST, [window_contents.latest for window_contents in contents], pl.Int64()),
             ]
             if self.stage.keeps_times
             else []
         )
-        sizes = [self._size(each) for each in contents] if self.stage.unmerges else []
+        sizes = [self._size(window_contents) for window_contents in contents] if self.stage.unmerges else []
         return table.with_columns(
             pl.Series(CONTENTS, list(map(self._pickle, contents)), pl.Binary()),
-            pl.Series(HAS_VALUE, [self._has_value(each) for each in contents], pl.Boolean()),
+            pl.Series(
+                HAS_VALUE, [self._has_value(window_contents) for window_contents in contents], pl.Boolean()
+            ),
             *times,
             *([pl.Series(SIZE, sizes, pl.Int64())] if self.stage.unmerges else []),
         )
@@ -277,5 +279,5 @@ class ObjectContents:
         return packed
 
     def _unpickle(self, packed: bytes) -> WindowContents:
-        known = self.unpickled.get(packed)
-        return cast("WindowContents", unpickle(packed)) if known is None else known
+        contents = self.unpickled.get(packed)
+        return cast("WindowContents", unpickle(packed)) if contents is None else contents

@@ -162,8 +162,8 @@ def _retract(
         return None, current_panes
     window_key = list(stage.window_key)
     decisions = table.select(*window_key, EMITS, EMITS_VALUE, EXPIRES, IS_LAST, TIMING)
-    known = current_panes.join(decisions, on=window_key, how="inner", nulls_equal=True)
-    retractions = known.filter(EMITS)
+    decided = current_panes.join(decisions, on=window_key, how="inner", nulls_equal=True)
+    retractions = decided.filter(EMITS)
     # Only a merged window has several current panes.
     one_each = stage.merging is None
     final = pl.lit(True) if one_each else pl.col(RANK) == pl.col(RANK).max().over(window_key)
@@ -172,7 +172,7 @@ def _retract(
     ).select(*_pane_columns(stage, Change.RETRACTION), pl.col(IS_LAST), *_order_columns(stage, pl.col(RANK)))
     bounds = retractions.select(PANE_START, PANE_END)
     retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
-    return retracted, known.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
+    return retracted, decided.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
 
 
 def _retract_ended(
@@ -183,12 +183,12 @@ def _retract_ended(
         return []
     window_key, expires = list(stage.window_key), _expires(stage, clocks.watermark)
     emits = (pl.col(EMITS_VALUE) | (pl.col(EMITS) & pl.col(HAS_CURRENT))).alias(EMITS)
-    known = ended_panes.join(table.select(*window_key, emits), on=window_key, how="left", nulls_equal=True)
-    known = known.with_columns(_returns(stage, known, table, expires).alias(RETURNS))
+    ended = ended_panes.join(table.select(*window_key, emits), on=window_key, how="left", nulls_equal=True)
+    ended = ended.with_columns(_returns(stage, ended, table, expires).alias(RETURNS))
     final = pl.col(RANK) == pl.col(RANK).max().over(window_key)
     more = pl.col(EMITS).fill_null(False) | pl.col(RETURNS)
     return [
-        known.with_columns(timing(before, clocks.watermark).alias(TIMING))
+        ended.with_columns(timing(before, clocks.watermark).alias(TIMING))
         .with_columns((expires & final & ~more).alias(IS_LAST))
         .with_columns(pl.col(PANE_START).alias(START), pl.col(PANE_END).alias(END))
         .select(

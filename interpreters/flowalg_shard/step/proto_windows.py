@@ -88,8 +88,8 @@ def regroup(
     """
     keys, window_key, contents = list(stage.keys), list(stage.window_key), contents_of(stage)
     owner, target = [*keys, OWNER_START, OWNER_END], [*keys, TO_START, TO_END]
-    known = not windows.is_empty()
-    live = windows.filter(~is_vacant()) if known else windows
+    has_windows = not windows.is_empty()
+    live = windows.filter(~is_vacant()) if has_windows else windows
     protos = _absorb(stage, contents, _explode(stage, live), bundle, now)
     is_gone = (pl.col(MULTIPLICITY) == 0) & contents.is_empty
     gone, held = protos.filter(is_gone), group_windows(strategy, keys, protos.filter(~is_gone))
@@ -115,7 +115,7 @@ def regroup(
         staying.group_by(target).agg(pl.len().alias(_MEMBERS)), on=target, how="left", nulls_equal=True
     )
     targets = targets.with_columns(pl.col(_MEMBERS).fill_null(0))
-    ended = anti_join(live, staying, window_key) if known else live
+    ended = anti_join(live, staying, window_key) if has_windows else live
     limit = stage.expired_up_to(before)
     is_expired = pl.lit(False) if limit is None else ~pl.col(_OLD) & (pl.col(TO_END) <= limit)
     expired = semi_join(held, targets.filter(is_expired), target).select(window_key)
@@ -124,7 +124,7 @@ def regroup(
 
     rows = [_arriving(stage, contents, held, touched), _leaving(stage, leaving, touched)]
     untouched: list[pl.DataFrame] = []
-    if known:
+    if has_windows:
         moved = live.join(staying, on=window_key, how="inner", nulls_equal=True)
         remaining = semi_join(moved, touched, target)
         bounds = touched.select(*keys, pl.col(TO_START).alias(START), pl.col(TO_END).alias(END))
@@ -199,8 +199,8 @@ def _arriving(stage: Stage, contents: Contents, held: pl.DataFrame, touched: pl.
     target = [*stage.keys, TO_START, TO_END]
     summary = stage.automaton.summary.of_elements
     begins = (pl.col(_MEMBERS) != 1) | pl.col(_PARTS)
-    known = touched.select(*target, begins.alias(RESTARTS))
-    protos = held.join(known, on=target, how="inner", nulls_equal=True).sort(END, START)
+    restarts = touched.select(*target, begins.alias(RESTARTS))
+    protos = held.join(restarts, on=target, how="inner", nulls_equal=True).sort(END, START)
     pending = {
         PENDING + name.removeprefix(OBSERVED): pl.when(_PARTS).then(pl.col(name))
         for name in summary.columns(OBSERVED)
@@ -246,12 +246,12 @@ def _remaining(stage: Stage, moved: pl.DataFrame, touched: pl.DataFrame, before:
     """Returns what windows that stay bring with them to their new bounds: the trigger, current panes, and changes."""
     target = [*stage.keys, TO_START, TO_END]
     flags = touched.select(*target, ((pl.col(_MEMBERS) > 1) | pl.col(_PARTS)).alias(_PARTS))
-    known = moved.join(flags, on=target, how="inner", nulls_equal=True)
+    flagged = moved.join(flags, on=target, how="inner", nulls_equal=True)
     grown = (pl.col(START) != pl.col(TO_START)) | (pl.col(END) != pl.col(TO_END))
     reopened = grown & (pl.col(END) <= before) & (pl.col(TO_END) > before)
     changed = pl.col(CHANGED) | (pl.col(_PARTS) & pl.col(HAS_CURRENT)) if retracts(stage) else pl.col(CHANGED)
     pending = stage.automaton.summary.of_elements.columns(PENDING)
-    return known.select(
+    return flagged.select(
         *stage.keys,
         pl.col(TO_START).alias(START),
         pl.col(TO_END).alias(END),

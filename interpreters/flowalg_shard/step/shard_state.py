@@ -75,9 +75,9 @@ class Late:
         )
         emitted = contents.extract(merged.filter(CHANGED))
         without_value = merged.filter(~pl.col(CHANGED)).select(*stage.window_key, COUNT)
-        found = emitted.select(*stage.window_key, *stage.results, COUNT)
+        with_value = emitted.select(*stage.window_key, *stage.results, COUNT)
         return (
-            pl.concat([found, without_value], how="diagonal")
+            pl.concat([with_value, without_value], how="diagonal")
             .with_columns(pl.lit(reason.value).alias(DROP_REASON))
             .rename({COUNT: DROP_COUNT})
         )

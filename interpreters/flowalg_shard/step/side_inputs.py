@@ -163,8 +163,8 @@ def read_side(
     contents, late = _absorb(stage, state.contents, side, before.side)
     arrived = _with_read_window(stage.windows, elements)
     in_time, expired = _divided(arrived, pl.col(EVENT_TIME) >= stage.horizon(before.elements))
-    known = stack([state.waiting, in_time])
-    passed, waiting = _divided(known, pl.col(stage.time_read) <= now.side)
+    candidates = stack([state.waiting, in_time])
+    passed, waiting = _divided(candidates, pl.col(stage.time_read) <= now.side)
     horizon = stage.horizon(now.elements)
     match stage.view:
         case LatestComplete() as view:
@@ -177,11 +177,11 @@ def read_side(
             awaited = {*_windows_read(waiting)}
             after = SideState(
                 {
-                    window: each
-                    for window, each in contents.items()
+                    window: value_list
+                    for window, value_list in contents.items()
                     if window.end > horizon or window in awaited
                 },
-                {window: each for window, each in complete.items() if window.end > horizon},
+                {window: value for window, value in complete.items() if window.end > horizon},
                 waiting,
             )
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
@@ -205,11 +205,11 @@ def _values_of_windows(
 def _with_complete_windows(
     view: LatestComplete,
     contents: dict[Window, ValueList],
-    known: Mapping[Window, object],
+    stored: Mapping[Window, object],
     watermark: EventTime,
 ) -> dict[Window, object]:
     """Returns what is known after each complete window, in order; takes the windows from the contents."""
-    complete = dict(known)
+    complete = dict(stored)
     newest = complete[max(complete)] if complete else view.initial
     for window in sorted(window for window in contents if window.end <= watermark):
         values = _values(contents.pop(window))
@@ -222,14 +222,14 @@ def _latest_values(
     view: LatestComplete, complete: Mapping[Window, object], windows: Iterable[Window]
 ) -> dict[EventTime, object]:
     """Returns what elements in some windows read, by the start of the window."""
-    known, ends = [view.initial, *complete.values()], [window.end for window in complete]
-    return {window.start: view.read(known[bisect_right(ends, window.start)], window) for window in windows}
+    values, ends = [view.initial, *complete.values()], [window.end for window in complete]
+    return {window.start: view.read(values[bisect_right(ends, window.start)], window) for window in windows}
 
 
 def _from_newest_before(complete: Mapping[Window, object], horizon: EventTime) -> dict[Window, object]:
     """Returns the complete windows without those that end before the newest which ends at or before the horizon."""
     first = max((window.end for window in complete if window.end <= horizon), default=MIN_TIME)
-    return {window: known for window, known in complete.items() if window.end >= first}
+    return {window: value for window, value in complete.items() if window.end >= first}
 
 
 def _divided(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -284,10 +284,10 @@ def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame
         return elements
     points = elements.select(pl.col(EVENT_TIME).unique())
     if assigned_in_columns(windows):
-        known = assign_windows(windows, points)
+        assigned = assign_windows(windows, points)
     else:
         read = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
         bounds = {START: [window.start for window in read], END: [window.end for window in read]}
-        known = points.with_columns(pl.Series(name, times, pl.Int64()) for name, times in bounds.items())
-    named = known.rename({START: READ_START, END: READ_END})
+        assigned = points.with_columns(pl.Series(name, times, pl.Int64()) for name, times in bounds.items())
+    named = assigned.rename({START: READ_START, END: READ_END})
     return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")

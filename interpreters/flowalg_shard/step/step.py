@@ -67,8 +67,8 @@ def _step(
         reached = windows_reached(stage, table, clocks.signals)
         table = table.with_columns(**automaton.observe_signals(reached))
     table = _evaluate(stage, table, clocks)
-    known = ShardState(table, state.watermark, arrived.current_panes)
-    after, panes, hold = emit(stage, contents, known, clocks, arrived.ended_panes)
+    evaluated = ShardState(table, state.watermark, arrived.current_panes)
+    after, panes, hold = emit(stage, contents, evaluated, clocks, arrived.ended_panes)
     return after, Emission(panes, late, hold)
 
 

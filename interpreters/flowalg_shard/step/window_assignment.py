@@ -45,7 +45,7 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
         case CalendarDays() | CalendarWeeks() | CalendarMonths():
             points = rows[EVENT_TIME].unique().sort()
             assigned = [windows.assign(EventTime(point), None)[0] for point in points.to_list()]
-            known = pl.DataFrame(
+            bounds = pl.DataFrame(
                 {
                     EVENT_TIME: points,
                     START: [window.start for window in assigned],
@@ -53,7 +53,7 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
                 },
                 schema={EVENT_TIME: pl.Int64(), START: pl.Int64(), END: pl.Int64()},
             )
-            return rows.join(known, on=EVENT_TIME, how="left", maintain_order="left")
+            return rows.join(bounds, on=EVENT_TIME, how="left", maintain_order="left")
         case _:
             return rows.with_columns(window_bounds(windows))
 

@@ -21,13 +21,13 @@ class RowError(FlowalgError):
 
 def for_rows(table: pl.DataFrame, results: Iterable[T]) -> list[T]:
     """Returns a result for each row of a table; raises ``RowError`` for the error of one."""
-    found: list[T] = []
+    computed: list[T] = []
     try:
         for result in results:
-            found.append(result)
+            computed.append(result)
     except FlowalgError as error:
         failed = RowError(str(error))
         failed.error = error
-        failed.row = table[len(found)]
+        failed.row = table[len(computed)]
         raise failed from error.__cause__
-    return found
+    return computed

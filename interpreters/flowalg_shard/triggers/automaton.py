@@ -64,7 +64,7 @@ class CompiledOnce:
 
     def name_of(self, leaf: DataDrivenTrigger) -> str:
         """The name of a leaf that keeps something of values."""
-        return next(name for name, known in self.summary.data if known == leaf)
+        return next(name for name, candidate in self.summary.data if candidate == leaf)
 
     def kept(self, leaf: LeafTrigger) -> str:
         """The column of what a leaf alone keeps; empty if it keeps nothing."""
@@ -208,12 +208,12 @@ class Automaton:
                 held = pl.col(once.holds(name))
                 latches = isinstance(leaf, AtValue)
                 rows = active & changed(name) & ~held if latches else active & changed(name)
-                found = evaluate_where(leaf, table, once.prefix + name, _select(table, rows))
-                table = table.with_columns(pl.coalesce(found, held).alias(once.holds(name)))
+                holds = evaluate_where(leaf, table, once.prefix + name, _select(table, rows))
+                table = table.with_columns(pl.coalesce(holds, held).alias(once.holds(name)))
             for name, leaf in once.timed:
                 renewed = _select(table, active & changed(name))
-                found = due_where(leaf, table, _observations(once, name), renewed)
-                due = pl.when(renewed).then(found).otherwise(pl.col(once.due(name)))
+                due_times = due_where(leaf, table, _observations(once, name), renewed)
+                due = pl.when(renewed).then(due_times).otherwise(pl.col(once.due(name)))
                 table = table.with_columns(due.alias(once.due(name)))
         return table
 
@@ -248,11 +248,11 @@ class Automaton:
         satisfied = {
             once.satisfied: _satisfied(once.trigger, once, end, clocks) for once in self.once_triggers
         }
-        known = table.with_columns(**satisfied)
+        evaluated = table.with_columns(**satisfied)
         fires = _ready(self.root)
         if self.finishes:
             fires &= ~pl.col(CLOSED)
-        known = known.with_columns(fires.alias(FIRES))
+        evaluated = evaluated.with_columns(fires.alias(FIRES))
         finished, after = _fire(self.root)
         moved = {
             name: pl.when(FIRES).then(expr).otherwise(pl.col(name)).alias(name)
@@ -261,7 +261,7 @@ class Automaton:
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
         ready = [once.holds(name) for once in self.once_triggers for name, _ in once.timed]
-        return (known.with_columns(**moved) if moved else known).drop(*satisfied, *ready)
+        return (evaluated.with_columns(**moved) if moved else evaluated).drop(*satisfied, *ready)
 
     def next_deadline(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.Series | None:
         """Returns the next time at which the trigger is ready without new elements; ``None`` without such triggers.

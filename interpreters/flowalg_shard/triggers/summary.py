@@ -46,16 +46,16 @@ class SummaryColumns:
     @classmethod
     def of(cls, trigger: Trigger) -> SummaryColumns:
         """Returns the columns that a trigger needs; raises ``UnsupportedError`` for an amount of more than 64 bits."""
-        known = tuple(dict.fromkeys(leaves(trigger)))
-        data = [leaf for leaf in known if isinstance(leaf, DataDrivenTrigger)]
-        columns = frozenset[str]().union(*map(columns_of, known))
+        distinct_leaves = tuple(dict.fromkeys(leaves(trigger)))
+        data = [leaf for leaf in distinct_leaves if isinstance(leaf, DataDrivenTrigger)]
+        columns = frozenset[str]().union(*map(columns_of, distinct_leaves))
         for leaf in data:
             if isinstance(leaf, AtMeasure) and leaf.amount > MAX_INTEGER:
                 raise UnsupportedError(
                     f"AtMeasure.amount is {leaf.amount}, which needs more than 64 bits; only the reference "
                     "interpreter runs it"
                 )
-        names = dict.fromkeys(leaf.name for leaf in known if isinstance(leaf, AtSignal))
+        names = dict.fromkeys(leaf.name for leaf in distinct_leaves if isinstance(leaf, AtSignal))
         return cls(
             COUNT in columns,
             FIRST in columns,
