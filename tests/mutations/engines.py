@@ -28,8 +28,8 @@ ENGINES: Final = (
                 "a micro-batch that was committed is repeated",
                 "exactly once: what is committed is not computed again",
                 "Checkpoint.intent",
-                "found.batch > done",
-                "found.batch >= done",
+                "begun.batch > done",
+                "begun.batch >= done",
             ),
             Mutant(
                 "a query does not repeat the micro-batch that it had begun",

@@ -205,8 +205,8 @@ def run_all(
     with raise_causes():
         tables = pl.collect_all(queries, engine="streaming")
     bad = bad_records_in(tables.pop()) if dead_letters else ()
-    found = {name: output_in(outputs[name], table) for name, table in zip(frames, tables, strict=True)}
-    return Outputs(found, (), outputs, bad_records=bad, unfired_timers=sum(unfired.values()))
+    by_name = {name: output_in(outputs[name], table) for name, table in zip(frames, tables, strict=True)}
+    return Outputs(by_name, (), outputs, bad_records=bad, unfired_timers=sum(unfired.values()))
 
 
 _MOST_PATHS: Final = 16

@@ -52,8 +52,8 @@ def lower_computation(
     def run(elements: pl.DataFrame) -> Sifted:
         with keep_causes():
             rows = prepared.rows(elements) if elements.height else pl.DataFrame()
-            known = elements.height and _HORIZON in elements.columns
-            horizon = EventTime(elements[_HORIZON][0]) if known else MIN_TIME
+            has_horizon = elements.height and _HORIZON in elements.columns
+            horizon = EventTime(elements[_HORIZON][0]) if has_horizon else MIN_TIME
             _, output = compute(prepared.stage, Kept(), rows, MIN_TIME, evolve(now, horizon=horizon))
             unfired[number] = output.unfired  # set and not added, since Polars may compute the outputs twice
             return Sifted(prepared.elements(output.outputs), output.bad_records)

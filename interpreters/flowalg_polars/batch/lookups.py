@@ -43,7 +43,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
         [pl.col(_COUNT), pl.col(_MOST)], _require_one_value, return_dtype=pl.Boolean(), is_elementwise=True
     )
     frame = frame.filter(has_one_value)
-    found: list[Columns] = []
+    lookup_columns: list[Columns] = []
     for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
         names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
@@ -52,8 +52,8 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
         frame = keyed.join(right, on=[_SIDE, names[_KEY]], how="left")
         is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
         parts = (is_found, unnest(pl.col(names[_VALUE]), shape.items[1]))
-        found.append(Branch(shape, parts))
-    columns = Branch(lookups.shape, (main.element, *found))
+        lookup_columns.append(Branch(shape, parts))
+    columns = Branch(lookups.shape, (main.element, *lookup_columns))
     joined = frame.select(*flatten_columns(columns, lookups.shape), *main.meta)
     flow = Flow(joined, lookups.shape, main.meta, (*main.notes, *side.notes))
     return flow.after(compile_analyses(lookups.steps, lookups.shape, main.meta))

@@ -62,7 +62,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     if isinstance(view, LatestComplete):
         windows_read = main.frame.select(start.alias(_SIDE)).unique().sort(_SIDE)
         by_window = windows_read.join_asof(by_window.sort(_SIDE), on=_SIDE, allow_exact_matches=False)
-    found = main.frame.with_columns(start.alias(_SIDE)).join(by_window, on=_SIDE, how="left")
+    joined = main.frame.with_columns(start.alias(_SIDE)).join(by_window, on=_SIDE, how="left")
     read = shape.items[1]
     kind = polars_type(read)
 
@@ -79,7 +79,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     value = pl.when(pl.col(_COUNT).is_null()).then(default).otherwise(pl.col(_VALUE).cast(kind))
     checked = pl.map_batches([value, pl.col(_COUNT)], check, return_dtype=kind, is_elementwise=True)
     columns = Branch(shape, (main.element, unnest(checked, read)))
-    frame = found.select(*flatten_columns(columns, shape), *main.meta)
+    frame = joined.select(*flatten_columns(columns, shape), *main.meta)
     flow = Flow(frame, shape, main.meta, (*main.notes, *side.notes))
     return flow.after(compile_analyses(analyses, shape, main.meta))
 
@@ -139,10 +139,10 @@ class SideReader:
         rows = self.frame.collect(engine="in-memory")
         values = read_elements(layout_of(self.shape), to_arrow(rows, self.shape, self.meta))
         timed = zip(rows[EVENT_TIME].to_list(), values, strict=True)
-        found: dict[Window, list[tuple[int, object]]] = {}
+        by_window: dict[Window, list[tuple[int, object]]] = {}
         for window, value in zip(self._windows(rows), timed, strict=True):
-            found.setdefault(window, []).append(value)
-        return {window: sort_by_time(timed) for window, timed in found.items()}
+            by_window.setdefault(window, []).append(value)
+        return {window: sort_by_time(timed) for window, timed in by_window.items()}
 
     def _windows(self, rows: pl.DataFrame) -> list[Window]:
         if self.fresh:

@@ -72,8 +72,8 @@ def _is_above(expr: Expr, column: pl.Expr, bound: int) -> pl.Expr | None:
 
 def either(*conditions: pl.Expr | None) -> pl.Expr | None:
     """Returns whether one of several conditions is true, where ``None`` is never true."""
-    given = [condition for condition in conditions if condition is not None]
-    return reduce(or_, given) if given else None
+    operands = [condition for condition in conditions if condition is not None]
+    return reduce(or_, operands) if operands else None
 
 
 def linear(expr: Expr) -> Linear | None:

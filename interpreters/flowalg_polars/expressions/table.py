@@ -88,8 +88,8 @@ TOTAL: Final[Mapping[Op, Builder]] = {
 """The operations that never fail."""
 
 
-def _require(node: Apply, found: pl.Expr, value: pl.Expr) -> tuple[pl.Expr, Failures]:
-    return value, fail_where(~found, node.location, "KeyError: the mapping has no such key")
+def _require(node: Apply, is_found: pl.Expr, value: pl.Expr) -> tuple[pl.Expr, Failures]:
+    return value, fail_where(~is_found, node.location, "KeyError: the mapping has no such key")
 
 
 PARTIAL: Final[Mapping[Op, PartialBuilder]] = {

@@ -37,11 +37,11 @@ def final_values(panes: pl.LazyFrame | pl.DataFrame, *, by: Sequence[str] | None
     latest = indexed.group_by(key_columns).agg(
         pl.col(_INDEX).max().alias(_LATEST), retracted.max().alias(_RETRACTED)
     )
-    found = indexed.join(latest, on=key_columns, how="left", nulls_equal=True)
+    joined = indexed.join(latest, on=key_columns, how="left", nulls_equal=True)
     current = (pl.col(_INDEX) == pl.col(_LATEST)) & (
         pl.col(_RETRACTED).is_null() | (pl.col(_RETRACTED) < pl.col(_LATEST))
     )
-    return found.filter(current).select(*elements, "window", "event_time")
+    return joined.filter(current).select(*elements, "window", "event_time")
 
 
 def _columns_of(panes: object) -> list[str]:

@@ -217,8 +217,8 @@ def pane_frame(
 ) -> PaneFrame[object]:
     """Returns the frame of rows with the leaves of elements and the metadata of panes or elements."""
     selected = frame.select(user_columns(shape, panes=panes))
-    found: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
-    found._ldf = selected._ldf
-    found._notes = notes
-    found._dead_letters = dead_letters
-    return found
+    result: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
+    result._ldf = selected._ldf
+    result._notes = notes
+    result._dead_letters = dead_letters
+    return result

@@ -31,18 +31,18 @@ def combiner_arguments(node: CombinePerKey, value: Columns, of: ArgumentOf = arg
 
     Raises ``UnsupportedError`` if a function is not lifted and its result type is unknown.
     """
-    known: dict[Expr, Columns] = {}
+    evaluated: dict[Expr, Columns] = {}
     columns: list[Columns] = []
     notes: list[LiftingNote] = []
     combiners = component_combiners(node.combiner)
     for part in combiners:
         expression = of(part, value.shape)
         opaque = first_opaque(expression)
-        if expression not in known:
-            known[expression] = (
+        if expression not in evaluated:
+            evaluated[expression] = (
                 evaluate(expression, value) if opaque is None else _in_python(part, expression, value)
             )
-        columns.append(known[expression])
+        columns.append(evaluated[expression])
         if isinstance(part, Over):
             reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
             notes.append(LiftingNote(part.label, reason, location, ENGINE))

@@ -267,13 +267,13 @@ def _in_microseconds(stored: pl.DataType) -> pl.DataType:
 def _whole_microseconds(values: pl.Series, path: FieldPath) -> pl.Series:
     """Returns the values of a field in microseconds; raises ``ElementError`` for a duration beyond 64 bits."""
     try:
-        found = pl.from_arrow(in_whole_microseconds(values.to_arrow()))
+        micros = pl.from_arrow(in_whole_microseconds(values.to_arrow()))
     except DurationRangeError as error:
         raise ElementError(
             f"source {path.source!r}: a duration in {path.path} must have 64 bits in microseconds; got {error}"
         ) from error
-    assert isinstance(found, pl.Series), "an array is a series"
-    return found.alias(values.name)
+    assert isinstance(micros, pl.Series), "an array is a series"
+    return micros.alias(values.name)
 
 
 def in_microseconds(column: pl.Expr, stored: pl.DataType) -> pl.Expr:
@@ -339,9 +339,9 @@ def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series
             _require_items(values, inner, path.child("{…}"))
             return values.list.unique().list.sort()
         case RecordOf() | TupleOf() as whole:
-            known = values.drop_nulls()
+            present = values.drop_nulls()
             for name, part in parts_of(whole):
-                require_valid(known.struct.field(name), part, path.child(f".{name}"))
+                require_valid(present.struct.field(name), part, path.child(f".{name}"))
         case Scalar() as scalar if scalar in (TIMESTAMP, DAY):
             require_in_years(values, shape, path)
         case _:
@@ -350,5 +350,5 @@ def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series
 
 
 def _require_items(lists: pl.Series, inner: Shape, path: FieldPath) -> None:
-    known = lists.drop_nulls()
-    require_valid(known.filter(known.list.len() > 0).explode(), inner, path)
+    present = lists.drop_nulls()
+    require_valid(present.filter(present.list.len() > 0).explode(), inner, path)

@@ -25,6 +25,6 @@ def result_columns(table: pl.DataFrame, value: Layout, label: str) -> list[pl.Se
     ]
     if not packed.null_count():
         return columns
-    known = packed.is_not_null()
-    positions = pl.select(pl.when(known).then(known.cast(pl.Int64()).cum_sum() - 1)).to_series()
+    has_result = packed.is_not_null()
+    positions = pl.select(pl.when(has_result).then(has_result.cast(pl.Int64()).cum_sum() - 1)).to_series()
     return [column.gather(positions) for column in columns]

@@ -91,7 +91,9 @@ def compile_analyses(steps: Sequence[StepAnalysis], before: Shape, meta: tuple[s
     """Compiles a chain of element-wise steps that are analysed."""
     program = Program(before, meta)
     analyses = list(steps)
-    can_fail = any(each.opaque is not None or can_raise_in_engine(each.expression) for each in analyses)
+    can_fail = any(
+        analysis.opaque is not None or can_raise_in_engine(analysis.expression) for analysis in analyses
+    )
     passes: list[PythonPass] = []
     while analyses:
         run = [analyses.pop(0)]
@@ -145,13 +147,13 @@ def _filter(program: Program, predicate: Expr) -> Program:
     return program.with_barrier.then(lambda frame: frame.filter(kept), program.shape, fallible=False)
 
 
-def _comprehension(program: Program, each: Each) -> Program:
+def _comprehension(program: Program, comprehension: Each) -> Program:
     """Returns the program with a row for each item of a list, that is kept and mapped beside its element."""
-    rows = item_rows(each, program.shape)
-    items = evaluate(each.of, columns_of(layout_of(program.shape)))
+    rows = item_rows(comprehension, program.shape)
+    items = evaluate(comprehension.of, columns_of(layout_of(program.shape)))
     assert isinstance(items, Leaf)
     explode = _Explode(items.column, program.shape, rows, program.meta)
-    exploded = program.with_barrier.then(explode, rows.shape, fallible=can_raise_in_engine(each.of))
+    exploded = program.with_barrier.then(explode, rows.shape, fallible=can_raise_in_engine(comprehension.of))
     return _map(exploded if rows.kept == TRUE else _filter(exploded, rows.kept), rows.result)
 
 

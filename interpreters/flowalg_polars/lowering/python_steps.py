@@ -147,7 +147,7 @@ class PythonPass:
         )
         schema = frame_schema(self.after, self.meta)
         sifted = [steps.sift(batch) for batch in to_arrow(frame, self.before, self.meta).to_batches()]
-        bad = [record for _, found in sifted for record in found]
+        bad = [record for _, records in sifted for record in records]
         frames = [from_arrow(batch, schema) for batch, _ in sifted]
         return (pl.concat(frames) if frames else pl.DataFrame(schema=schema)), bad
 

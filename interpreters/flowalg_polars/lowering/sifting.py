@@ -53,9 +53,9 @@ def sift_steps(program: Program, rows: pl.DataFrame) -> Sifted:
 
     def in_python(part: pl.DataFrame) -> Sifted:
         bad: list[BadRecord] = []
-        for each in program.passes:
-            part, found = each.sift(part)
-            bad += found
+        for python_pass in program.passes:
+            part, records = python_pass.sift(part)
+            bad += records
         return Sifted(part, tuple(bad))
 
     return Sifter(program.compute, in_python).sift(rows)
@@ -65,17 +65,17 @@ def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sif
     """Returns the elements in the rows of a source, by the program that binds it."""
 
     def in_python(part: pl.DataFrame) -> Sifted:
-        found = [
+        read = [
             read_or_reject(source, record, arrival_of)
             for record, arrival_of in zip(stored_records(source, part), _arrivals(part), strict=True)
         ]
         origins = part[ORIGIN] if ORIGIN in part.columns else repeat(None)
         bad = tuple(
-            each if origin is None else evolve(each, error=f"{origin}: {each.error}")
-            for each, origin in zip(found, origins, strict=False)
-            if isinstance(each, BadRecord)
+            record if origin is None else evolve(record, error=f"{origin}: {record.error}")
+            for record, origin in zip(read, origins, strict=False)
+            if isinstance(record, BadRecord)
         )
-        good = pl.Series([not isinstance(each, BadRecord) for each in found], dtype=pl.Boolean())
+        good = pl.Series([not isinstance(record, BadRecord) for record in read], dtype=pl.Boolean())
         return Sifted(program.compute(part.filter(good)), bad)
 
     lacking = rows.select(pl.any_horizontal(pl.lit(False), *_nulls(source))).to_series()
@@ -115,11 +115,11 @@ def stored_records(source: SourceNode, rows: pl.DataFrame) -> list[object]:
             f"source {source.name!r}: a duration must have 64 bits in microseconds; got {error}"
         ) from error
     stored = pa.Table.from_arrays(arrays, names=names)
-    plain = pa.schema([each.with_type(times_as_integers(each.type)) for each in stored.schema])
-    found = stored.cast(plain).to_pylist()
+    plain = pa.schema([field.with_type(times_as_integers(field.type)) for field in stored.schema])
+    plain_rows = stored.cast(plain).to_pylist()
     if isinstance(source.shape, RecordOf):
-        return [decode_leniently(row, source.shape) for row in found]
-    return [decode_leniently(row["value"], source.shape) for row in found]
+        return [decode_leniently(row, source.shape) for row in plain_rows]
+    return [decode_leniently(row["value"], source.shape) for row in plain_rows]
 
 
 @define

@@ -44,18 +44,21 @@ def collect_together(
 ) -> tuple[list[pl.DataFrame], list[Reports]]:
     """Returns the rows of some frames, and all reports."""
     observations = [
-        each for arriving in reports for each in arriving.values() if isinstance(each, Observation)
+        observation
+        for arriving in reports
+        for observation in arriving.values()
+        if isinstance(observation, Observation)
     ]
     if not observations and len(frames) == 1:
         rows = [frames[0].collect()]
     else:
-        rows = pl.collect_all([*frames, *(each.query for each in observations)])
+        rows = pl.collect_all([*frames, *(observation.query for observation in observations)])
     seen = iter(rows[len(frames) :])
-    found: list[Reports] = [
+    collected: list[Reports] = [
         {
-            number: each.report(next(seen)) if isinstance(each, Observation) else each
-            for number, each in arriving.items()
+            number: report.report(next(seen)) if isinstance(report, Observation) else report
+            for number, report in arriving.items()
         }
         for arriving in reports
     ]
-    return rows[: len(frames)], found
+    return rows[: len(frames)], collected

@@ -160,10 +160,12 @@ class Checkpoint:
             identity = _load(path / _IDENTITY, Identity)
             checkpoint = cls(path, identity or Identity(uuid4().hex), _load(path / _MANIFEST, Manifest))
             checkpoint._require_together(identity)
-            known = checkpoint.identity
+            current = checkpoint.identity
             checkpoint._identify(
                 evolve(
-                    known, generation=known.generation + 1, begun=known.begun or checkpoint._begun is not None
+                    current,
+                    generation=current.generation + 1,
+                    begun=current.begun or checkpoint._begun is not None,
                 )
             )
             checkpoint._remove_obsolete()
@@ -186,18 +188,18 @@ class Checkpoint:
         """Raises ``CheckpointError`` unless the files are those of one query at one time."""
         manifest, begun = self.manifest, self._begun
         done = None if manifest is None else manifest.intent
-        known = [found for found in (done, begun) if found is not None]
-        if identity is None and known:
-            raise self._torn(f"its file {_IDENTITY!r} is missing, and it has micro-batch {known[0].batch}")
+        intents = [intent for intent in (done, begun) if intent is not None]
+        if identity is None and intents:
+            raise self._torn(f"its file {_IDENTITY!r} is missing, and it has micro-batch {intents[0].batch}")
         if begun is None and (done is not None or (identity is not None and identity.begun)):
             last = (
                 "it has begun a micro-batch" if done is None else f"it has committed micro-batch {done.batch}"
             )
             raise self._torn(f"its intent is missing, and {last}")
-        for name, found in ((_MANIFEST, done), (_INTENT, begun)):
-            if found is not None and found.query != self.identity.query:
+        for name, intent in ((_MANIFEST, done), (_INTENT, begun)):
+            if intent is not None and intent.query != self.identity.query:
                 raise self._torn(
-                    f"its {name} is of the query {found.query}, and its file {_IDENTITY!r} of {self.identity.query}"
+                    f"its {name} is of the query {intent.query}, and its file {_IDENTITY!r} of {self.identity.query}"
                 )
         if begun is None:
             return
@@ -216,9 +218,9 @@ class Checkpoint:
                 f"{done.batch} ({done.fingerprint})"
             )
 
-    def _torn(self, found: str) -> CheckpointError:
+    def _torn(self, problem: str) -> CheckpointError:
         return CheckpointError(
-            f"the checkpoint {self.folder} has files of different times: {found}; restore all files of one copy, or "
+            f"the checkpoint {self.folder} has files of different times: {problem}; restore all files of one copy, or "
             "start the query with a new checkpoint"
         )
 
@@ -233,9 +235,9 @@ class Checkpoint:
     @property
     def intent(self) -> Intent | None:
         """The intent of a micro-batch that was begun and not committed."""
-        found = self._begun
+        begun = self._begun
         done = -1 if self.manifest is None else self.manifest.intent.batch
-        return found if found is not None and found.batch > done else None
+        return begun if begun is not None and begun.batch > done else None
 
     def begin(self, intent: Intent) -> None:
         """Stores what the next micro-batch reads."""
@@ -265,8 +267,8 @@ class Checkpoint:
 
     def files(self, source: str) -> FileLog:
         """Returns the log of the files that a source has read."""
-        known = {} if self.manifest is None else self.manifest.files
-        return FileLog(self.folder, source, known.get(source, StoredFiles()))
+        files = {} if self.manifest is None else self.manifest.files
+        return FileLog(self.folder, source, files.get(source, StoredFiles()))
 
     def _add_files(self, intent: Intent, changed: Mapping[str, Sequence[str]]) -> Mapping[str, StoredFiles]:
         """Returns the logs of files after a micro-batch."""
@@ -300,7 +302,7 @@ class Checkpoint:
     def _remove_obsolete(self) -> None:
         """Removes the files of segments that the manifest does not have."""
         manifest = self.manifest
-        known = {
+        segments = {
             name
             for stage in (() if manifest is None else manifest.stages)
             for shard in stage.shards
@@ -308,9 +310,9 @@ class Checkpoint:
         }
         with naming_errors(self.folder):
             for name in os.listdir(self.folder / _SEGMENTS):
-                if name not in known:
+                if name not in segments:
                     os.unlink(self._segment(name))
-        self._stored &= known
+        self._stored &= segments
 
     def restore(self, shard: StoredShard, *, evaluate_all: bool) -> OperatorState:
         """Returns the state of a shard. Raises ``CheckpointError`` if it is damaged."""
@@ -324,13 +326,13 @@ class Checkpoint:
             what = f"its segment {name}"
             if name in small:
                 return decoded(self.folder, what, small[name], decode)
-            found = read_sealed(self.folder, self._segment(name), what, decode)
-            if found is None:
+            restored = read_sealed(self.folder, self._segment(name), what, decode)
+            if restored is None:
                 raise CheckpointError(
                     f"the checkpoint {self.folder} is damaged: its segment {name} is missing"
                 )
             self._stored.add(name)
-            return found
+            return restored
 
         windows = WindowStore.restore(shard.segments, segment)
         return OperatorState(shard.clocks, WindowStore(windows.parts, evaluate_all=evaluate_all), shard.side)

@@ -82,8 +82,8 @@ class ShardedComputation:
             self.outputs.append(output)
             received.append(report)
             if self.bad_records is not None:
-                self.bad_records.found += output.bad_records
-        self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
+                self.bad_records.records += output.bad_records
+        self.report = StageReport(clocks[0].clocks, min(report.hold for report in received))
         emitted = self.prepared.elements(stack([output.outputs for output in self.outputs]))
         self.seconds = time.perf_counter() - started
         return Arrival(emitted.lazy(), {0: self.report})

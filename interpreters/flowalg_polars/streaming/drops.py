@@ -88,15 +88,15 @@ class GroupingDrops:
 
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
-        found: list[DropFields] = []
+        fields: list[DropFields] = []
         key, value = (field.shape for field in self.prepared.pair.fields)
         for table in self._tables:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
             combined = self._values(table, value)
             for dropped, text, (window, reason, count) in zip(keys, combined, _facts(table), strict=True):
                 drop = _drop(self.prepared.stage.label, reason, count, dropped, text, self.clocks)
-                found.append(_fields(drop, window))
-        return found
+                fields.append(_fields(drop, window))
+        return fields
 
     def _values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
         """Returns the combined value of each drop as JSON; ``None`` where it has none."""
@@ -105,7 +105,7 @@ class GroupingDrops:
         layout = key_and_value(layout_of(self.prepared.pair))[1]
         names = leaf_columns(layout)
         values = iter(read_elements(layout, elements.select(names).to_arrow()))
-        return [encode_json(next(values), shape) if known else None for known in present.to_list()]
+        return [encode_json(next(values), shape) if is_present else None for is_present in present.to_list()]
 
     def _keys(self, table: pl.DataFrame) -> list[object]:
         """Returns the keys of some rows as values."""
@@ -135,12 +135,12 @@ class DropsOfSide:
 
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
-        found = []
+        fields = []
         for late, shape in self._late():
             key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
             texts = encode_json(late.key, key), encode_json(late.value, shape)
-            found.append(_fields(_drop(self.label, late.reason.value, 1, *texts, self.clocks), late.window))
-        return found
+            fields.append(_fields(_drop(self.label, late.reason.value, 1, *texts, self.clocks), late.window))
+        return fields
 
     def _late(self) -> Iterator[tuple[LateElement, Shape]]:
         """Yields the dropped elements with their shapes."""

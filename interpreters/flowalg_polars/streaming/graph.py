@@ -117,11 +117,11 @@ class Graph:
         """
         upstreams = read_together(sources, plan.read_together)
         shared = {node for node, readers in plan.readers.items() if readers > 1}
-        if any(isinstance(each, FromSource) and each.follows for each in upstreams.values()):
+        if any(isinstance(upstream, FromSource) and upstream.follows for upstream in upstreams.values()):
             shared.update(plan.sources.values())  # the stages that only follow them
         graph = cls(plan, upstreams, cluster, finite, bad_records, frozenset(shared))
-        operator = Fold(graph._compile)
-        return graph, {name: graph._output(name, operator) for name in plan.outputs}
+        of = Fold(graph._compile)
+        return graph, {name: graph._output(name, of) for name in plan.outputs}
 
     def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, CompiledNode]) -> Followed:
         """Returns the further sources whose clocks a stage needs."""
@@ -134,27 +134,27 @@ class Graph:
 
     def _output(self, name: str, of: Fold[PlanNode, CompiledNode]) -> OutputOperator:
         root = self.plan.outputs[name]
-        operator = of(root)
-        shape = operator.elements.shape
+        compiled = of(root)
+        shape = compiled.elements.shape
         before = frozenset(self.numbers[node] for node in nodes_of(root) if node in self.numbers)
         if self.plan.emits_panes(name):
-            return OutputOperator(shape, before, operator.run)
-        upstreams = list(operator.upstreams.values())
+            return OutputOperator(shape, before, compiled.run)
+        upstreams = list(compiled.upstreams.values())
         followed = self._followed(upstreams, of)
         output = ElementOutput.of(
-            f"output {name}", operator.elements, upstreams, followed.upstreams, self.cluster.shards
+            f"output {name}", compiled.elements, upstreams, followed.upstreams, self.cluster.shards
         )
         self.stages.append(output)
         return OutputOperator(
             shape,
             before,
-            lambda arrivals: output.advance(operator.run(arrivals), followed.reports(arrivals)),
+            lambda arrivals: output.advance(compiled.run(arrivals), followed.reports(arrivals)),
         )
 
     def _compile(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
-        operator = self._make(node, of)
-        once = _once(operator.run, collect=node in self.shared)
-        return CompiledNode(operator.elements, operator.upstreams, once)
+        compiled = self._make(node, of)
+        once = _once(compiled.run, collect=node in self.shared)
+        return CompiledNode(compiled.elements, compiled.upstreams, once)
 
     def _make(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         match node:
@@ -194,44 +194,46 @@ class Graph:
         self.stages.append(stage)
         return CompiledNode(elements, {id(stage): FromStage(number)}, run)
 
-    def _steps(self, operator: CompiledNode, steps: Sequence[Step]) -> CompiledNode:
-        program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
+    def _steps(self, compiled: CompiledNode, steps: Sequence[Step]) -> CompiledNode:
+        program = compile_steps(steps, compiled.elements.shape, compiled.elements.meta)
         self.notes += program.notes
-        return self._program(operator, program)
+        return self._program(compiled, program)
 
-    def _program(self, operator: CompiledNode, program: Program) -> CompiledNode:
+    def _program(self, compiled: CompiledNode, program: Program) -> CompiledNode:
         """Returns a compiled node followed by a program."""
 
         def run(arrivals: Arrivals) -> Arrival:
-            received = operator.run(arrivals)
+            received = compiled.run(arrivals)
             return Arrival(self._applied(program, received.frame), received.reports)
 
-        return CompiledNode(Elements(program.shape, program.meta), operator.upstreams, run)
+        return CompiledNode(Elements(program.shape, program.meta), compiled.upstreams, run)
 
     def _applied(self, program: Program, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns elements after a program; with dead letters, without those on which it fails."""
         if self.bad_records is None or not program.passes:
             return program.apply(frame)
         sifted = sift_steps(program, frame.collect())
-        self.bad_records.found += sifted.bad
+        self.bad_records.records += sifted.bad
         return sifted.frame.lazy()
 
     def _grouping(
         self, node: planned.Combine | planned.CoGroup, of: Fold[PlanNode, CompiledNode]
     ) -> CompiledNode:
         inputs = [of(inner) for inner in node.inputs]
-        prepared = prepare_grouping(node.transform, [each.elements for each in inputs], self.cluster.shards)
+        prepared = prepare_grouping(
+            node.transform, [compiled.elements for compiled in inputs], self.cluster.shards
+        )
         if not self.finite:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
-        upstreams = _union(each.upstreams for each in inputs)
+        upstreams = _union(compiled.upstreams for compiled in inputs)
         followed = self._followed(upstreams.values(), of)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster, followed.upstreams)
         self.notes += prepared.notes
 
         def run(arrivals: Arrivals) -> Arrival:
-            received = [each.run(arrivals) for each in inputs]
+            received = [compiled.run(arrivals) for compiled in inputs]
             return grouping.advance(
-                [each.frame for each in received],
+                [arrival.frame for arrival in received],
                 _reports(received, inputs, upstreams),
                 followed.reports(arrivals),
             )
@@ -255,7 +257,7 @@ class Graph:
         )
         self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
         self.notes += [note_of(step, ENGINE) for step in together]
-        operator = self._stage(
+        compiled = self._stage(
             node,
             stage,
             Elements(after, main.elements.meta),
@@ -263,7 +265,7 @@ class Graph:
                 main.run(arrivals), side.run(arrivals), followed.reports(arrivals)
             ),
         )
-        return self._steps(operator, tuple(step.step for step in others)) if others else operator
+        return self._steps(compiled, tuple(step.step for step in others)) if others else compiled
 
     def _computation(self, node: planned.Compute, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         inner = of(node.input)
@@ -283,18 +285,18 @@ class Graph:
 
     def source_clocks(self) -> dict[str, tuple[WatermarkPolicy, SourceClock]]:
         """Returns the policy and the clock of each source that flows into a stage."""
-        found: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
+        by_name: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
         for stage in self.stages:
             clocks = stage.states[0].input_clocks
             for upstreams, inputs in zip(stage.inputs, clocks, strict=False):
                 for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
                     if not isinstance(upstream, FromSource) or not isinstance(clock, SourceClock):
                         continue
-                    known = found.get(upstream.name)
+                    earlier = by_name.get(upstream.name)
                     # A stage that was added to a running query knows less of its sources.
-                    if known is None or known[1].watermark <= clock.watermark:
-                        found[upstream.name] = (upstream.policy, clock)
-        return found
+                    if earlier is None or earlier[1].watermark <= clock.watermark:
+                        by_name[upstream.name] = (upstream.policy, clock)
+        return by_name
 
     def drops(self, numbers: Iterable[int] | None = None) -> tuple[StageDrops, ...]:
         """Returns the drops of each stage in the last instant, or of those with some numbers."""
@@ -311,8 +313,8 @@ class Graph:
 
     def source_metrics(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of all sources in the last instant."""
-        found = {source.source: source for stage in self.stages for source in stage.sources()}
-        return tuple(found.values())
+        by_name = {source.source: source for stage in self.stages for source in stage.sources()}
+        return tuple(by_name.values())
 
     @property
     def processing_time(self) -> ProcessingTime:
@@ -328,10 +330,10 @@ class Graph:
         manifest, folder = checkpoint.manifest, checkpoint.folder
         assert manifest is not None, "there is a state"
         problems: list[str] = []
-        known = set(manifest.intent.positions)
-        if known != set(self.sources):
+        stored_sources = set(manifest.intent.positions)
+        if stored_sources != set(self.sources):
             problems.append(
-                f"the checkpoint {folder} has the sources {', '.join(sorted(known))}, and the pipeline "
+                f"the checkpoint {folder} has the sources {', '.join(sorted(stored_sources))}, and the pipeline "
                 f"{', '.join(sorted(self.sources))}; start the changed pipeline with a new checkpoint"
             )
         shards = manifest.shards
@@ -353,9 +355,9 @@ class Graph:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restores the state of all stages; raises ``CheckpointError`` if it is that of another pipeline."""
         assert checkpoint.manifest is not None, "there is a state"
-        found = self.compared(checkpoint)
-        found.require_accepted()
-        for finding in found.stages:
+        change_plan = self.compared(checkpoint)
+        change_plan.require_accepted()
+        for finding in change_plan.stages:
             if finding.before is not None and finding.now is not None:
                 changed = finding.outcome is Outcome.CHANGES
                 stored = checkpoint.manifest.stages[finding.before].shards
@@ -382,33 +384,33 @@ def _once(run: Run, *, collect: bool) -> Run:
 
 
 def _union(several: Iterable[Mapping[int, Upstream]]) -> dict[int, Upstream]:
-    return {number: upstream for each in several for number, upstream in each.items()}
+    return {number: upstream for upstreams in several for number, upstream in upstreams.items()}
 
 
 def _reports(
     received: Sequence[Arrival], inputs: Sequence[CompiledNode], upstreams: Mapping[int, Upstream]
 ) -> Arriving:
     """Returns the reports of a union by the position of the upstream: two paths from one upstream are one."""
-    found: dict[int, Report | Observation] = {}
-    for arrival, each in zip(received, inputs, strict=True):
-        for position, identity in enumerate(each.upstreams):
+    reports: dict[int, Report | Observation] = {}
+    for arrival, compiled in zip(received, inputs, strict=True):
+        for position, identity in enumerate(compiled.upstreams):
             if position in arrival.reports:
-                found.setdefault(identity, arrival.reports[position])
-    return {position: found[identity] for position, identity in enumerate(upstreams) if identity in found}
+                reports.setdefault(identity, arrival.reports[position])
+    return {position: reports[identity] for position, identity in enumerate(upstreams) if identity in reports}
 
 
 def _flatten(inputs: Sequence[CompiledNode]) -> CompiledNode:
     first = inputs[0].elements
-    require_equal_shapes([each.elements.shape for each in inputs])
-    upstreams = _union(each.upstreams for each in inputs)
-    meta = union_meta(each.elements.meta for each in inputs)
+    require_equal_shapes([compiled.elements.shape for compiled in inputs])
+    upstreams = _union(compiled.upstreams for compiled in inputs)
+    meta = union_meta(compiled.elements.meta for compiled in inputs)
     element = leaf_columns(layout_of(first.shape))
 
     def run(arrivals: Arrivals) -> Arrival:
-        received = [each.run(arrivals) for each in inputs]
+        received = [compiled.run(arrivals) for compiled in inputs]
         frames = [
-            aligned(arrival.frame, each.elements.meta, element, meta)
-            for each, arrival in zip(inputs, received, strict=True)
+            aligned(arrival.frame, compiled.elements.meta, element, meta)
+            for compiled, arrival in zip(inputs, received, strict=True)
         ]
         return Arrival(pl.concat(frames), _reports(received, inputs, upstreams))
 

@@ -135,9 +135,9 @@ def _read_committed(
     stages = opened.manifest.stages
     if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < len(stages):
         raise ArgumentError("stage", stage, f"the number of a stage: an int from 0 to {len(stages) - 1}")
-    found = stages[stage]
-    stores = tuple(opened.restore(stored, evaluate_all=False).windows for stored in found.shards)
-    return found.description, stores
+    stored_stage = stages[stage]
+    stores = tuple(opened.restore(stored, evaluate_all=False).windows for stored in stored_stage.shards)
+    return stored_stage.description, stores
 
 
 def plan(
@@ -169,11 +169,11 @@ def plan(
     count = opened.manifest.shards if shards is None else require_shards(shards)
     upstreams = {name: FromSource(Perfect(), name) for name in planned.sources}
     graph, _ = Graph.compile(planned, upstreams, Cluster(shards=count), finite=False)
-    found = graph.compared(opened)
+    change_plan = graph.compared(opened)
     for stage in opened.manifest.stages:
         for shard in stage.shards:
             opened.restore(shard, evaluate_all=False)
-    return found
+    return change_plan
 
 
 def reshard(checkpoint: str | PathLike[str], shards: int) -> None:
@@ -241,5 +241,5 @@ def _replay_batches(batches: Iterable[MicroBatch[object]]) -> Iterator[ReplayBat
         yield ReplayBatch(batch.number, batch.processing_time, sources)
 
 
-def _signal(given: SignalToKey) -> AnySignal:
-    return signal_of(given.name, given.key, given.start, given.end)
+def _signal(signal: SignalToKey) -> AnySignal:
+    return signal_of(signal.name, signal.key, signal.start, signal.end)

@@ -81,12 +81,12 @@ class PolarsStreaming:
         timelines = timelines_by_name(inputs, *plan.roots)
         bad = BadRecords() if self.dead_letters else None
         sources = {
-            name: self._source(read.source, timelines[name], None if bad is None else bad.found)
+            name: self._source(read.source, timelines[name], None if bad is None else bad.records)
             for name, read in plan.sources.items()
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
         graph, operators = Graph.compile(plan, upstreams, self.cluster, finite=True, bad_records=bad)
-        found: dict[str, list[Output[object]]] = {name: [] for name in outputs}
+        by_name: dict[str, list[Output[object]]] = {name: [] for name in outputs}
         dropped: list[Drop] = []
         unfired: list[int] = []
 
@@ -96,7 +96,7 @@ class PolarsStreaming:
                 with raise_causes():
                     rows = operator.run(arrivals).frame.collect()
                 if rows.height:
-                    found[name].append(output_of(outputs[name], rows))
+                    by_name[name].append(output_of(outputs[name], rows))
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
             unfired.append(graph.unfired_timers())
 
@@ -108,7 +108,7 @@ class PolarsStreaming:
             advance(now)
             before = now
         return Outputs(
-            {name: joined(parts) for name, parts in found.items()},
+            {name: joined(parts) for name, parts in by_name.items()},
             tuple(dropped),
             outputs,
             bad_records=() if bad is None else bad.take(),

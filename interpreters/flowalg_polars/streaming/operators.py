@@ -115,7 +115,7 @@ class ShardedGrouping:
     ) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
         started = time.perf_counter()
-        prepared = [prepare(each) for prepare, each in zip(self.prepared.inputs, inputs, strict=True)]
+        prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
         rows, reports = collect_together(prepared, [arriving, followed])
         self.received = reports[0]
         bundles = self._bundles(stack(rows))
@@ -126,7 +126,7 @@ class ShardedGrouping:
             self.states[shard] = restarted(after) if self.cluster.restarts else after
             self.emissions.append(emission)
             received.append(report)
-        self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
+        self.report = StageReport(clocks[0].clocks, min(report.hold for report in received))
         panes = self._panes(stack([emission.panes for emission in self.emissions]), clocks[0].clocks)
         self.seconds = time.perf_counter() - started
         return Arrival(panes.lazy(), {0: self.report})
@@ -282,19 +282,19 @@ class ShardedSide:
         elements, values = self._numbered(rows[0]), self._side_rows(rows[1])
         clocks = next_clocks(self.operator, self.states[0], reports)
         passed, drops, received = [], [], []
-        known: dict[EventTime, object] = {}
+        readings: dict[EventTime, object] = {}
         for shard in range(self.cluster.shards):
             share = elements.gather_every(self.cluster.shards, shard)
             after, output, report = self.operator.step(self.states[shard], clocks, share, values)
             self.states[shard] = after
             passed.append(output.passed)
-            known.update(output.values)
+            readings.update(output.values)
             drops.append(output.drops)
             received.append(report)
-        self.dropped = SideDrops(drops[0].side, stack([each.elements for each in drops]))
-        self.report = StageReport(received[0].clocks, min(each.hold for each in received))
+        self.dropped = SideDrops(drops[0].side, stack([side_drops.elements for side_drops in drops]))
+        self.report = StageReport(received[0].clocks, min(report.hold for report in received))
         table = stack(passed)
-        frame = self._read(table.sort(_NUMBER), known) if table.height else self._empty
+        frame = self._read(table.sort(_NUMBER), readings) if table.height else self._empty
         self.seconds = time.perf_counter() - started
         return Arrival(frame.lazy(), {0: self.report})
 

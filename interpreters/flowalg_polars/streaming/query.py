@@ -382,17 +382,17 @@ class Query:
             begun, self.begun = self.begun, None
             return begun
         positions = dict(self.positions)
-        found = False
+        has_input = False
         available = {
             name: following
             for name, reader in self.readers.items()
             if (following := reader.available(positions[name])) is not None
         }
         for name in self.aligned(available.keys()):
-            positions[name], found = available[name].position, True
+            positions[name], has_input = available[name].position, True
         drains = self.options.drain or (checkpoint is not None and checkpoint.drain_requested)
-        ends = drains and not found
-        due = found or ends
+        ends = drains and not has_input
+        due = has_input or ends
         if not due and not self.ticks:
             return None  # before the clock is read: a replay has no instant after its last one
         now = self.now()
@@ -492,8 +492,8 @@ class Query:
     def _source_metrics(self) -> tuple[SourceMetrics, ...]:
         """Returns the metrics of the sources, with the files that their readers have found changed."""
         return tuple(
-            evolve(each, changed_files=len(self.changed_files.get(each.source, ())))
-            for each in self.graph.source_metrics()
+            evolve(metrics, changed_files=len(self.changed_files.get(metrics.source, ())))
+            for metrics in self.graph.source_metrics()
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

@@ -76,7 +76,7 @@ def replay(
         for batch in flowalg_polars.replay(totals, {scores: recorded}, watermark=policy, processing_time="seen"):
             print(batch.panes)
     """
-    found = replay_all(
+    micro_batches = replay_all(
         {"output": pipeline},
         inputs,
         watermark=watermark,
@@ -88,7 +88,7 @@ def replay(
         dead_letters=dead_letters,
         metrics=metrics,
     )
-    return cast("Generator[MicroBatch[A], None, None]", only_output(found))
+    return cast("Generator[MicroBatch[A], None, None]", only_output(micro_batches))
 
 
 def replay_all(
@@ -110,47 +110,51 @@ def replay_all(
     """
     options = Options(dead_letters=dead_letters, metrics=metrics)
     division = Division(every, micro_batch is not None, tick, ends=ends)
-    known = require_outputs(outputs)
-    roots = [pipeline.node for pipeline in known.values()]
-    given = inputs_by_name(inputs, "frame", *roots)
+    pipelines = require_outputs(outputs)
+    roots = [pipeline.node for pipeline in pipelines.values()]
+    by_name = inputs_by_name(inputs, "frame", *roots)
     rows = {
-        node.name: _in_order(node, given[node.name], watermark, processing_time, division, micro_batch)
+        node.name: _in_order(node, by_name[node.name], watermark, processing_time, division, micro_batch)
         for node in sources_of(*roots)
     }
     streams = {source: rows[source.name].stream for source in inputs}
-    return Query.compile(known, streams, options, Recording.of(rows, division)).run()
+    return Query.compile(pipelines, streams, options, Recording.of(rows, division)).run()
 
 
 def _in_order(
     node: SourceNode,
-    given: ReplayInput,
+    replay_input: ReplayInput,
     watermark: WatermarkPolicy | None,
     processing_time: StreamColumn | None,
     division: Division,
     micro_batch: StreamColumn | None,
 ) -> RecordedRows:
-    stream = _stream_of(node.name, given, watermark, processing_time)
+    stream = _stream_of(node.name, replay_input, watermark, processing_time)
     columns = dict(named_columns(stream))
     if micro_batch is not None:
         columns = {**columns_in(micro_batch), **columns}
     frame = (
-        read_all(node, given.data, tuple(columns.items())) if isinstance(given, StreamInput) else given.lazy()
+        read_all(node, replay_input.data, tuple(columns.items()))
+        if isinstance(replay_input, StreamInput)
+        else replay_input.lazy()
     )
     return in_order(node, stream, frame, division.period, micro_batch)
 
 
 def _stream_of(
-    source: str, given: object, watermark: WatermarkPolicy | None, processing_time: StreamColumn | None
+    source: str, replay_input: object, watermark: WatermarkPolicy | None, processing_time: StreamColumn | None
 ) -> StreamInput:
     """Returns the clock columns and the policy of a source's rows; the arguments replace those of its input."""
-    if isinstance(given, pl.DataFrame | pl.LazyFrame):
+    if isinstance(replay_input, pl.DataFrame | pl.LazyFrame):
         if watermark is None:
             raise frame_without_policy(source)
         return StreamInput(Frames(()), watermark, processing_time=processing_time)
-    if not isinstance(given, StreamInput):
-        raise ArgumentError(f"the input of source {source!r}", given, "a Polars frame or a StreamInput")
+    if not isinstance(replay_input, StreamInput):
+        raise ArgumentError(
+            f"the input of source {source!r}", replay_input, "a Polars frame or a StreamInput"
+        )
     return evolve(
-        given,
-        watermark=given.watermark if watermark is None else watermark,
-        processing_time=given.processing_time if processing_time is None else processing_time,
+        replay_input,
+        watermark=replay_input.watermark if watermark is None else watermark,
+        processing_time=replay_input.processing_time if processing_time is None else processing_time,
     )

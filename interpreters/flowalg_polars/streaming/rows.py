@@ -54,27 +54,29 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
     without a lateness, whose state would be kept indefinitely.
     """
-    known = grouping_stage(node, [each.shape for each in inputs])
-    stage = known.stage
+    grouping = grouping_stage(node, [elements.shape for elements in inputs])
+    stage = grouping.stage
     if isinstance(node, CombinePerKey) and stage.combiner is None:
-        return _in_columns(node, known, inputs[0], shards)
+        return _in_columns(node, grouping, inputs[0], shards)
     tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
-    functions = tuple(_ObjectRows(stage, each, tag, shards) for each, tag in zip(inputs, tags, strict=True))
+    functions = tuple(
+        _ObjectRows(stage, elements, tag, shards) for elements, tag in zip(inputs, tags, strict=True)
+    )
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    return PreparedGrouping(stage, known.pair, known.values, functions, (note,))
+    return PreparedGrouping(stage, grouping.pair, grouping.values, functions, (note,))
 
 
 def _in_columns(
-    node: CombinePerKey, known: GroupingStage, elements: Elements, shards: int
+    node: CombinePerKey, grouping: GroupingStage, elements: Elements, shards: int
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
     arguments = combiner_arguments(node, key_and_value(element)[1], accumulated_argument_of)
-    stage, read = with_aggregates(known.stage, node.combiner, arguments.columns)
+    stage, read = with_aggregates(grouping.stage, node.combiner, arguments.columns)
     columns = tuple(nest(item).alias(name) for name, item in read.items())
     python = stage.preassigned or bool(stage.automaton.summary.data)
     rows = _ColumnRows(stage, elements, columns, shards, python=python)
-    return PreparedGrouping(stage, known.pair, known.values, (rows,), arguments.notes)
+    return PreparedGrouping(stage, grouping.pair, grouping.values, (rows,), arguments.notes)
 
 
 @frozen

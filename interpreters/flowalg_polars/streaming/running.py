@@ -101,10 +101,12 @@ def batches(
     return cast("Generator[MicroBatch[A], None, None]", only_output(query.run()))
 
 
-def only_output(found: Generator[MicroBatches, None, None]) -> Generator[MicroBatch[object], None, None]:
+def only_output(
+    micro_batches: Generator[MicroBatches, None, None],
+) -> Generator[MicroBatch[object], None, None]:
     """Yields the micro-batches of the output of a query that has one."""
-    with closing(found):
-        for batch in found:
+    with closing(micro_batches):
+        for batch in micro_batches:
             yield batch["output"]
 
 
@@ -256,22 +258,25 @@ def run_all(
             {"totals": totals, "clean": clean}, {scores: stream}, sinks={"totals": table, "clean": log}
         )
     """
-    known = require_outputs(outputs)
-    if not isinstance(sinks, Mapping) or set(sinks) != set(known):
+    pipelines = require_outputs(outputs)
+    if not isinstance(sinks, Mapping) or set(sinks) != set(pipelines):
         raise ArgumentError(
-            "sinks", hidden(sinks), f"a mapping with sinks for each output: {', '.join(known)}"
+            "sinks", hidden(sinks), f"a mapping with sinks for each output: {', '.join(pipelines)}"
         )
-    listed = {name: list(found if isinstance(found, Sequence) else [found]) for name, found in sinks.items()}
-    writers = {name: [_writer(sink) for sink in some] for name, some in listed.items()}
+    listed = {
+        name: list(output_sinks if isinstance(output_sinks, Sequence) else [output_sinks])
+        for name, output_sinks in sinks.items()
+    }
+    writers = {name: [_writer(sink) for sink in output_sinks] for name, output_sinks in listed.items()}
     require_distinct_tables(
         {
-            name: [(sink.target, sink.name) for sink in some if isinstance(sink, PaneSink)]
-            for name, some in listed.items()
+            name: [(sink.target, sink.name) for sink in output_sinks if isinstance(sink, PaneSink)]
+            for name, output_sinks in listed.items()
         }
     )
-    summaries = dict.fromkeys(known, RunSummary(0, 0, 0, 0))
-    found = batches_all(
-        known,
+    summaries = dict.fromkeys(pipelines, RunSummary(0, 0, 0, 0))
+    micro_batches = batches_all(
+        pipelines,
         inputs,
         checkpoint=checkpoint,
         follow=follow,
@@ -286,14 +291,15 @@ def run_all(
         name=name,
         observers=observers,
     )
-    for batch in found:
+    for batch in micro_batches:
         try:
-            for output, some in writers.items():
-                for write in some:
+            for output, output_writers in writers.items():
+                for write in output_writers:
                     write(batch[output])
                 summaries[output] = summaries[output].after(batch[output])
         except BaseException as failure:
-            found.throw(failure)  # so that the query has failed, and its observers and its checkpoint know it
+            # So that the query has failed, and its observers and its checkpoint know it.
+            micro_batches.throw(failure)
     return summaries
 
 

@@ -115,13 +115,13 @@ class StreamSource:
         if self.bad_records is not None or _in_python(program):
             bound = self._bind(elements.collect(), program).lazy()
         policy = self.stream.watermark
-        known = self._own_report(now, ended=ended)
+        own_report = self._own_report(now, ended=ended)
         if control is not None:
-            known = known.merge(source_report(policy, self._control_rows(control)))
+            own_report = own_report.merge(source_report(policy, self._control_rows(control)))
 
         def report(seen: pl.DataFrame) -> SourceReport:
             self._require_clock(seen)
-            return observed_report(policy, seen).merge(known)
+            return observed_report(policy, seen).merge(own_report)
 
         names = leaf_columns(layout_of(self.node.shape))
         query = observation(policy, bound, columns=frozenset(self._kept))
@@ -138,10 +138,10 @@ class StreamSource:
             try:
                 (kind,) = rows.select(column_of(column)).collect_schema().dtypes()
             except pl.exceptions.ColumnNotFoundError:
-                known = ", ".join(rows.collect_schema().names())
+                names = ", ".join(rows.collect_schema().names())
                 shown = repr(column) if isinstance(column, str) else str(column)
                 raise SchemaMismatchError(
-                    f"{named} is {shown}, which is no column of its rows; they have {known}"
+                    f"{named} is {shown}, which is no column of its rows; they have {names}"
                 ) from None
             except (pl.exceptions.PolarsError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
@@ -164,7 +164,7 @@ class StreamSource:
         if self.bad_records is None:
             return program.apply(rows.lazy()).collect()
         sifted = sift_source(self.node, program, rows)
-        self.bad_records.found += sifted.bad
+        self.bad_records.records += sifted.bad
         return sifted.frame
 
     @property

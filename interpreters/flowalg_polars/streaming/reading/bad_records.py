@@ -14,12 +14,12 @@ from flowalg.runs.bad_records import BadRecord
 class BadRecords:
     """The bad records of a micro-batch."""
 
-    found: list[BadRecord] = field(factory=list)
+    records: list[BadRecord] = field(factory=list)
 
     def take(self) -> tuple[BadRecord, ...]:
         """Returns the bad records so far, sorted, and forgets them."""
-        found, self.found = tuple(sorted(self.found)), []
-        return found
+        records, self.records = tuple(sorted(self.records)), []
+        return records
 
 
 def drop_fields(record: BadRecord, now: datetime) -> dict[str, object]:

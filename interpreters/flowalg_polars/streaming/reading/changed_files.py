@@ -52,8 +52,8 @@ class ChangedFiles:
 
     def take(self) -> tuple[str, ...]:
         """Returns the names of the changed files that were found since this was called last."""
-        found, self._found = tuple(self._found), []
-        return found
+        names, self._found = tuple(self._found), []
+        return names
 
 
 def stamp_of(file: stat_result) -> Stamp:

@@ -199,11 +199,11 @@ class StreamInput:
 
 def named_columns(stream: StreamInput) -> tuple[tuple[str, Shape], ...]:
     """Returns the columns that an input names, with their shapes in files of text."""
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for argument in STREAM_COLUMNS:
         column = getattr(stream, argument)
         if column is not None:
             shape = _SHAPES.get(argument, ANY)
             columns = columns_in(column, shape if argument in _OF_ALL_ROWS else OptionalOf(shape))
-            found.update({name: found.get(name, read) for name, read in columns.items()})
-    return tuple(found.items())
+            shapes.update({name: shapes.get(name, read) for name, read in columns.items()})
+    return tuple(shapes.items())

@@ -145,11 +145,11 @@ class FileReader:
             raise ElementError(f"source {self.source.name!r}: {folder} must be a folder of files")
         with self._naming_errors():
             self._changes.look()
-            found = [
+            timed_names = [
                 (entry.stat().st_mtime_ns, entry.name)
                 for entry in data_files(self.source.name, self.files.folder, self._read)
             ]
-        return [name for _, name in sorted(found)]
+        return [name for _, name in sorted(timed_names)]
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the rows of the files of the second position."""
@@ -184,12 +184,12 @@ class FileReader:
         self._take(tuple(latest.items()))
         for name, stamp in () if begun is None else files_in(begun):
             path = Path(self.files.folder) / name
-            found = stamp_of(path.stat()) if path.exists() else stamp
-            if found != stamp and name not in self._read:
+            current = stamp_of(path.stat()) if path.exists() else stamp
+            if current != stamp and name not in self._read:
                 raise CheckpointError(
                     f"source {self.source.name!r}: the file {path} has changed since a micro-batch began to read it, "
                     f"which is to be repeated with the same content: its time of modification (in nanoseconds) and "
-                    f"size were {stamp}, and are {found}; put the file back as it was, with its time, or start the "
+                    f"size were {stamp}, and are {current}; put the file back as it was, with its time, or start the "
                     "query with a new checkpoint"
                 )
 
@@ -235,14 +235,14 @@ class FileReader:
         """Reads a file of text; a text that is no record is a bad record, or an ``ElementError`` with its place."""
         source, where = self.source, f"source {self.source.name!r}: {path}"
         try:
-            found = read_file(path.read_bytes(), kind, fields_in(source.shape), self.columns)
+            file_rows = read_file(path.read_bytes(), kind, fields_in(source.shape), self.columns)
         except BadFileError as error:
             raise ElementError(f"{where}: {error}") from error
-        for line in found.bad:
+        for line in file_rows.bad:
             if bad is None:
                 raise ElementError(f"{where}: {line.error}")
-            bad.found.append(bad_text(source, f"{where}: {line.error}", line.text))
-        frame = pl.from_arrow(found.rows)
+            bad.records.append(bad_text(source, f"{where}: {line.error}", line.text))
+        frame = pl.from_arrow(file_rows.rows)
         assert isinstance(frame, pl.DataFrame), "a table is a frame"
         return frame.lazy()
 
@@ -261,9 +261,9 @@ class FrameReader:
     """Reads the frames of an iterator; a position is the number of frames read, and whether they have ended."""
 
     source: SourceNode
-    given: Iterable[pl.DataFrame]
+    iterable: Iterable[pl.DataFrame]
     kind: ClassVar[str] = FRAMES
-    frames: Iterator[pl.DataFrame] = field(default=Factory(lambda self: iter(self.given), takes_self=True))
+    frames: Iterator[pl.DataFrame] = field(default=Factory(lambda self: iter(self.iterable), takes_self=True))
     _taken: int = 0
     _next: pl.DataFrame | None = None
     _ended: bool = False
@@ -311,7 +311,7 @@ class FrameReader:
     def unread(self, after: Position) -> str | None:
         """Returns the number of frames that follow a position, if the iterable knows its length."""
         self._skip(count_of(after))
-        more = len(self.given) - count_of(after) if isinstance(self.given, Sized) else 0
+        more = len(self.iterable) - count_of(after) if isinstance(self.iterable, Sized) else 0
         return f"{more} more frames" if more > 0 else None
 
     def resume(self, read: Sequence[ReadFile], begun: Position | None) -> None:
@@ -321,10 +321,10 @@ class FrameReader:
         """Does nothing."""
 
 
-def _fewer(source: SourceNode, what: str, found: int, count: int) -> CheckpointError:
+def _fewer(source: SourceNode, what: str, length: int, count: int) -> CheckpointError:
     """Returns the error of an iterable that does not have what was read before."""
     return CheckpointError(
-        f"source {source.name!r}: the iterable of {what} has {found} of the {count} that were read before; give the "
+        f"source {source.name!r}: the iterable of {what} has {length} of the {count} that were read before; give the "
         "source the input that the checkpoint was written with, or start the query with a new checkpoint"
     )
 
@@ -444,7 +444,7 @@ class RecordReader:
         if len(self._waiting) < wanted:
             raise _fewer(self.source, RECORDS, count_of(after) + len(self._waiting), count_of(until))
         taken, self._waiting = self._waiting[:wanted], self._waiting[wanted:]
-        good = good_records(self.source, taken, None if bad is None else bad.found)
+        good = good_records(self.source, taken, None if bad is None else bad.records)
         return record_frame(self.source, list(good)).lazy() if good else None
 
     def has_ended(self, after: Position) -> bool:
@@ -453,8 +453,8 @@ class RecordReader:
 
     def unread(self, after: Position) -> str | None:
         """Returns the number of records that follow a position, if the iterable knows its length."""
-        given, count = self.records.records, count_of(after)
-        more = len(given) - count if isinstance(given, Sized) else 0
+        records, count = self.records.records, count_of(after)
+        more = len(records) - count if isinstance(records, Sized) else 0
         if more < 0:
             raise _fewer(self.source, RECORDS, count + more, count)
         return f"{more} more records" if more > 0 else None

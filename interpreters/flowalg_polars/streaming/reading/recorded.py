@@ -74,8 +74,8 @@ class RecordedReader:
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the rows of the next instant."""
         del until, bad
-        found = self.recorded.slices.get(self.instants[count_of(after)].key)
-        return None if found is None else self.recorded.rows.slice(*found).lazy()
+        extent = self.recorded.slices.get(self.instants[count_of(after)].key)
+        return None if extent is None else self.recorded.rows.slice(*extent).lazy()
 
     def has_ended(self, after: Position) -> bool:
         """Whether the last instant that was read ends the input."""
@@ -104,7 +104,7 @@ class Recording:
     @classmethod
     def of(cls, rows: Mapping[str, RecordedRows], division: Division) -> Recording:
         """The rows of several sources, divided together."""
-        latest = [pair for each in rows.values() for pair in each.latest.items()]
+        latest = [pair for recorded in rows.values() for pair in recorded.latest.items()]
         return cls(rows, list(division.instants(latest)))
 
     def reader(self, source: str) -> Reader:

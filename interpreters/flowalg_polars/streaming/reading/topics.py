@@ -43,7 +43,7 @@ class MessageReader:
         messages = self._reader.read(after, until)
         if not messages:
             return None
-        reject = None if bad is None else lambda _, record: bad.found.append(record)
+        reject = None if bad is None else lambda _, record: bad.records.append(record)
         table = decode_messages(self.source, self.topic, messages_table(self.topic, messages), reject)
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame), "a table is a frame"
