@@ -130,9 +130,9 @@ def _run_code(
         return {}
     assert isinstance(timeline, Timeline)
     assert isinstance(source, Source)
-    given: dict[Source[object], Timeline[object]] = {source: timeline}
-    found = {name: _run(engine, pipeline, given) for name, engine in engines.items()}
-    return {EVERY: found.popitem()[1]} if len(set(found.values())) == 1 else found
+    inputs: dict[Source[object], Timeline[object]] = {source: timeline}
+    outcomes = {name: _run(engine, pipeline, inputs) for name, engine in engines.items()}
+    return {EVERY: outcomes.popitem()[1]} if len(set(outcomes.values())) == 1 else outcomes
 
 
 def _place(code: str) -> str:
@@ -200,16 +200,16 @@ def check_types(mistakes: Iterable[Mistake], checker: str) -> dict[int, str]:
         for text in mistake.code.splitlines():
             lines.append(indent(text, "    "))
             owners[len(lines)] = mistake.number
-    found: dict[int, str] = {}
+    messages: dict[int, str] = {}
     with TemporaryDirectory() as folder:
         module = Path(folder, "mistakes.py")
         module.write_text("\n".join((*lines, "")), encoding="utf-8")
         for line, message in _CHECKERS[checker](module):
             if line in owners:
-                found.setdefault(owners[line], message)
+                messages.setdefault(owners[line], message)
             else:
                 raise AssertionError(f"{checker} reports {message} in the definitions of the page")
-    return found
+    return messages
 
 
 def _run_checker(*arguments: str) -> str:
@@ -224,11 +224,11 @@ def _run_mypy(module: Path) -> Iterator[tuple[int, str]]:
 
 
 def _run_pyright(module: Path) -> Iterator[tuple[int, str]]:
-    found = json.loads(_run_checker("pyright", "--outputjson", str(module)))
-    for each in found["generalDiagnostics"]:
-        if each["severity"] == "error":
-            text = each["message"].splitlines()[0]
-            yield each["range"]["start"]["line"] + 1, f"{text} [{each.get('rule', 'syntax')}]"
+    report = json.loads(_run_checker("pyright", "--outputjson", str(module)))
+    for diagnostic in report["generalDiagnostics"]:
+        if diagnostic["severity"] == "error":
+            text = diagnostic["message"].splitlines()[0]
+            yield diagnostic["range"]["start"]["line"] + 1, f"{text} [{diagnostic.get('rule', 'syntax')}]"
 
 
 _CHECKERS: Final = {"mypy": _run_mypy, "pyright": _run_pyright}

@@ -143,7 +143,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int) -> None:
     rows = [spark.table(place.identifier(name)) for name in ("own", "by_hand")]
     if rows[0].exceptAll(rows[1]).count() or rows[1].exceptAll(rows[0]).count():
         raise SystemExit("the tables differ")
-    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, median in medians.items():
         spread = f"{min(seconds[name]):.2f} to {max(seconds[name]):.2f}"
         print(f"{name}: median {median:.2f} s of {rounds} micro-batches ({spread})")

@@ -24,11 +24,11 @@ class Results:
         if not self.path.exists():
             return []
         results: list[Result] = json.loads(self.path.read_text(encoding="utf-8"))
-        known = [result for result in results if result[self.key] in self.names]
-        return sorted(known, key=lambda result: self.names.index(str(result[self.key])))
+        named = [result for result in results if result[self.key] in self.names]
+        return sorted(named, key=lambda result: self.names.index(str(result[self.key])))
 
     def save(self, result: Result) -> None:
         """Stores a result in place of an earlier one."""
-        others = [known for known in self.load() if known[self.key] != result[self.key]]
+        others = [earlier for earlier in self.load() if earlier[self.key] != result[self.key]]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps([*others, result], indent=1) + "\n", encoding="utf-8")

@@ -32,7 +32,7 @@ RECORDS = (Score("red", 5, noon(0)), Score("blue", 7, noon(1)), Score("red", 3, 
 def results(pipeline: PCollection[object]) -> list[object]:
     """Returns the elements of a pipeline's output, in a batch of all records."""
     run = reference.run_batch(pipeline, {scores: RECORDS})
-    return [*(pane.element for pane in run.panes), *(each.element for each in run.elements)]
+    return [*(pane.element for pane in run.panes), *(element.element for element in run.elements)]
 
 
 def watermarks(policy: WatermarkPolicy) -> list[str]:

@@ -141,8 +141,8 @@ def main() -> None:
         for pane in reference.run_batch(honest_team_scores, {scores: SCORES}).panes
     }
     for pane in reference.run_batch(hourly_team_scores, {scores: SCORES}).panes:
-        known = honest.get((pane.window, pane.key), 0)
-        print(f"  {pane.window.start.datetime:%H:%M}  {pane.key:<8} {pane.value:>5} {known:>5}")
+        honest_score = honest.get((pane.window, pane.key), 0)
+        print(f"  {pane.window.start.datetime:%H:%M}  {pane.key:<8} {pane.value:>5} {honest_score:>5}")
     print("The leader board of the first hour:")
     for pane in reference.run(team_board, {scores: TIMELINE}).panes:
         if pane.window.start.datetime == clock(0):
@@ -151,7 +151,7 @@ def main() -> None:
     print("The three players with the most points after half an hour:")
     board = reference.run(player_board, {scores: TIMELINE}).panes
     points = {pane.key: pane.value for pane in board if pane.processing_time.datetime <= clock(30)}
-    for player, best in sorted(points.items(), key=lambda known: -known[1])[:3]:
+    for player, best in sorted(points.items(), key=lambda pair: -pair[1])[:3]:
         print(f"  {player:<8} {best:>5}")
     print("Minutes in a session, by the hour of its end:")
     for mean in reference.run_batch(session_minutes, {scores: SCORES}).panes:

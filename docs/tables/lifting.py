@@ -63,15 +63,15 @@ Spark's streams with those of the same functions in Python:
 [(place, text) for place, text in enumerate(e.words, start=1)]
 ```
 
-A function of `map_with`, `filter_with` or `flat_map_with` may look keys up in the mapping `known` of a side input. In a
+A function of `map_with`, `filter_with` or `flat_map_with` may look keys up in the mapping `view` of a side input. In a
 batch, a join on the window and the key finds their values. The key must not fail, and is a boolean, an integer, a text
 or a time. `tests/core/test_lookups.py` compares these with the reference:
 
 ```text
-known[e.s]
-known.get(e.x % 10_000)
-known.get(e.s, 0)
-e.s in known
+view[e.s]
+view.get(e.x % 10_000)
+view.get(e.s, 0)
+e.s in view
 ```
 
 """

@@ -132,4 +132,4 @@ def test_output_is_compared_without_processing_times(spark: SparkSession) -> Non
 def test_rivals_whose_panes_have_other_processing_times_agree(spark: SparkSession, tmp_path: Path) -> None:
     """The check of the stream benchmark passes for two triggers that fire at the same records."""
     (case,) = (case for case in CASES if case.name.startswith("early by the value"))
-    check(spark, case, files(tmp_path / "data", 200, 2, keys=10, known=10), tmp_path / "check")
+    check(spark, case, files(tmp_path / "data", 200, 2, keys=10, known_keys=10), tmp_path / "check")

@@ -85,7 +85,11 @@ def measure(
         for name in list(runs) if number % 2 else reversed(list(runs)):
             taking = seconds * (1 if name in (LOCAL, CHECKPOINTED) else LONGER)
             delays[name] += _delays(name, runs[name], Load(depth, shards, rate, taking), scratch)
-    return [result_of(series, name, load, reduce(add, each)) for name, each in delays.items() if each]
+    return [
+        result_of(series, name, load, reduce(add, per_round))
+        for name, per_round in delays.items()
+        if per_round
+    ]
 
 
 def _delays(name: str, run: Run, load: Load, scratch: Path) -> list[Delays]:
@@ -158,15 +162,17 @@ def main(arguments: list[str]) -> None:
         results = results_in(run.folder)
         spark = local_session("depth", log=Path(name) / "spark.log")
         runs = {
-            engine: each for engine, each in {**engines(spark), **flink()}.items() if options.only in engine
+            engine: engine_run
+            for engine, engine_run in {**engines(spark), **flink()}.items()
+            if options.only in engine
         }
         try:
-            known = {str(result["case"]) for result in results.load()} if options.missing else set()
+            measured = {str(result["case"]) for result in results.load()} if options.missing else set()
             for series, load in SMALL_LOADS if run.small else LOADS:
                 wanted = {
-                    engine: each
-                    for engine, each in runs.items()
-                    if case_of(series, engine, load) not in known
+                    engine: engine_run
+                    for engine, engine_run in runs.items()
+                    if case_of(series, engine, load) not in measured
                 }
                 rounds, seconds = run.at_most(options.rounds, 1), run.at_most(options.seconds, SMALL_SECONDS)
                 for result in measure(series, wanted, load, rounds, seconds, Path(name)):

@@ -114,11 +114,14 @@ def delays_of(name: str, ran: Ran, depth: int) -> Delays:
     own operators emit a window when later records arrive.
     """
     arrivals = ran.arrivals
-    found = pl.concat(
-        [each.rows.with_columns(at=pl.lit(each.at), batch=pl.lit(each.batch)) for each in ran.emitted]
+    panes = pl.concat(
+        [
+            emitted.rows.with_columns(at=pl.lit(emitted.at), batch=pl.lit(emitted.batch))
+            for emitted in ran.emitted
+        ]
     ).filter(pl.col("end") > arrivals.begin)
-    wanted = expected(arrivals, depth).filter(pl.col("end") <= found["end"].max())
-    whole = found.filter(pl.col("end") <= wanted["end"].max())
+    wanted = expected(arrivals, depth).filter(pl.col("end") <= panes["end"].max())
+    whole = panes.filter(pl.col("end") <= wanted["end"].max())
     columns = ["end", "key", "value"]
     if not whole.height or not whole.select(columns).sort(columns).equals(
         wanted.select(columns).sort(columns)

@@ -78,8 +78,8 @@ Row: TypeAlias = tuple[int, int, str, str]
 def _panes(folder: Path) -> list[Row]:
     """Returns the panes that have been printed."""
     lines = (folder / "panes.txt").read_text().split("\n")
-    found = [match.groups() for match in map(PANE.fullmatch, lines) if match is not None]
-    return [(int(key), int(value), end, at) for key, value, end, at in found]
+    rows = [match.groups() for match in map(PANE.fullmatch, lines) if match is not None]
+    return [(int(key), int(value), end, at) for key, value, end, at in rows]
 
 
 def _await(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -31,17 +31,19 @@ def draw(results: Sequence[Result], path: Path) -> None:
 
     A quantity of which there is one value has no panel, except the depth.
     """
-    steps_of = {name: sorted({float(each[name]) for each in results_of(results, name)}) for name in PANELS}
+    steps_of = {
+        name: sorted({float(result[name]) for result in results_of(results, name)}) for name in PANELS
+    }
     shown = [name for name in PANELS if len(steps_of[name]) > 1 or name == "depth"]
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     for axes, quantity in zip(
         figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True
     ):
         for engine, colour in zip(engines_of(results), PALETTE, strict=False):
-            found = series(results, engine, quantity)
-            steps = [each[quantity] for each in found]
-            axes.plot(steps, [each["p50_ms"] for each in found], "o-", color=colour, label=engine)
-            axes.plot(steps, [each["p95_ms"] for each in found], ":", color=colour)
+            points = series(results, engine, quantity)
+            steps = [point[quantity] for point in points]
+            axes.plot(steps, [point["p50_ms"] for point in points], "o-", color=colour, label=engine)
+            axes.plot(steps, [point["p95_ms"] for point in points], ":", color=colour)
         axes.set_xlabel(PANELS[quantity][1])
         axes.set_yscale("log")
         if quantity == "rate":
@@ -74,8 +76,8 @@ def results_of(results: Sequence[Result], quantity: str) -> list[dict[str, Any]]
 
 def series(results: Sequence[Result], engine: str, quantity: str) -> list[dict[str, Any]]:
     """Returns the results of an engine in a panel, in the order of its quantity."""
-    found = [result for result in results_of(results, quantity) if result["engine"] == engine]
-    return sorted(found, key=lambda result: float(result[quantity]))
+    shown = [result for result in results_of(results, quantity) if result["engine"] == engine]
+    return sorted(shown, key=lambda result: float(result[quantity]))
 
 
 def table(results: Sequence[Result]) -> Iterator[str]:

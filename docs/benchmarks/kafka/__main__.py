@@ -49,16 +49,16 @@ def measure(run: Extent, only: str, sizes: Sequence[int], rounds: int) -> None:
         if only in "local engine":
             for rows in sizes:
                 folder = Path(scratch) / f"local-{rows}"
-                found = local.measure(started.servers, folder, rows=rows, batches=BATCHES, rounds=rounds)
-                results.save(found)
-                print(found, flush=True)
+                result = local.measure(started.servers, folder, rows=rows, batches=BATCHES, rounds=rounds)
+                results.save(result)
+                print(result, flush=True)
         if only in "Spark":
             spark = spark_session()
             for rows in sizes:
                 folder = Path(scratch) / f"spark-{rows}"
-                found = on_spark.measure(spark, started.servers, folder, rows=rows, rounds=rounds)
-                results.save(found)
-                print(found, flush=True)
+                result = on_spark.measure(spark, started.servers, folder, rows=rows, rounds=rounds)
+                results.save(result)
+                print(result, flush=True)
             spark.stop()
 
 

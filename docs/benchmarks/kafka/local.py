@@ -73,13 +73,13 @@ def measure(servers: str, folder: Path, *, rows: int, batches: int, rounds: int)
     for number in range(rounds):
         for part in PARTS if number % 2 else PARTS[::-1]:
             started = time.perf_counter()
-            found: list[float] = []
+            times: list[float] = []
             for _ in part.run(topic, folder / f"{part.name}-{number}"):
                 ended = time.perf_counter()
-                found.append(ended - started)
+                times.append(ended - started)
                 started = ended
-            seconds[part.name] += found[WARM:]
-    medians = {name: statistics.median(found) for name, found in seconds.items()}
+            seconds[part.name] += times[WARM:]
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
     decoding = medians["fetch and decode"] - medians["fetch"]
     return {
         "case": f"local engine, {rows:,} messages",

@@ -75,10 +75,10 @@ def _run(writer: DataStreamWriter, checkpoint: Path) -> list[Phases]:
     try:
         query.awaitTermination()
         # Spark's own aggregation closes windows in extra batches without messages, which do not count.
-        found = [each for each in query.recentProgress if each.numInputRows]
+        batches = [batch for batch in query.recentProgress if batch.numInputRows]
     finally:
         query.stop()
-    return [{phase: took / 1000 for phase, took in each.durationMs.items()} for each in found]
+    return [{phase: took / 1000 for phase, took in batch.durationMs.items()} for batch in batches]
 
 
 def measure(spark: SparkSession, servers: str, folder: Path, *, rows: int, rounds: int) -> Result:
@@ -109,20 +109,20 @@ def measure(spark: SparkSession, servers: str, folder: Path, *, rows: int, round
         "messages_per_s": round(rows / seconds["flowalg"]),
         "phases_s": {
             rival: {
-                phase: round(statistics.median(each.get(phase, 0.0) for each in found), 3)
-                for phase in found[0]
+                phase: round(statistics.median(batch.get(phase, 0.0) for batch in batches), 3)
+                for phase in batches[0]
             }
-            for rival, found in warm.items()
+            for rival, batches in warm.items()
         },
     }
 
 
 def check(servers: str, name: str) -> None:
     """Raises ``ValueError`` unless flowalg has written each message of Spark's own query, and more only at the end."""
-    found = {rival: set(_values(servers, _out(name, rival))) for rival in ("flowalg", "native")}
-    others = found["native"] - found["flowalg"]
-    if others or not found["native"]:
-        raise ValueError(f"{len(others)} of {len(found['native'])} messages are not written by flowalg")
+    messages = {rival: set(_values(servers, _out(name, rival))) for rival in ("flowalg", "native")}
+    others = messages["native"] - messages["flowalg"]
+    if others or not messages["native"]:
+        raise ValueError(f"{len(others)} of {len(messages['native'])} messages are not written by flowalg")
 
 
 def _values(servers: str, topic: str) -> list[bytes | None]:

@@ -32,14 +32,14 @@ def compare(
     query: str, data: Path, rows: int, rounds: int, seconds: float, *, memory: bool
 ) -> dict[str, object]:
     """Times all rivals of a query, with their peak ``memory``; raises ``ValueError`` if their results differ."""
-    found = rivals(query, files(data, rows))
+    by_name = rivals(query, files(data, rows))
     summaries = {}
-    for name, compute in found.items():
+    for name, compute in by_name.items():
         answer = numbered(compute())
         summaries[name] = (answer.height, int(answer.hash_rows(seed=0).cast(pl.Int128()).sum()))
     if len(set(summaries.values())) > 1:
         raise ValueError(f"{query}: the results differ: {summaries} (rows, hash)")
-    runs = run_in_turns(found, rounds, warm_up=min(WARM, seconds), least=seconds)
+    runs = run_in_turns(by_name, rounds, warm_up=min(WARM, seconds), least=seconds)
     medians = {name: median_seconds(measured) for name, measured in runs.items()}
     return {
         "query": query,
@@ -49,7 +49,7 @@ def compare(
         "to_polars": round(medians["flowalg"] / medians["polars"], 3),
         "to_duckdb": round(medians["flowalg"] / medians["duckdb"], 3),
         **(
-            {f"{name}_peak_mib": peak_memory(query, name, data, rows) >> 20 for name in found}
+            {f"{name}_peak_mib": peak_memory(query, name, data, rows) >> 20 for name in by_name}
             if memory
             else {}
         ),

@@ -84,15 +84,15 @@ def check(case: Stream, inputs: Sequence[Path]) -> None:
     """Raises ``ValueError`` if the panes of a batch differ between rivals."""
     runs = {name: rival(inputs) for name, rival in case.rivals.items()}
     for number, batches in enumerate(zip(*runs.values(), strict=True)):
-        found = [batch.sort(batch.columns) for batch in batches]
-        if not all(found[0].equals(other) for other in found[1:]):
+        panes = [batch.sort(batch.columns) for batch in batches]
+        if not all(panes[0].equals(other) for other in panes[1:]):
             raise ValueError(f"{case.name}: the panes of batch {number} differ: {list(runs)}")
 
 
 def inputs_of(case: Stream, extent: Extent) -> list[Path]:
     """Returns the files of a case; those of a small run have few rows, and few keys."""
     keys, count = extent.at_most(KEYS, 20), extent.at_most(case.files, SMALL_FILES)
-    return files(extent.data, extent.at_most(case.rows, SMALL_ROWS), count, LATE, keys=keys, known=keys)
+    return files(extent.data, extent.at_most(case.rows, SMALL_ROWS), count, LATE, keys=keys, known_keys=keys)
 
 
 def peak_memory(case: Stream, rival: str, folder: Path) -> int:
@@ -141,7 +141,7 @@ def measure_growth(name: str, extent: Extent, rounds: int) -> Iterator[Result]:
         folder = extent.data / f"growth-{count}-{first_key}"
         folder.mkdir(parents=True, exist_ok=True)
         seeds = seed_file(extent.data, extent.at_most(count, count // 1_000), first_key)
-        batches = files(extent.data, rows, extent.at_most(FILES, SMALL_FILES), keys=keys, known=keys)
+        batches = files(extent.data, rows, extent.at_most(FILES, SMALL_FILES), keys=keys, known_keys=keys)
         for file in (seeds, *batches):
             if not (folder / file.name).exists():
                 os.link(file, folder / file.name)
@@ -158,13 +158,13 @@ def measure_growth(name: str, extent: Extent, rounds: int) -> Iterator[Result]:
         }
 
 
-def compare_with_spark(extent: Extent, known: Sequence[Result]) -> Iterator[Result]:
+def compare_with_spark(extent: Extent, results: Sequence[Result]) -> Iterator[Result]:
     """Yields the time of a micro-batch on Spark streaming, and its ratio to that of the local engine."""
     from docs.benchmarks.local.on_spark import median_seconds
 
     cases = [case for case in STREAMS if case.name.startswith("on time")]
     inputs = [inputs_of(case, extent)[:FILES] for case in cases]
-    medians = {result["case"]: result.get("flowalg_p50_ms") for result in known}
+    medians = {result["case"]: result.get("flowalg_p50_ms") for result in results}
     for case, seconds in zip(cases, median_seconds(inputs, extent.folder), strict=True):
         local = medians[case.name]
         assert isinstance(local, float)

@@ -101,8 +101,8 @@ def on_scratch(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _keep(found: Sequence[Result], results: Results) -> None:
-    for result in found:
+def _keep(measured: Sequence[Result], results: Results) -> None:
+    for result in measured:
         results.save({**result, "load": round(os.getloadavg()[0], 1)})
         shown = {name: value for name, value in result.items() if isinstance(value, int | float)}
         print(
@@ -129,9 +129,9 @@ def main(arguments: Sequence[str]) -> None:
         scale = Scale.of(run, options.rounds)
         results = results_of(scale)
         measure(scale, options.only, results)
-        found = {str(result["case"]): result for result in results.load()}
+        by_case = {str(result["case"]): result for result in results.load()}
         for table in TABLES.values():
-            print("", *table(found), sep="\n")
+            print("", *table(by_case), sep="\n")
 
 
 if __name__ == "__main__":

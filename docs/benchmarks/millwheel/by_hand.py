@@ -41,8 +41,8 @@ class Counter(StatefulProcessor):
         self, key: tuple[int, ...], rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
         """Counts the rows by event time, and emits at each tenth."""
-        known = self.state.get()
-        number, before = (0, _NO_TIMER) if known is None else known
+        state = self.state.get()
+        number, before = (0, _NO_TIMER) if state is None else state
         due = before
         for row in sorted(rows, key=lambda row: row.at):
             number += 1
@@ -62,10 +62,10 @@ class Counter(StatefulProcessor):
         self, key: tuple[int, ...], timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
         """Forgets the sensor."""
-        known = self.state.get()
+        state = self.state.get()
         self.state.clear()
-        if known is not None:
-            yield Row(key=key[0], value=-known[0], event_time=None)
+        if state is not None:
+            yield Row(key=key[0], value=-state[0], event_time=None)
 
     def close(self) -> None:
         """Does nothing."""

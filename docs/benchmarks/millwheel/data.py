@@ -42,7 +42,7 @@ class Scale:
     few: int = 1_000
     many_batches: int = 200
     keys: int = KEYS
-    known: int = 1_000_000
+    known_keys: int = 1_000_000
     dormant: tuple[int, ...] = (KEYS, 1_000_000, 5_000_000)
     rate: int = 5_000
     seconds: float = 12.0
@@ -59,7 +59,7 @@ class Scale:
             few=100,
             many_batches=6,
             keys=20,
-            known=60,
+            known_keys=60,
             dormant=(10, 40),
             rate=300,
             seconds=1.0,
@@ -76,13 +76,13 @@ class Scale:
         """The number of batches on Spark, with those of the first round, which does not count."""
         return (self.rounds + 1) * BATCHES
 
-    def large(self, known: int) -> list[Path]:
-        """Returns large batches, with keys of the first ``known`` ones."""
-        return files(self.data, self.rows, self.batches, keys=self.keys, known=known)
+    def large(self, known_keys: int) -> list[Path]:
+        """Returns large batches, with keys of the first ``known_keys`` ones."""
+        return files(self.data, self.rows, self.batches, keys=self.keys, known_keys=known_keys)
 
-    def small(self, known: int) -> list[Path]:
-        """Returns many small batches, with keys of the first ``known`` ones."""
-        return files(self.data, self.few, self.many_batches, keys=self.keys, known=known)
+    def small(self, known_keys: int) -> list[Path]:
+        """Returns many small batches, with keys of the first ``known_keys`` ones."""
+        return files(self.data, self.few, self.many_batches, keys=self.keys, known_keys=known_keys)
 
     def opening(self, keys: int, first: int) -> list[Path]:
         """Returns files with a reading of each key from the first one on, to open their states."""

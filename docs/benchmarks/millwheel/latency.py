@@ -54,7 +54,9 @@ def latency_result(engine: str, stages: int, production: str, latencies: Iterabl
         "p50_ms": round(float(p50), 1),
         "p95_ms": round(float(p95), 1),
         "p99_ms": round(float(p99), 1),
-        "percentiles_ms": [round(float(each), 2) for each in np.percentile(milliseconds, range(1, 100))],
+        "percentiles_ms": [
+            round(float(percentile), 2) for percentile in np.percentile(milliseconds, range(1, 100))
+        ],
     }
 
 
@@ -121,7 +123,8 @@ def lag_result(engine: str, lags: Lags) -> Result:
         "case": lag_case(engine),
         "engine": engine,
         "median_s": {
-            stage: round(statistics.median(each[stage] for _, each in lags), 3) for stage in lags[0][1]
+            stage: round(statistics.median(by_stage[stage] for _, by_stage in lags), 3)
+            for stage in lags[0][1]
         },
         "points": lags[:: len(lags) // MOST_POINTS + 1],
     }

@@ -66,10 +66,10 @@ def spark_latency(spark: SparkSession, scale: Scale, scratch: Path) -> list[Resu
             committed = (folder / "checkpoint" / "commits" / str(batch)).stat().st_mtime_ns // 1_000
             ends[BEFORE].append(at - counted)
             ends[AFTER].append(committed - counted)
-        for production, found in ends.items():
-            result = latency_result(SPARK, stages, production, found)
+        for production, latencies in ends.items():
+            result = latency_result(SPARK, stages, production, latencies)
             for phase in ("triggerExecution", "walCommit", "commitOffsets"):
-                result[f"{phase}_ms"] = statistics.median(each[phase] for each in phases)
+                result[f"{phase}_ms"] = statistics.median(durations[phase] for durations in phases)
             results.append(result)
     return results
 

@@ -66,17 +66,17 @@ def run_in_turns(runs: Mapping[str, tuple[Batches, int]], count: int) -> dict[st
     spent: dict[str, list[Spent]] = {name: [] for name in runs}
     names = list(runs)
     for number in range(count):
-        found = {}
+        outputs = {}
         for name in names if number % 2 else names[::-1]:
             took, frame = spend(runs[name][0])
-            found[name] = frame.select(pl.col(name).cast(kind) for name, kind in OUTPUT.items()).sort(
+            outputs[name] = frame.select(pl.col(name).cast(kind) for name, kind in OUTPUT.items()).sort(
                 list(OUTPUT)
             )
             spent[name].append(took)
-        first, *others = found.values()
+        first, *others = outputs.values()
         if not all(first.equals(other) for other in others):
             raise ValueError(f"the outputs of batch {number} differ: {names}")
-    return {name: each[WARM:] for name, each in spent.items()}
+    return {name: batches[WARM:] for name, batches in spent.items()}
 
 
 def _milliseconds(seconds: Sequence[float], quantile: int) -> float:
@@ -85,14 +85,19 @@ def _milliseconds(seconds: Sequence[float], quantile: int) -> float:
 
 def compare_with_a_loop(scale: Scale, case: str, rows: int, inputs: Sequence[Path]) -> Result:
     """Returns the times of batches of ``rows``, with some of the known keys, which all have a pending timer."""
-    opened = scale.opening(scale.known, 0)
+    opened = scale.opening(scale.known_keys, 0)
     paths = [*opened, *inputs]
     runs = {"flowalg": with_flowalg(paths), "loop": count_in_a_loop(paths)}
     spent = run_in_turns({name: (batches, len(opened)) for name, batches in runs.items()}, len(inputs))
-    result: Result = {"case": case, "rows": rows, "known": scale.known, "warm_batches": len(inputs) - WARM}
-    for name, each in spent.items():
-        seconds = [batch.seconds for batch in each]
-        processor = statistics.median(batch.processor for batch in each)
+    result: Result = {
+        "case": case,
+        "rows": rows,
+        "known": scale.known_keys,
+        "warm_batches": len(inputs) - WARM,
+    }
+    for name, batches in spent.items():
+        seconds = [batch.seconds for batch in batches]
+        processor = statistics.median(batch.processor for batch in batches)
         result |= {
             f"{name}_p50_ms": _milliseconds(seconds, 50),
             f"{name}_p99_ms": _milliseconds(seconds, 99),
@@ -104,12 +109,12 @@ def compare_with_a_loop(scale: Scale, case: str, rows: int, inputs: Sequence[Pat
 
 def throughput(scale: Scale) -> list[Result]:
     """Returns the elements per second of large batches."""
-    return [compare_with_a_loop(scale, THROUGHPUT, scale.rows, scale.large(scale.known))]
+    return [compare_with_a_loop(scale, THROUGHPUT, scale.rows, scale.large(scale.known_keys))]
 
 
 def latency(scale: Scale) -> list[Result]:
     """Returns the times of many small batches."""
-    return [compare_with_a_loop(scale, LATENCY, scale.few, scale.small(scale.known))]
+    return [compare_with_a_loop(scale, LATENCY, scale.few, scale.small(scale.known_keys))]
 
 
 def growth(scale: Scale) -> list[Result]:
@@ -119,7 +124,7 @@ def growth(scale: Scale) -> list[Result]:
         opened = scale.opening(count, scale.keys)
         runs[str(count)] = with_flowalg([*opened, *scale.large(scale.keys)]), len(opened)
     spent = run_in_turns(runs, scale.rounds * BATCHES)
-    medians = {name: statistics.median(batch.seconds for batch in each) for name, each in spent.items()}
+    medians = {name: statistics.median(batch.seconds for batch in batches) for name, batches in spent.items()}
     fewest = medians[str(scale.dormant[0])]
     return [
         {

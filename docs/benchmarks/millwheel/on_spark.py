@@ -41,7 +41,7 @@ def deduplicate_case(rows: int) -> Case:
 
 def counter(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
     """Returns the times of the counter and its rival."""
-    return [compare(spark, counter_case(scale.rows), scale.large(scale.known), scratch)]
+    return [compare(spark, counter_case(scale.rows), scale.large(scale.known_keys), scratch)]
 
 
 def deduplicate(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
@@ -58,7 +58,7 @@ def growth(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
 
 def cache(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
     """Returns the times of batches with caches of several sizes, over a state of all known keys."""
-    add_files(scale.opening(scale.known, 0), scratch)
+    add_files(scale.opening(scale.known_keys, 0), scratch)
     size = _open_state(spark, scratch)
     limits = {part: int(part * size) for part in PARTS}
     for part in PARTS:
@@ -69,7 +69,7 @@ def cache(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
 
     warm, _ = run_in_turns(
         PARTS,
-        scale.large(scale.known),
+        scale.large(scale.known_keys),
         [scratch],
         lambda part: continue_query(spark, rival(part), str(part), scratch),
     )
@@ -77,14 +77,14 @@ def cache(spark: SparkSession, scale: Scale, scratch: Path) -> list[Result]:
         {
             "case": cache_case(part),
             "rows": scale.rows,
-            "known": scale.known,
+            "known": scale.known_keys,
             "part": part,
             "cache_mib": round(limits[part] / (1 << 20), 1),
             "state_mib": round(size / (1 << 20), 1),
-            "warm_batches": len(found),
-            "flowalg_s": round(median_seconds(found), 3),
+            "warm_batches": len(batches),
+            "flowalg_s": round(median_seconds(batches), 3),
         }
-        for part, found in warm.items()
+        for part, batches in warm.items()
     ]
 
 

@@ -28,10 +28,10 @@ Found = Mapping[str, Mapping[str, Any]]
 
 def draw(results: Sequence[Result], folder: Path = PICTURES) -> list[Path]:
     """Draws what there are results for; returns the files."""
-    found = {str(result["case"]): result for result in results}
+    by_case = {str(result["case"]): result for result in results}
     drawn = []
     for name, picture in (("latency", latencies), ("lag", lags), ("cache", caches)):
-        figure = picture(found)
+        figure = picture(by_case)
         if figure is not None:
             path = folder / f"millwheel-{name}.svg"
             save(figure, path)
@@ -39,9 +39,9 @@ def draw(results: Sequence[Result], folder: Path = PICTURES) -> list[Path]:
     return drawn
 
 
-def latencies(found: Found) -> Figure | None:
+def latencies(by_case: Found) -> Figure | None:
     """The part of the records that are output within a time, for each engine."""
-    engines = [engine for engine in ENGINES if any(case.startswith(f"latency, {engine}") for case in found)]
+    engines = [engine for engine in ENGINES if any(case.startswith(f"latency, {engine}") for case in by_case)]
     if not engines:
         return None
     figure = Figure(figsize=(11, 4.6), layout="constrained")
@@ -49,10 +49,10 @@ def latencies(found: Found) -> Figure | None:
         for line, stages in zip(LINES, STAGES, strict=True):
             for colour, production in zip(PALETTE, PRODUCTIONS, strict=False):
                 case = latency_case(engine, stages, production)
-                if case in found:
+                if case in by_case:
                     plural = "s" if stages > 1 else ""
                     axes.plot(
-                        found[case]["percentiles_ms"],
+                        by_case[case]["percentiles_ms"],
                         np.arange(1, 100),
                         line,
                         color=colour,
@@ -66,20 +66,20 @@ def latencies(found: Found) -> Figure | None:
     return figure
 
 
-def lags(found: Found) -> Figure | None:
+def lags(by_case: Found) -> Figure | None:
     """The lag of the watermark at each stage over time, for each engine."""
-    engines = [engine for engine in ENGINES if lag_case(engine) in found]
+    engines = [engine for engine in ENGINES if lag_case(engine) in by_case]
     if not engines:
         return None
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     for axes, engine in zip(_panels(figure, len(engines)), engines, strict=True):
-        result = found[lag_case(engine)]
+        result = by_case[lag_case(engine)]
         stages = list(result["median_s"])
         for colour, width, stage in zip(PALETTE, (3.0, 1.4, 1.4), stages, strict=False):
             points = result["points"]
             axes.plot(
                 [seconds for seconds, _ in points],
-                [each[stage] for _, each in points],
+                [by_stage[stage] for _, by_stage in points],
                 color=colour,
                 linewidth=width,
                 label=stage,
@@ -92,9 +92,9 @@ def lags(found: Found) -> Figure | None:
     return figure
 
 
-def caches(found: Found) -> Figure | None:
+def caches(by_case: Found) -> Figure | None:
     """The time of a batch by the size of the cache."""
-    cases = [found[case] for part in on_spark.PARTS if (case := on_spark.cache_case(part)) in found]
+    cases = [by_case[case] for part in on_spark.PARTS if (case := on_spark.cache_case(part)) in by_case]
     if not cases:
         return None
     figure = Figure(figsize=(6, 3.6), layout="constrained")

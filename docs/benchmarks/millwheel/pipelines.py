@@ -55,8 +55,8 @@ Collected: TypeAlias = tuple[int, datetime]
 _NOTHING: Final[Collected] = (0, datetime(1970, 1, 1, tzinfo=UTC))
 
 
-def _collect(known: Collected, seen: Observed[int, int], clocks: Clocks) -> Transition[Collected, int]:
-    count, first = known
+def _collect(state: Collected, seen: Observed[int, int], clocks: Clocks) -> Transition[Collected, int]:
+    count, first = state
     if count:
         earliest = min(first, seen.event_time)
         return Transition((count + 1, earliest), hold=earliest)
@@ -64,8 +64,8 @@ def _collect(known: Collected, seen: Observed[int, int], clocks: Clocks) -> Tran
     return Transition((1, seen.event_time), set=[end], hold=seen.event_time)
 
 
-def _emit(known: Collected, timer: Timer, clocks: Clocks) -> Transition[Collected, int]:
-    return Transition(None, emit_at=[(known[1], known[0])])
+def _emit(state: Collected, timer: Timer, clocks: Clocks) -> Transition[Collected, int]:
+    return Transition(None, emit_at=[(state[1], state[0])])
 
 
 PASS_ON: Final = Computation(initial=0, on_element=_pass_on, name="pass on")

@@ -70,16 +70,16 @@ def _run(options: argparse.Namespace, run: Extent) -> int:
     queries, spark = [query for query in QUERIES if query.number in options.only], not options.no_spark
     with flink() as running:
         if options.compared:
-            known = {query.label: _known(query, results) for query in queries}
-            answers = [found for found in known.values() if found is not None]
-            missing = ", ".join(label for label, found in known.items() if found is None)
+            by_label = {query.label: _known(query, results) for query in queries}
+            answers = [answer for answer in by_label.values() if answer is not None]
+            missing = ", ".join(label for label, answer in by_label.items() if answer is None)
             if missing:
                 print(
                     f"nothing is measured: no earlier run has answers of {missing}; run it without --compared"
                 )
         else:
             answers = list(_compare_all(queries, run, running, spark=spark))
-        agreed = sum(not found.different for found in answers)
+        agreed = sum(not answer.different for answer in answers)
         events = SMALL_EVENTS if run.small else options.events
         if agreed == len(queries) and events is not None:
             streamed = events if options.stream_events is None else options.stream_events
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace, run: Extent) -> int:
             for result in measure_all(answers, run.data, effort, running, spark=spark):
                 _save(result, results)
             print(*table(results.load()), sep="\n")
-    engines = min((found.engines for found in answers), default=0)
+    engines = min((answer.engines for answer in answers), default=0)
     print(f"nexmark: {agreed} of {len(queries)} agree on {engines} engines")
     return int(agreed < len(queries))
 
@@ -105,10 +105,10 @@ def _compare_all(
     few, results = tables(run.data, FEW), _results(run)
     with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
         for query in queries:
-            found = compare(query, {**engines, **rivals}, few)
-            print(f"{query.label:32} {found.rows:>6} rows, {_outcome(found)}", flush=True)
-            _save({"query": query.label, **{name: getattr(found, name) for name in ANSWER}}, results)
-            yield found
+            answer = compare(query, {**engines, **rivals}, few)
+            print(f"{query.label:32} {answer.rows:>6} rows, {_outcome(answer)}", flush=True)
+            _save({"query": query.label, **{name: getattr(answer, name) for name in ANSWER}}, results)
+            yield answer
 
 
 def _known(query: Query, results: Results) -> Found | None:
@@ -120,16 +120,16 @@ def _known(query: Query, results: Results) -> Found | None:
     return None
 
 
-def _outcome(found: Found) -> str:
-    different = f"DIFFERENT on {', '.join(found.different)}" if found.different else "equal"
-    rejections = (f"; rejected by {name}: {error}" for name, error in found.rejected.items())
+def _outcome(answer: Found) -> str:
+    different = f"DIFFERENT on {', '.join(answer.different)}" if answer.different else "equal"
+    rejections = (f"; rejected by {name}: {error}" for name, error in answer.rejected.items())
     return different + "".join(rejections)
 
 
 def _save(result: Result, results: Results) -> None:
     """Adds to what is known of a query."""
-    known = {str(each["query"]): each for each in results.load()}
-    results.save({**known.get(str(result["query"]), {}), **result})
+    stored = {str(earlier["query"]): earlier for earlier in results.load()}
+    results.save({**stored.get(str(result["query"]), {}), **result})
 
 
 if __name__ == "__main__":

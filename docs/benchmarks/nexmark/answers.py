@@ -39,7 +39,7 @@ def from_frame(frame: pl.DataFrame) -> pl.DataFrame:
 
 def from_run(run: Run[object]) -> pl.DataFrame:
     """Returns the answer of a run."""
-    rows = [(*_fields(each.element), Change.VALUE.value) for each in run.elements]
+    rows = [(*_fields(element.element), Change.VALUE.value) for element in run.elements]
     rows += [(*_fields(pane.element), pane.change.value) for pane in run.panes]
     names = [f"c{number}" for number in range(len(rows[0]) - 1)] if rows else []
     return from_frame(pl.DataFrame(rows, [*names, CHANGE], orient="row", infer_schema_length=None))

@@ -57,19 +57,19 @@ def policy_of(source: Source[object]) -> WatermarkPolicy:
 
 def timelines(query: Query, tables: Tables) -> dict[AnyTable, Timeline[object]]:
     """Returns the inputs of a query as timelines, with an instant for each second of arrival."""
-    found: dict[AnyTable, Timeline[object]] = {}
+    inputs: dict[AnyTable, Timeline[object]] = {}
     for source, table in inputs_of(query).items():
         rows = pl.read_parquet(tables[table] / "*.parquet").rows(named=True)
         if source == ENTRIES:
-            found[source] = Timeline.batch([Entry(**row) for row in rows], time=BEGIN)
+            inputs[source] = Timeline.batch([Entry(**row) for row in rows], time=BEGIN)
         elif source == PERSONS:
-            found[source] = _timeline(PERSONS, [Person(**row) for row in rows])
+            inputs[source] = _timeline(PERSONS, [Person(**row) for row in rows])
         elif source == AUCTIONS:
-            found[source] = _timeline(AUCTIONS, [Auction(**row) for row in rows])
+            inputs[source] = _timeline(AUCTIONS, [Auction(**row) for row in rows])
         else:
             bids = BIDS if source == BIDS else ARRIVALS
-            found[source] = _timeline(bids, [Bid(**row) for row in rows])
-    return found
+            inputs[source] = _timeline(bids, [Bid(**row) for row in rows])
+    return inputs
 
 
 def _timeline(source: Source[E], events: list[E]) -> Timeline[E]:
@@ -106,10 +106,10 @@ def on_local_stream(query: Query, tables: Tables) -> pl.DataFrame:
         source: StreamInput(tables[table], policy_of(source)) for source, table in inputs_of(query).items()
     }
     frames, dropped = [], 0
-    for each in streaming.batches(query.pipeline, inputs, drain=True):
+    for micro_batch in streaming.batches(query.pipeline, inputs, drain=True):
         columns = columns_of(query.pipeline)
-        frames.append(each.frame.select(*columns, *({CHANGE} & set(each.frame.columns))))
-        dropped += each.dropped_count
+        frames.append(micro_batch.frame.select(*columns, *({CHANGE} & set(micro_batch.frame.columns))))
+        dropped += micro_batch.dropped_count
     _require_no_drops(query, "the local engine", dropped)
     return from_frame(pl.concat(frames))
 

@@ -109,8 +109,8 @@ def run_stream(frame: DataFrame, scratch: Path) -> None:
 def collect(frame: DataFrame) -> pl.DataFrame:
     """Returns the rows of a query."""
     # Names need not be unique in SQL.
-    found = pl.from_arrow(
+    rows = pl.from_arrow(
         frame.toDF(*(f"_{n}" if name != CHANGE else name for n, name in enumerate(frame.columns))).toArrow()
     )
-    assert isinstance(found, pl.DataFrame)
-    return found
+    assert isinstance(rows, pl.DataFrame)
+    return rows

@@ -182,10 +182,10 @@ def _q21(t: Frames) -> Frame:
     large = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
     by_name = pl.col("channel").str.to_lowercase().replace_strict(large, default=None)
     by_url = pl.col("url").str.extract("(?:&|^)channel_id=([^&]*)")
-    found = t.bid.select(
+    bids = t.bid.select(
         "auction", "bidder", "price", "channel", pl.coalesce(by_name, by_url).alias("channel_id")
     )
-    return found.filter(pl.col("channel_id").is_not_null())
+    return bids.filter(pl.col("channel_id").is_not_null())
 
 
 def _q22(t: Frames) -> Frame:

@@ -38,13 +38,13 @@ def on_structured_streaming(spark: SparkSession, query: Query, tables: Tables) -
             batch.withColumn(BATCH, f.lit(number)).write.mode("append").parquet(f"{scratch}/rows")
 
         _run(rows.writeStream.foreachBatch(write), mode_of(query), folder)
-        found = on_spark.collect(spark.read.parquet(f"{scratch}/rows"))
+        written = on_spark.collect(spark.read.parquet(f"{scratch}/rows"))
         # The columns have numbers, and that of the micro-batch is the last one.
-        number = found.columns[-1]
+        number = written.columns[-1]
         if query.on_streams and query.on_streams.key:
             key = [f"_{frame.columns.index(name)}" for name in query.on_streams.key]
-            found = found.filter(pl.col(number) == pl.col(number).max().over(key))
-        return from_frame(found.drop(number))
+            written = written.filter(pl.col(number) == pl.col(number).max().over(key))
+        return from_frame(written.drop(number))
 
 
 def rivals(
@@ -96,18 +96,18 @@ def by_hand(spark: SparkSession, query: Query, tables: Tables) -> DataFrame:
 
 def ended(tables: Tables, folder: Path) -> Mapping[str, Path]:
     """Returns copies of tables of events with a last file, whose event has the time ``END``."""
-    found = dict(tables)
+    copies = dict(tables)
     for name in ("person", "auction", "bid"):
-        found[name] = folder / name
-        found[name].mkdir(parents=True)
+        copies[name] = folder / name
+        copies[name].mkdir(parents=True)
         files = sorted(tables[name].iterdir())
         for file in files:
-            (found[name] / file.name).symlink_to(file)
+            (copies[name] / file.name).symlink_to(file)
         last = pl.read_parquet(files[0]).head(1)
         times = {column: END for column, kind in last.schema.items() if isinstance(kind, pl.Datetime)}
-        path = found[name] / f"{len(files):04}.parquet"
+        path = copies[name] / f"{len(files):04}.parquet"
         last.with_columns(
             pl.lit(time).cast(last.schema[column]).alias(column) for column, time in times.items()
         ).write_parquet(path)
         os.utime(path, (1_000_000_000 + len(files), 1_000_000_000 + len(files)))
-    return found
+    return copies

@@ -46,7 +46,7 @@ PAIRS: Final = (
 
 
 def measure_all(
-    found: Sequence[Found], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
+    answers: Sequence[Found], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
 ) -> Iterator[Result]:
     """Yields the medians and the ratios of each query whose answer was found."""
     batch, stream = (
@@ -54,12 +54,12 @@ def measure_all(
     )
     sizes = {"events": effort.events, "stream_events": effort.stream_events}
     with _comparisons(batch, stream, spark=spark) as makers:
-        for each in found:
-            result = measure(each.query, [maker(each) for maker in makers], effort)
+        for answer in answers:
+            result = measure(answer.query, [maker(answer) for maker in makers], effort)
             if flink is not None and batch is not None:
                 # Flink takes so much longer that more rounds would not change the result.
-                beside = flink_rivals(each.query, batch, flink)
-                result |= measure(each.query, [beside], evolve(effort, rounds=1, seconds=0))
+                beside = flink_rivals(answer.query, batch, flink)
+                result |= measure(answer.query, [beside], evolve(effort, rounds=1, seconds=0))
             yield result | {name: size for name, size in sizes.items() if size}
 
 
@@ -85,7 +85,7 @@ def _comparisons(
     """Gives what makes the rivals of a query, over the tables of batches and of streams, if there are any."""
     makers: list[Callable[[Found], Rivals]] = []
     if batch is not None:
-        makers.append(lambda found: local_rivals(found.query, batch))
+        makers.append(lambda answer: local_rivals(answer.query, batch))
     if not spark:
         yield makers
         return
@@ -94,14 +94,14 @@ def _comparisons(
     session = on_spark.session()
     if stream is not None:
         makers.append(
-            lambda found: structured_streaming.rivals(
-                session, found.query, stream, rejected=BY_HAND in found.rejected
+            lambda answer: structured_streaming.rivals(
+                session, answer.query, stream, rejected=BY_HAND in answer.rejected
             )
         )
     try:
         if batch is not None:
             on_spark.create_views(session, batch)
-            makers.append(lambda found: on_spark.rivals(session, found.query))
+            makers.append(lambda answer: on_spark.rivals(session, answer.query))
         yield makers
     finally:
         session.stop()
@@ -149,8 +149,8 @@ def table(results: Sequence[Result]) -> Iterator[str]:
     for result in timed:
         yield f"| {' | '.join(_cell(result, name) for name in HEADINGS)} |"
     medians = (
-        f"{median(found):.2f}"
-        if "_to_" in name and (found := [float(str(each[name])) for each in timed if name in each])
+        f"{median(ratios):.2f}"
+        if "_to_" in name and (ratios := [float(str(result[name])) for result in timed if name in result])
         else ""
         for name in list(HEADINGS)[1:]
     )
@@ -159,7 +159,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _cell(result: Result, name: str) -> str:
-    found = result.get(name)
-    if found is None:
+    value = result.get(name)
+    if value is None:
         return "rejected" if name == "stream_to_stream_by_hand" and "stream_s" in result else ""
-    return found if isinstance(found, str) else f"{found:.2f}"
+    return value if isinstance(value, str) else f"{value:.2f}"

@@ -56,7 +56,7 @@ def measure(run: Extent, only: str, rounds: int, without: str, *, memory: bool) 
                 shutil.rmtree(scratch, ignore_errors=True)
                 rivals = {name: rival for name, rival in case.rivals.items() if name != without}
                 case = evolve(case, rivals=rivals, rows=run.at_most(case.rows, 400))
-                inputs = files(run.data, case.rows, count, keys=keys, known=keys)
+                inputs = files(run.data, case.rows, count, keys=keys, known_keys=keys)
                 result = compare(spark, case, inputs, scratch / str(number), batches)
                 if memory and not (run.small and number):
                     result["peak_mb"] = {
@@ -74,7 +74,7 @@ def measure(run: Extent, only: str, rounds: int, without: str, *, memory: bool) 
                     windows: [seed_file(run.data, run.at_most(windows, windows // 1_000), growth.first_key)]
                     for windows in OPEN
                 }
-                inputs = files(run.data, rows, count, keys=keys, known=keys)
+                inputs = files(run.data, rows, count, keys=keys, known_keys=keys)
                 for result in compare_states(
                     spark, growth.name, growth.rival, seeds, inputs, rows, scratch / "growth", batches
                 ):

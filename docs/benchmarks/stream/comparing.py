@@ -81,10 +81,10 @@ def run_in_turns(
         for folder in folders:
             add_files(inputs[start : start + batches], folder)
         for name in names if number % 2 else names[::-1]:
-            found = run(name)
+            phases = run(name)
             if number:
-                first[name].append(found[0]["triggerExecution"])
-                warm[name] += found[1:]
+                first[name].append(phases[0]["triggerExecution"])
+                warm[name] += phases[1:]
     return warm, first
 
 
@@ -107,7 +107,7 @@ def compare(
         lambda name: continue_query(spark, case.rivals[name], name, scratch),
         batches,
     )
-    seconds = {name: median_seconds(found) for name, found in warm.items()}
+    seconds = {name: median_seconds(phases) for name, phases in warm.items()}
     own_seconds = seconds["flowalg"]
     others = {name: took for name, took in seconds.items() if name != "flowalg"}
     return {
@@ -118,13 +118,13 @@ def compare(
         **{f"{name.replace(' ', '_')}_s": round(took, 3) for name, took in others.items()},
         **{f"vs_{name.replace(' ', '_')}": round(own_seconds / took, 3) for name, took in others.items()},
         "rows_per_s": round(case.rows / own_seconds),
-        "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
+        "first_batch_s": {name: round(statistics.median(durations), 3) for name, durations in first.items()},
         "phases_s": {
             name: {
-                phase: round(statistics.median(batch.get(phase, 0.0) for batch in found), 3)
-                for phase in found[0]
+                phase: round(statistics.median(batch.get(phase, 0.0) for batch in phases), 3)
+                for phase in phases[0]
             }
-            for name, found in warm.items()
+            for name, phases in warm.items()
         },
     }
 
@@ -158,7 +158,7 @@ def compare_states(
         lambda count: continue_query(spark, rival, "flowalg", folders[count]),
         batches,
     )
-    seconds = {count: median_seconds(found) for count, found in warm.items()}
+    seconds = {count: median_seconds(phases) for count, phases in warm.items()}
     return [
         {
             "case": f"{name}, {count:,}",

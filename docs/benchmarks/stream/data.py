@@ -29,14 +29,14 @@ class Reading:
 
 
 def files(
-    folder: Path, rows: int, count: int, late: float = 0.0, *, keys: int = KEYS, known: int = KEYS
+    folder: Path, rows: int, count: int, late: float = 0.0, *, keys: int = KEYS, known_keys: int = KEYS
 ) -> list[Path]:
     """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones.
 
-    ``late`` is the share of readings that are up to another two minutes older. A file has ``keys`` keys, of ``known``
-    ones.
+    ``late`` is the share of readings that are up to another two minutes older. A file has ``keys`` keys, of
+    ``known_keys`` ones.
     """
-    others = "" if keys == known == KEYS else f"-{keys}-of-{known}"
+    others = "" if keys == known_keys == KEYS else f"-{keys}-of-{known_keys}"
     generated = folder / f"stream-{rows}-{count}-{late}{others}-{SEED}"
     if not generated.exists():
         unfinished = generated.with_suffix(".unfinished")
@@ -48,8 +48,8 @@ def files(
             times = begin + number * MINUTE + random.integers(-DISORDER, MINUTE, rows)
             times -= (random.random(rows) < late) * random.integers(0, 2 * MINUTE, rows)
             sensors = random.integers(0, keys, rows)
-            if known != keys:
-                sensors = random.choice(known, keys, replace=False)[sensors]
+            if known_keys != keys:
+                sensors = random.choice(known_keys, keys, replace=False)[sensors]
             table = pl.DataFrame(
                 {
                     "sensor": sensors,

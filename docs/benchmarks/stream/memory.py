@@ -55,7 +55,7 @@ def _now(driver: int) -> dict[str, int]:
 
 def main(case: str, rival: str, folder: Path) -> None:
     """Runs a query for ``peaks``."""
-    (selected,) = (known for known in CASES if known.name == case)
+    (selected,) = (candidate for candidate in CASES if candidate.name == case)
     spark = local_session("flowalg bench", memory="8g", log=folder / "spark.log")
     try:
         continue_query(spark, selected.rivals[rival], rival, folder)

@@ -116,10 +116,10 @@ class Sums(StatefulProcessor):
         for row in rows:
             sums[int(row.at.timestamp()) // 60 * 60] += row.value
         for start, total in sums.items():
-            known = self.totals.getValue((start,))
-            if known is None:
+            stored = self.totals.getValue((start,))
+            if stored is None:
                 self.handle.registerTimer((start + 60) * 1000)
-            self.totals.updateValue((start,), (total + (0 if known is None else known[0]),))
+            self.totals.updateValue((start,), (total + (0 if stored is None else stored[0]),))
         return iter(())
 
     def handleExpiredTimer(
@@ -127,10 +127,10 @@ class Sums(StatefulProcessor):
     ) -> Iterator[Row]:
         """Emits the sum of the window that ends now."""
         start = expiredTimerInfo.getExpiryTimeInMs() // 1000 - 60
-        known = self.totals.getValue((start,))
+        stored = self.totals.getValue((start,))
         self.totals.removeKey((start,))
-        if known is not None:
-            yield Row(key=key[0], value=known[0], start=start)
+        if stored is not None:
+            yield Row(key=key[0], value=stored[0], start=start)
 
     def close(self) -> None:
         """Does nothing."""

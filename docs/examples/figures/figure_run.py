@@ -42,10 +42,10 @@ class Difference:
 
     what: str
     expected: object
-    found: object
+    actual: object
 
     def __str__(self) -> str:
-        return f"{self.what}: {_format(self.expected)} expected, {_format(self.found)} found"
+        return f"{self.what}: {_format(self.expected)} expected, {_format(self.actual)} found"
 
 
 def run_figure(figure: PublishedFigure, listing: Listing) -> FigureRun:
@@ -63,9 +63,9 @@ def run_figure(figure: PublishedFigure, listing: Listing) -> FigureRun:
 def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Difference, ...]:
     """Returns the differences between a figure and a run; empty if they agree."""
     # Only panes with one processing time may be in another order, so the time must be known.
-    known = {pane.processing_time for pane in figure.panes if pane.processing_time is not None}
+    times = {pane.processing_time for pane in figure.panes if pane.processing_time is not None}
     panes = [pane for pane in figure_run.panes if figure.lists(pane.window)]
-    pairs = zip_longest(_sort_simultaneous(figure.panes, known), _sort_simultaneous(panes, known))
+    pairs = zip_longest(_sort_simultaneous(figure.panes, times), _sort_simultaneous(panes, times))
     differences_found = [
         Difference(f"pane {number}", expected, actual)
         for number, (expected, actual) in enumerate(pairs, 1)
@@ -102,12 +102,12 @@ def _agree(expected: FigurePane, actual: FigurePane) -> bool:
     )
 
 
-def _sort_simultaneous(panes: Iterable[FigurePane], known: set[ProcessingTime]) -> list[FigurePane]:
+def _sort_simultaneous(panes: Iterable[FigurePane], times: set[ProcessingTime]) -> list[FigurePane]:
     """The panes, sorted by window if they have one known processing time; the panes of one window keep their order."""
     arranged: list[FigurePane] = []
     for time, together in groupby(panes, key=lambda pane: pane.processing_time):
         panes_then = list(together)
-        arranged += sorted(panes_then, key=lambda pane: pane.window) if time in known else panes_then
+        arranged += sorted(panes_then, key=lambda pane: pane.window) if time in times else panes_then
     return arranged
 
 

@@ -26,9 +26,9 @@ def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
     for name, figure in figures.items():
         listing = LISTINGS[name]
         figure_run = run_figure(figure, listing)
-        found = differences(figure, figure_run)
-        right += not found
-        print_line(f"{name:{width}} {'; '.join(map(str, found)) or 'ok'}")
+        mismatches = differences(figure, figure_run)
+        right += not mismatches
+        print_line(f"{name:{width}} {'; '.join(map(str, mismatches)) or 'ok'}")
         draw(figure, listing, figure_run, folder / f"{name}.svg")
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
     print_line(f"figures: {right} of {len(figures)}")

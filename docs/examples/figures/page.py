@@ -31,9 +31,9 @@ In each listing, `scores` are the ten elements, all with one key.
 
 def page(listings: Iterable[Listing]) -> str:
     """The page, in Markdown."""
-    known = tuple(listings)
-    contents = "\n".join(f"- [{listing.heading}](#{_slug(listing.heading)})" for listing in known)
-    return "\n".join([_HEAD, contents, "", *map(_section, known)])
+    listed = tuple(listings)
+    contents = "\n".join(f"- [{listing.heading}](#{_slug(listing.heading)})" for listing in listed)
+    return "\n".join([_HEAD, contents, "", *map(_section, listed)])
 
 
 def _section(listing: Listing) -> str:

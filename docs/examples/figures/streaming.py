@@ -96,8 +96,8 @@ def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
     watermark = timeline.instants[0].watermark
     for instant in timeline:
         plays = tuple(Play(TEAM, datum.value, datum.event_time) for datum in instant.elements)
-        known = steps.get(instant.processing_time)
-        before = () if known is None else known.plays
+        step = steps.get(instant.processing_time)
+        before = () if step is None else step.plays
         steps[instant.processing_time] = Step(instant.processing_time, (*before, *plays), instant.watermark)
     first, last = min(steps), max(steps)
     minute = NOON

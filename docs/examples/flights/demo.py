@@ -128,7 +128,9 @@ def report(flights: CleanFlights, outcomes: Sequence[Outcome], print_line: Calla
         print_line("demo: the interpreters differ")
         return False
     over_week, *over_year = compared
-    hours = " and ".join(f"{hours:,}" for hours in dict.fromkeys(each.compared for each in over_year))
+    hours = " and ".join(
+        f"{hours:,}" for hours in dict.fromkeys(comparison.compared for comparison in over_year)
+    )
     print_line(
         f"demo: all interpreters agree ({len(over_year) + 1} engines over the year on {hours} airport-hours, the "
         f"reference on {over_week.compared:,} of its week)"

@@ -43,12 +43,14 @@ def run_stream(replay: Path, files: int, folder: Path, done: Callable[[int], Non
     panes: list[Pane[KV[str, HourStats]]] = []
     frames = []
     dropped: Counter[AirportHour] = Counter()
-    for found in streaming.batches(hourly, {departures: stream}, checkpoint=folder / "local-checkpoint"):
-        panes += found.panes
-        frames.append(found.frame)
-        for drop in found.dropped:
+    for micro_batch in streaming.batches(
+        hourly, {departures: stream}, checkpoint=folder / "local-checkpoint"
+    ):
+        panes += micro_batch.panes
+        frames.append(micro_batch.frame)
+        for drop in micro_batch.dropped:
             assert isinstance(drop.key, str), "airports are keys"
             dropped[drop.key, drop.window] += drop.count
-        done(found.number + 1)
+        done(micro_batch.number + 1)
     pl.concat(frames).write_parquet(folder / "local-streaming.parquet")
     return Outcome(STREAMING, "year", files, tuple(panes), dropped)

@@ -22,7 +22,7 @@ MARKERS = {Kind.SPIKE: "^", Kind.DIP: "v"}
 
 def draw(traffic: Traffic, alerts: Sequence[AlertElement], scores: Scores, path: Path) -> None:
     """Draws the three queries with the most anomalies to an ``.svg`` or ``.png`` file."""
-    queries = [each.query for each in traffic.injected]
+    queries = [anomaly.query for anomaly in traffic.injected]
     chosen = sorted(sorted(set(queries)), key=queries.count)[-3:]
     figure = Figure(figsize=(11, 6), layout="constrained")
     title = (
@@ -49,10 +49,10 @@ def _draw_query(axes: Axes, query: str, traffic: Traffic, alerts: Sequence[Alert
     )
     counts = np.bincount(times // 1_000_000)
     axes.step(np.arange(len(counts)), counts, where="post", color=GREY, linewidth=0.8)
-    for each in traffic.injected:
-        if each.query == query:
-            start, end = ((point - BEGIN) / SECOND for point in (each.start, each.end))
-            axes.axvspan(start, end, color=COLOURS[each.kind], alpha=0.25, linewidth=0)
+    for anomaly in traffic.injected:
+        if anomaly.query == query:
+            start, end = ((point - BEGIN) / SECOND for point in (anomaly.start, anomaly.end))
+            axes.axvspan(start, end, color=COLOURS[anomaly.kind], alpha=0.25, linewidth=0)
     for alert in alerts:
         if alert.key == query:
             kind = alert.value.kind

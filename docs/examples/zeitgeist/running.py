@@ -58,8 +58,8 @@ class EngineRun:
 def timed(engine: str, run: Callable[[], Sequence[AlertElement]], *, streams: bool) -> EngineRun:
     """Runs an engine."""
     start = perf_counter()
-    found = tuple(run())
-    return EngineRun(engine, found, perf_counter() - start, streams)
+    alerts = tuple(run())
+    return EngineRun(engine, alerts, perf_counter() - start, streams)
 
 
 def on_reference(traffic: Traffic) -> Sequence[AlertElement]:
@@ -157,10 +157,10 @@ def run_zeitgeist(folder: Path = FOLDER, generator: Generator | None = None) -> 
     scores = score(runs[0].alerts, traffic.injected, traffic.end)
     draw(traffic, runs[0].alerts, scores, folder / "zeitgeist.svg")
     for kind in Kind:
-        some = [each for each in scores.detections if each.injected.kind is kind]
-        delays = sorted(each.delay / SECOND for each in some if each.delay is not None)
+        detections = [detection for detection in scores.detections if detection.injected.kind is kind]
+        delays = sorted(detection.delay / SECOND for detection in detections if detection.delay is not None)
         print(
-            f"{kind.value}s: {len(delays)} of {len(some)} found, delay {median(delays):.1f} s in the median, "
+            f"{kind.value}s: {len(delays)} of {len(detections)} found, delay {median(delays):.1f} s in the median, "
             f"{delays[-1]:.1f} s at most"
         )
     if (reason := why_not()) is not None:

@@ -20,12 +20,12 @@ class Detection:
     """An injected anomaly, and the first alert that found it, if any did."""
 
     injected: Injected
-    found: AlertElement | None
+    alert: AlertElement | None
 
     @property
     def delay(self) -> timedelta | None:
         """The processing time from the start of the anomaly to its alert."""
-        return None if self.found is None else self.found.processing_time.datetime - self.injected.start
+        return None if self.alert is None else self.alert.processing_time.datetime - self.injected.start
 
 
 @frozen
@@ -38,7 +38,7 @@ class Scores:
     @property
     def found(self) -> tuple[Detection, ...]:
         """The anomalies that were found."""
-        return tuple(each for each in self.detections if each.found is not None)
+        return tuple(detection for detection in self.detections if detection.alert is not None)
 
     @property
     def precision(self) -> float:
@@ -54,7 +54,7 @@ class Scores:
     @property
     def median_delay(self) -> timedelta:
         """The median of the delays of the anomalies that were found; zero if there are none."""
-        delays = [each.delay / SECOND for each in self.found if each.delay is not None]
+        delays = [detection.delay / SECOND for detection in self.found if detection.delay is not None]
         return median(delays) * SECOND if delays else timedelta(0)
 
 

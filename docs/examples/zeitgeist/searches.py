@@ -102,7 +102,7 @@ class Generator:
             rates[_number(anomaly.query), start:end] *= self.factor if anomaly.kind is Kind.SPIKE else 0
         counts = random.poisson(rates)
         query, second = (
-            np.repeat(each.ravel(), counts.ravel()) for each in np.indices((self.queries, self.seconds))
+            np.repeat(index.ravel(), counts.ravel()) for index in np.indices((self.queries, self.seconds))
         )
         at = second * 1_000_000 + random.integers(0, 1_000_000, len(second))
         delay = np.minimum(random.exponential(self.mean_delay, len(at)), self.most_delay)

@@ -27,8 +27,8 @@ class Row:
 
 def channel_id(channel: str, url: str) -> str | None:
     """Returns the id of a channel, if it has one."""
-    found = IN_ADDRESS.search(url)
-    return LARGE.get(channel.lower(), found[1] if found else None)
+    match = IN_ADDRESS.search(url)
+    return LARGE.get(channel.lower(), match[1] if match else None)
 
 
 QUERY: Final = Query(
