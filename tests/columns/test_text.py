@@ -91,13 +91,13 @@ def micros(when: datetime) -> int:
 
 
 @given(st.sampled_from(SCALARS), st.lists(st.none() | texts, max_size=4))
-def test_a_column_of_texts_has_the_values_of_its_texts(shape: Shape, found: list[str | None]) -> None:
+def test_a_column_of_texts_has_the_values_of_its_texts(shape: Shape, column: list[str | None]) -> None:
     """Texts that are read at once have the values that each of them has alone."""
     kind = required(shape)
     assert isinstance(kind, Scalar)
-    values = read_scalars(pa.array(found, pa.string()), kind)
+    values = read_scalars(pa.array(column, pa.string()), kind)
     if values is not None:
-        alone = [None if text is None else read_scalar(text, kind) for text in found]
+        alone = [None if text is None else read_scalar(text, kind) for text in column]
         assert repr(values.to_pylist()) == repr(pa.array(alone, values.type).to_pylist())
 
 
@@ -224,11 +224,11 @@ def outcomes(read: ReadTexts) -> dict[int, str]:
 @given(st.lists(lines, max_size=6))
 @example([b'{"other":[', b'{"other":1}]}{"count":1}'])
 @example([b'{"value":NaN}', b'{"key":"\xe2\x80\xa8"}'])
-def test_objects_are_read_alike_alone_and_among_others(found: list[bytes]) -> None:
+def test_objects_are_read_alike_alone_and_among_others(objects: list[bytes]) -> None:
     """An object is the row, or has the error, of the exact reading, whatever is read with it."""
-    read = read_objects(pa.array(found, pa.large_binary()), FIELDS)
+    read = read_objects(pa.array(objects, pa.large_binary()), FIELDS)
     expected = {}
-    for number, text in enumerate(found):
+    for number, text in enumerate(objects):
         try:
             row = read_object(text, FIELDS)
         except BadTextError as error:
@@ -256,18 +256,18 @@ def test_unknown_fields_have_any_types() -> None:
     assert counts(read_file(data, "json", FIELDS)) == [1, 2]
 
 
-def counts(found: FileRows) -> Sequence[object]:
+def counts(read: FileRows) -> Sequence[object]:
     """Returns the counts in rows."""
-    return found.rows["count"].to_pylist()
+    return read.rows["count"].to_pylist()
 
 
 def test_lines_of_json_end_at_line_feeds_only() -> None:
     """U+2028 and carriage returns do not end a line, and blank lines are none."""
     data = '\ufeff{"key":"a\u2028b","count":1}\r\n\n \n{"count":\r2}\n{"count":"x"}'.encode()
-    found = read_file(data, "json", FIELDS)
-    assert counts(found) == [1, 2]
-    assert found.rows["key"][0].as_py() == "a\u2028b"
-    assert [(line.row, line.text) for line in found.bad] == [(3, '{"count":"x"}')]
+    read = read_file(data, "json", FIELDS)
+    assert counts(read) == [1, 2]
+    assert read.rows["key"][0].as_py() == "a\u2028b"
+    assert [(line.row, line.text) for line in read.bad] == [(3, '{"count":"x"}')]
 
 
 cell_texts = st.one_of(texts, st.sampled_from(["a,b", 'a"b', '"', "a\nb", "a\r\nb", "\u2028", "x" * 200_000]))
@@ -287,9 +287,9 @@ THREE = [FIELDS[0], FIELDS[1], FIELDS[5]]
 
 
 @given(st.lists(csv_lines, max_size=5), st.sampled_from([b"\n", b"\r\n", b"\r"]))
-def test_records_of_csv_are_read_alike_alone_and_among_others(found: list[bytes], end: bytes) -> None:
+def test_records_of_csv_are_read_alike_alone_and_among_others(records: list[bytes], end: bytes) -> None:
     """A record is the row, or has the error, of the exact reading, whatever is read with it."""
-    file = CSVFile(end.join([b"key,count,at", *found]), THREE)
+    file = CSVFile(end.join([b"key,count,at", *records]), THREE)
     spans = file.spans
     read = file.read()
     alone = {}
@@ -317,9 +317,9 @@ def test_records_of_csv_are_read_alike_alone_and_among_others(found: list[bytes]
 )
 def test_a_stray_quote_is_a_bad_record_of_its_line(text: str, keys: list[object], bad: list[str]) -> None:
     """A quoted cell may have line ends; a quote that encloses no cell takes no other line with it."""
-    found = read_file(f"key,count,at\n{text}".encode(), "csv", THREE)
-    assert found.rows["key"].to_pylist() == keys
-    assert [line.text for line in found.bad] == bad
+    read = read_file(f"key,count,at\n{text}".encode(), "csv", THREE)
+    assert read.rows["key"].to_pylist() == keys
+    assert [line.text for line in read.bad] == bad
 
 
 @pytest.mark.parametrize(
@@ -345,5 +345,5 @@ def test_cells_hold_no_lists() -> None:
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_a_file_without_text_has_no_records(data: bytes, kind: str) -> None:
     """It has the columns of the records, and no rows."""
-    found = read_file(data, "csv" if kind == "csv" else "json", THREE)
-    assert (found.rows.num_rows, found.rows.column_names, found.bad) == (0, ["key", "count", "at"], ())
+    read = read_file(data, "csv" if kind == "csv" else "json", THREE)
+    assert (read.rows.num_rows, read.rows.column_names, read.bad) == (0, ["key", "count", "at"], ())

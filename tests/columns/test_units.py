@@ -55,8 +55,8 @@ TRIPS = Source("trips", Trip, event_time=lambda trip: trip.at)
 
 def timestamps(unit: str, zone: str | None) -> pa.DataType:
     """Returns the type of the times of a unit."""
-    known = cast("Unit", unit)
-    return pa.timestamp(known) if zone is None else pa.timestamp(known, zone)
+    time_unit = cast("Unit", unit)
+    return pa.timestamp(time_unit) if zone is None else pa.timestamp(time_unit, zone)
 
 
 def micros(number: int, unit: str) -> int:
@@ -76,9 +76,9 @@ def test_times_of_any_unit_are_rounded_down(numbers: list[int | None], unit: str
     assert isinstance(lists, pa.LargeListArray)
     inside = lists.values
     assert isinstance(inside, pa.StructArray)
-    for found in (in_whole_microseconds(array), inside.field(0)):
-        assert found.type == timestamps("us", None if zone is None else "UTC")
-        for number, read in zip(numbers, found.cast(pa.int64()).to_pylist(), strict=True):
+    for times in (in_whole_microseconds(array), inside.field(0)):
+        assert times.type == timestamps("us", None if zone is None else "UTC")
+        for number, read in zip(numbers, times.cast(pa.int64()).to_pylist(), strict=True):
             if number is None or read is None:
                 assert number is read is None
                 continue
@@ -105,14 +105,14 @@ def trips(**columns: pa.Array[pa.Scalar[pa.DataType]]) -> pa.Table:
     """Returns a table of one trip, with some columns of other types."""
     time, length = pa.timestamp("us", "UTC"), pa.duration("us")
     span = pa.struct([("at", time), ("length", length)])
-    known: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
+    trip: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
         "key": pa.array(["a"]),
         "at": pa.array([NOON], time),
         "length": pa.array([timedelta(1)], length),
         "stops": pa.array([[NOON]], pa.list_(time)),
         "spans": pa.array([[{"at": NOON, "length": timedelta(1)}]], pa.list_(span)),
     }
-    return pa.table({**known, **columns})
+    return pa.table({**trip, **columns})
 
 
 def listed(number: int, kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
@@ -126,13 +126,13 @@ def read(table: pa.Table, folder: Path, *, dead_letters: bool) -> list[list[obje
     parquet.write_table(table, path)
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
-    found: list[list[object]] = []
+    outputs: list[list[object]] = []
     for given_input in (frame, str(folder)):
         run = batch.run(TRIPS, {TRIPS: given_input}, dead_letters=dead_letters)
-        found.append([each.element for each in run.elements])
+        outputs.append([element.element for element in run.elements])
     bad: list[BadRecord] | None = [] if dead_letters else None
-    found.append(read_records(TRIPS, read_table(TRIPS, path, bad=bad), path, lenient=dead_letters))
-    return found
+    outputs.append(read_records(TRIPS, read_table(TRIPS, path, bad=bad), path, lenient=dead_letters))
+    return outputs
 
 
 @pytest.mark.parametrize("dead_letters", [False, True])

@@ -78,8 +78,8 @@ def test_decimal_combiners_satisfy_the_laws() -> None:
 )
 def test_a_mean_of_decimals_is_rounded_half_even(values: list[str], mean: str) -> None:
     """The mean of decimals is rounded once, at 18 places, to the even digit where two are equally near."""
-    found = combine(Mean[Decimal](), list(map(Decimal, values)))
-    assert repr(found) == repr(Decimal(mean))
+    combined = combine(Mean[Decimal](), list(map(Decimal, values)))
+    assert repr(combined) == repr(Decimal(mean))
 
 
 def test_a_float_and_a_decimal_are_not_added() -> None:
@@ -131,10 +131,10 @@ def test_an_error_of_a_sum_depends_only_on_its_values(values: list[int], random:
     """A sum that fits in 64 bits is returned, even if partial sums exceed 64 bits."""
     total = Sum[int]()
     shuffled = random.sample(values, len(values))
-    found = reduce(total.add, shuffled, total.zero())
-    assert reduce(total.subtract, values, found) == 0
+    accumulator = reduce(total.add, shuffled, total.zero())
+    assert reduce(total.subtract, values, accumulator) == 0
     if -(2**63) <= sum(values) < 2**63:
-        assert total.extract(found) == sum(values)
+        assert total.extract(accumulator) == sum(values)
 
 
 EXTREMES = st.floats() | st.sampled_from((1e17, 1.0, -1e17, math.inf, -math.inf, math.nan, 5e-324, 1.7e308))
@@ -147,10 +147,12 @@ def test_a_retracted_float_leaves_no_trace(kept: list[float], retracted: list[fl
     random.shuffle(changes)
     for group in (Sum[float](), Mean(), Variance()):
         combiner = cast("Group[float, object, float]", group)
-        found = combiner.zero()
+        accumulator = combiner.zero()
         for value, weight in changes:
-            found = combiner.add(found, value) if weight > 0 else combiner.subtract(found, value)
-        assert found == reduce(combiner.add, kept, combiner.zero())
+            accumulator = (
+                combiner.add(accumulator, value) if weight > 0 else combiner.subtract(accumulator, value)
+            )
+        assert accumulator == reduce(combiner.add, kept, combiner.zero())
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=9))
@@ -174,8 +176,8 @@ def test_results_beyond_the_largest_float_are_infinite() -> None:
 def test_nan_is_one_value_of_a_set() -> None:
     """A set has one NaN, although NaN does not equal itself."""
     distinct = ToSet[float]()
-    found = distinct.extract(reduce(distinct.add, (float("nan"), float("nan"), 1.0), distinct.zero()))
-    assert len(found) == 2
+    values = distinct.extract(reduce(distinct.add, (float("nan"), float("nan"), 1.0), distinct.zero()))
+    assert len(values) == 2
 
 
 @pytest.mark.parametrize("combiner", [Min(), Max()])

@@ -281,14 +281,14 @@ def failing_parts(
             subtract=part("subtract"),
         )
 
-    def subtract(given: Combiner[int, int, int]) -> object:
-        assert isinstance(given, Group)
-        return given.subtract(1, 2)
+    def subtract(built: Combiner[int, int, int]) -> object:
+        assert isinstance(built, Group)
+        return built.subtract(1, 2)
 
     return [
-        ("add", lambda given: given.add(1, 2), aggregate(add=f)),
-        ("merge", lambda given: given.merge(1, 2), aggregate(merge=f)),
-        ("extract", lambda given: given.extract(1), aggregate(extract=f)),
+        ("add", lambda built: built.add(1, 2), aggregate(add=f)),
+        ("merge", lambda built: built.merge(1, 2), aggregate(merge=f)),
+        ("extract", lambda built: built.extract(1), aggregate(extract=f)),
         ("subtract", subtract, aggregate(subtract=f)),
     ]
 
@@ -431,11 +431,11 @@ def test_the_shape_of_a_result_comes_from_an_annotation(
     aggregate: Aggregate[int, object], shape: object
 ) -> None:
     """The shape of a result comes from the annotation of ``extract`` or ``merge``; a lambda has none."""
-    found = combined_shape(require_combiner("it", aggregate), INTEGER)
+    inferred = combined_shape(require_combiner("it", aggregate), INTEGER)
     if shape is RecordOf:
-        assert str(found) == "tuple[int, Stats]"
+        assert str(inferred) == "tuple[int, Stats]"
     else:
-        assert found == shape
+        assert inferred == shape
 
 
 def spread_of(result: type[float] | None) -> Aggregate[int, float]:

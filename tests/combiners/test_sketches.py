@@ -268,10 +268,10 @@ def exact_quantile(values: Iterable[float], q: float) -> float:
     return ordered[math.floor(Fraction(repr(q)) * (len(ordered) - 1))]
 
 
-def assert_close(found: float, exact: float, relative_error: float) -> None:
+def assert_close(estimate: float, exact: float, relative_error: float) -> None:
     """Asserts the relative error, judged exactly but for one unit in the last place."""
     allowed = Fraction(relative_error) * abs(Fraction(exact)) * (1 + Fraction(1, 2**50))
-    assert abs(Fraction(found) - Fraction(exact)) <= allowed + abs(Fraction(exact)) / 2**51
+    assert abs(Fraction(estimate) - Fraction(exact)) <= allowed + abs(Fraction(exact)) / 2**51
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=40), QS, ERRORS)
@@ -283,9 +283,9 @@ def test_a_quantile_is_within_its_relative_error(
 ) -> None:
     """A quantile is within its relative error over all floats; subnormal numbers count as zero."""
     combiner = Quantile(q, relative_error=relative_error)
-    found = combiner.extract(buckets_of(combiner, values))
+    quantile = combiner.extract(buckets_of(combiner, values))
     normal = [0.0 if abs(value) < sys.float_info.min else value for value in values]
-    assert_close(found, exact_quantile(normal, q), relative_error)
+    assert_close(quantile, exact_quantile(normal, q), relative_error)
 
 
 DISTRIBUTIONS: dict[str, Callable[[random.Random], float]] = {
@@ -309,8 +309,8 @@ def test_quantiles_of_many_values_are_within_their_relative_error(
     qs = [number / 100 for number in range(101)]
     combiner = Quantiles(qs, relative_error=relative_error)
     bundles = buckets_of(combiner, values[:1000]), buckets_of(combiner, values[1000:])
-    for q, found in zip(qs, combiner.extract(combiner.merge(*bundles)), strict=True):
-        assert_close(found, exact_quantile(values, q), relative_error)
+    for q, quantile in zip(qs, combiner.extract(combiner.merge(*bundles)), strict=True):
+        assert_close(quantile, exact_quantile(values, q), relative_error)
 
 
 def test_quantiles_satisfy_the_laws() -> None:

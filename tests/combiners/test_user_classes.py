@@ -188,7 +188,7 @@ def error_of(engine: Reference | ReferenceBatch | PolarsBatch | PolarsStreaming,
 
 
 @pytest.mark.parametrize(
-    ("job", "method"), [(job, each) for job, those in IN_STREAMS.items() for each in those]
+    ("job", "method"), [(job, method) for job, those in IN_STREAMS.items() for method in those]
 )
 def test_an_error_of_a_method_names_the_step_the_method_and_its_argument(job: str, method: str) -> None:
     """The reference and the local engine raise errors that name all three, in streams and batches."""
@@ -202,8 +202,8 @@ def test_an_error_of_a_method_names_the_step_the_method_and_its_argument(job: st
 @given(values=st.lists(st.integers(-9, 9)), added=st.integers(-9, 9))
 def test_a_combiner_with_named_errors_is_the_same_combiner(values: list[int], added: int) -> None:
     """Every method and property is that of the class of the user."""
-    for each in (Checked(), CheckedGroup(), Latest()):
-        original = cast("AnyCombiner", each)
+    for combiner in (Checked(), CheckedGroup(), Latest()):
+        original = cast("AnyCombiner", combiner)
         named = with_named_errors(original)
         timed = list(enumerate(values))
         total = named.add_timed(named.zero(), timed)

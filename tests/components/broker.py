@@ -159,8 +159,8 @@ def _java() -> Path | None:
     home = java.find(Path(__file__).resolve().parents[2] / ".java", Path("/usr/lib/jvm"))
     if home is None:
         return None
-    found = shutil.which("java") if not home else str(Path(home, "bin", "java"))
-    return None if found is None else Path(found)
+    program = shutil.which("java") if not home else str(Path(home, "bin", "java"))
+    return None if program is None else Path(program)
 
 
 def _command(main: str, *arguments: str) -> list[str]:
@@ -175,12 +175,12 @@ def _free_ports(count: int) -> list[int]:
     """Returns ports of the loopback interface that nothing listens on."""
     sockets = [socket.socket() for _ in range(count)]
     try:
-        for each in sockets:
-            each.bind((_HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
+        for free_socket in sockets:
+            free_socket.bind((_HOST, 0))
+        return [free_socket.getsockname()[1] for free_socket in sockets]
     finally:
-        for each in sockets:
-            each.close()
+        for free_socket in sockets:
+            free_socket.close()
 
 
 def main() -> None:

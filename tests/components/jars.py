@@ -48,7 +48,7 @@ def _copy(folder: Path, coordinates: Sequence[str]) -> None:
     if program is None:
         raise RuntimeError(MISSING)
     with TemporaryDirectory() as project:
-        dependencies = "".join(_DEPENDENCY.format(*each.split(":")) for each in coordinates)
+        dependencies = "".join(_DEPENDENCY.format(*coordinate.split(":")) for coordinate in coordinates)
         (Path(project) / "pom.xml").write_text(_POM.format(dependencies=dependencies))
         command = [program, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
         result = subprocess.run(

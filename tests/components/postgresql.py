@@ -36,8 +36,8 @@ def server_user() -> str | None:
     """Returns the user that runs the server, which must not be root; ``None`` for the current user."""
     if os.geteuid() != 0:
         return None
-    known = {user.pw_name for user in pwd.getpwall()}
-    return "postgres" if "postgres" in known else "nobody"
+    users = {user.pw_name for user in pwd.getpwall()}
+    return "postgres" if "postgres" in users else "nobody"
 
 
 @contextmanager

@@ -61,8 +61,10 @@ class Comparer(Generic[C]):
 
     def compare_kept(self) -> Comparison:
         """Compares the cases to begin with."""
-        found = map(self.difference_of, self.kept)
-        return Comparison(len(self.kept), tuple(each for each in found if each is not None))
+        differences = map(self.difference_of, self.kept)
+        return Comparison(
+            len(self.kept), tuple(difference for difference in differences if difference is not None)
+        )
 
     def compare_generated(self, count: int, seed: int, deadline: float = inf) -> Comparison:
         """Compares at most ``count`` generated cases, until ``deadline`` of ``time.monotonic``.
@@ -78,9 +80,9 @@ class Comparer(Generic[C]):
                 if time.monotonic() > deadline:
                     return None
                 compared += 1
-            found = self.difference_of(case)
-            differs = differs or found is not None
-            return found
+            result = self.difference_of(case)
+            differs = differs or result is not None
+            return result
 
         smallest = smallest_failure(self.cases, difference, count, seed=seed)
         return Comparison(compared, () if smallest is None else (smallest,))

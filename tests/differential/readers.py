@@ -52,7 +52,7 @@ COUNTS: Final = (
 
 def generate(values: SearchStrategy[A], count: int, seed: int) -> list[A]:
     """Returns generated values."""
-    found: list[A] = []
+    generated: list[A] = []
 
     @seeded(seed)
     @settings(
@@ -64,10 +64,10 @@ def generate(values: SearchStrategy[A], count: int, seed: int) -> list[A]:
     )
     @given(values)
     def collect(value: A) -> None:
-        found.append(value)
+        generated.append(value)
 
     collect()
-    return found
+    return generated
 
 
 @frozen
@@ -130,7 +130,7 @@ def read_as_stream(folder: Path, kind: str) -> Iterator[Reading]:
     """Yields what the local engine reads of each file of a folder, each a micro-batch."""
     inputs = {TEXT_SOURCE: StreamInput(Files(folder, "csv" if kind == "csv" else "jsonl"), POLICY)}
     for batch in streaming.batches(TEXT_SOURCE, inputs, dead_letters=True):
-        yield Reading.of((each.element for each in batch.elements), len(batch.bad_records))
+        yield Reading.of((element.element for element in batch.elements), len(batch.bad_records))
 
 
 def lost_in_stream(folder: Path, kind: str, files: Sequence[TextFile]) -> str:
@@ -154,7 +154,7 @@ def read_on_spark(spark: SparkSession, folder: Path, kind: str) -> Reading:
 
     frame = read_files(spark, TEXT_SOURCE, str(folder), format=kind, dead_letters=True)
     run = batch.run(TEXT_SOURCE, {TEXT_SOURCE: frame}, dead_letters=True)
-    return Reading.of((each.element for each in run.elements), len(run.bad_records))
+    return Reading.of((element.element for element in run.elements), len(run.bad_records))
 
 
 @define
@@ -168,10 +168,10 @@ class Comparison:
     def compare(self, files: Sequence[TextFile]) -> None:
         """Compares the readers on some files."""
         for kind in ("csv", "json"):
-            some = [file for file in files if file.kind == kind]
-            if some:
+            of_kind = [file for file in files if file.kind == kind]
+            if of_kind:
                 with tempfile.TemporaryDirectory() as folder:
-                    self._compare(some, Path(folder), kind)
+                    self._compare(of_kind, Path(folder), kind)
 
     def _compare(self, files: Sequence[TextFile], folder: Path, kind: str) -> None:
         paths = [
@@ -189,19 +189,19 @@ class Comparison:
             }
             if kind == "json":
                 readers["Kafka's"] = read_as_messages(file.data)
-            for name, found in readers.items():
-                if found != wanted[number]:
-                    self._report(file, f"{name} reader: {_unlike(found, wanted[number])}")
+            for name, reading in readers.items():
+                if reading != wanted[number]:
+                    self._report(file, f"{name} reader: {_unlike(reading, wanted[number])}")
                     break
         self.compared += len(files)
         lost = lost_in_stream(folder, kind, files)
         if lost:
             self._report(files[0], f"a stream of {len(files)} files has {lost}")
         if self.spark is not None:
-            found = read_on_spark(self.spark, folder, kind)
+            reading = read_on_spark(self.spark, folder, kind)
             total = sum(wanted[1:], start=wanted[0])
-            if found != total:
-                self._report(files[0], f"Spark's reader, in {len(files)} files: {_unlike(found, total)}")
+            if reading != total:
+                self._report(files[0], f"Spark's reader, in {len(files)} files: {_unlike(reading, total)}")
 
     def _report(self, file: TextFile, problem: str) -> None:
         self.different += 1
@@ -213,9 +213,9 @@ class Comparison:
             print(f"{path}: {problem}\n{file}", flush=True)
 
 
-def _unlike(found: Reading, wanted: Reading) -> str:
-    more, fewer = found.records - wanted.records, wanted.records - found.records
-    return f"{found.bad} bad instead of {wanted.bad}; also {list(more)[:2]}; not {list(fewer)[:2]}"
+def _unlike(reading: Reading, wanted: Reading) -> str:
+    more, fewer = reading.records - wanted.records, wanted.records - reading.records
+    return f"{reading.bad} bad instead of {wanted.bad}; also {list(more)[:2]}; not {list(fewer)[:2]}"
 
 
 def check(files: int = FILES, without_spark: bool = False, seed: int = 0) -> int:

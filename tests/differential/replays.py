@@ -63,8 +63,8 @@ class Emitted:
     @classmethod
     def of(cls, batches: Iterable[tuple[Sequence[Pane[object]], int]]) -> Emitted:
         """Returns what micro-batches have emitted and dropped."""
-        found = list(batches)
-        return cls([pane for panes, _ in found for pane in panes], sum(dropped for _, dropped in found))
+        pairs = list(batches)
+        return cls([pane for panes, _ in pairs for pane in panes], sum(dropped for _, dropped in pairs))
 
     def differences(self, name: str, other: Emitted) -> Iterator[str]:
         """The panes that only one of the runs has, and different numbers of drops."""
@@ -108,7 +108,7 @@ def run_on_local(case: Case, folder: Path) -> Found:
         micro_batch=FILE,
     )
     emitted, again = (
-        Emitted.of((each.panes, each.dropped_count) for each in run) for run in (batches, replayed)
+        Emitted.of((batch.panes, batch.dropped_count) for batch in run) for run in (batches, replayed)
     )
     return emitted, local_streaming.replay_log(batches), again
 
@@ -130,13 +130,13 @@ def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> Found:
         processing_time=time,
         micro_batch=F.col(FILE),
     )
-    again = Emitted.of((each.panes, sum(drop.count for drop in each.dropped)) for each in replayed)
+    again = Emitted.of((batch.panes, sum(drop.count for drop in batch.dropped)) for batch in replayed)
     return Emitted(collect(case.pipeline, stored), dropped), replay_log(stored), again
 
 
-def replays_equally(engine: str, case: Case, found: Found) -> bool:
+def replays_equally(engine: str, case: Case, outcome: Found) -> bool:
     """Compares a run with its replays, prints what it was, and returns whether all agree."""
-    emitted, log, replayed = found
+    emitted, log, replayed = outcome
     kinds = Counter(str(kind) for pane in emitted.panes for kind in (pane.timing.value, pane.change.value))
     print(
         f"{case.name} on {engine}: {len(log.batches)} micro-batches, {len(case.records):,} records, "

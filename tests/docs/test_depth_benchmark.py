@@ -49,13 +49,13 @@ def test_the_expected_counts_are_those_of_the_reference(depth: int) -> None:
 def test_delays_are_from_the_end_of_a_window_and_other_counts_are_an_error() -> None:
     """The delays of the windows after the warm-up are known; a count that differs raises, and so does a lost pane."""
     arrivals = Arrivals(rate=1_500, seconds=2.5, delay=timedelta(0), begin=BEGIN)
-    found = emitted(arrivals, 2)
+    micro_batch = emitted(arrivals, 2)
     read = {0: 1_500, 1: 1_501, 2: 2_000, 3: 3_001}
-    assert set(delays_of("it", Ran(arrivals, [found], read), 2).milliseconds) == {3_000.0, 4_000.0}
-    assert sorted(delays_of("it", Ran(arrivals, [found], read), 2).batches) == [1, 3]
-    for rows in (found.rows.with_columns(pl.col("value") + 1), found.rows[1:]):
+    assert set(delays_of("it", Ran(arrivals, [micro_batch], read), 2).milliseconds) == {3_000.0, 4_000.0}
+    assert sorted(delays_of("it", Ran(arrivals, [micro_batch], read), 2).batches) == [1, 3]
+    for rows in (micro_batch.rows.with_columns(pl.col("value") + 1), micro_batch.rows[1:]):
         with pytest.raises(ValueError, match="are not the 2000 counts"):
-            delays_of("it", Ran(arrivals, [evolve(found, rows=rows)], read), 2)
+            delays_of("it", Ran(arrivals, [evolve(micro_batch, rows=rows)], read), 2)
 
 
 def test_the_local_engine_is_measured_and_drawn(tmp_path: Path, spark: SparkSession) -> None:

@@ -128,27 +128,27 @@ def test_an_auction_closes_when_its_record_says() -> None:
         if record.closes is not None
     }
     panes = run(auction.outcomes, {auction.events: auction.TIMELINE}).panes
-    found = {
+    outcomes = {
         (pair.key, bounds.start, bounds.end): pair.value.highest
         for pair, bounds in (p.element for p in panes)
     }
-    assert found == plain
+    assert outcomes == plain
     assert sorted(plain.values()) == [0, 300, 700]
 
 
 def test_late_clicks_correct_a_bill_unless_they_are_dropped() -> None:
     """Two late clicks cause one credit note and one bill, since corrections fire once a day; one click is dropped."""
-    found = run(billing.bills, {billing.clicks: billing.TIMELINE})
+    bills = run(billing.bills, {billing.clicks: billing.TIMELINE})
     notes = [
         (pane.key, pane.change, pane.value)
-        for pane in found.panes
+        for pane in bills.panes
         if pane.index == 1 or pane.change is Change.RETRACTION
     ]
     assert notes == [
         ("Acme", Change.RETRACTION, billing.Bill(23, 230)),
         ("Acme", Change.VALUE, billing.Bill(25, 250)),
     ]
-    (late,) = found.dropped
+    (late,) = bills.dropped
     assert late.element.value == billing.CLICKS[-1]  # type: ignore[attr-defined]
 
 
@@ -191,8 +191,8 @@ def test_spark_batch_equals_the_reference(
 
     path = str(tmp_path / "clicks.parquet")
     parquet.write_table(table_of(type(elements[0]), elements), path)
-    found = collect(pipeline, batch.compile(pipeline, {source: spark.read.parquet(path)}))
+    panes = collect(pipeline, batch.compile(pipeline, {source: spark.read.parquet(path)}))
     expected = run_batch(pipeline, {source: elements}).panes
-    assert Counter((pane.element, pane.window) for pane in found) == Counter(
+    assert Counter((pane.element, pane.window) for pane in panes) == Counter(
         (pane.element, pane.window) for pane in expected
     )

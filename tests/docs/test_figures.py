@@ -39,8 +39,8 @@ def figure_run(name: str) -> FigureRun:
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_as_published_as_a_query_of_the_local_engine(name: str, tmp_path: Path) -> None:
     """A real query over files, one for each instant, has every pane, drop and closing of the papers."""
-    found = streaming.run_figure(streaming.on_local, FIGURES[name], LISTINGS[name], tmp_path)
-    assert differences(FIGURES[name], found) == ()
+    figure_run = streaming.run_figure(streaming.on_local, FIGURES[name], LISTINGS[name], tmp_path)
+    assert differences(FIGURES[name], figure_run) == ()
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -32,8 +32,8 @@ def test_every_case_of_the_local_engine_has_a_place(scale: Scale, tmp_path: Path
     results = [result for run in ON_LOCAL.values() for result in run(scale)]
     cases = [str(result["case"]) for result in results]
     assert set(cases) <= set(results_of(scale).names)
-    found = dict(zip(cases, results, strict=True))
-    shown = {name: len(list(table(found))) - 2 for name, table in TABLES.items()}
+    by_case = dict(zip(cases, results, strict=True))
+    shown = {name: len(list(table(by_case))) - 2 for name, table in TABLES.items()}
     assert shown == {
         "rivals": 0,
         "throughput": 2,
@@ -72,6 +72,6 @@ def test_every_case_on_spark_has_a_place(
 ) -> None:
     """Each case on Spark runs, and is in a table."""
     results = ON_SPARK[case](spark, scale, tmp_path)
-    found = {str(result["case"]): result for result in results}
-    assert set(found) <= set(results_of(scale).names)
-    assert any(len(list(table(found))) > 2 for table in TABLES.values())
+    by_case = {str(result["case"]): result for result in results}
+    assert set(by_case) <= set(results_of(scale).names)
+    assert any(len(list(table(by_case))) > 2 for table in TABLES.values())

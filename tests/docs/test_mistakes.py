@@ -29,18 +29,20 @@ def test_the_messages_are_those_on_the_page(spark: SparkSession) -> None:
         "batch": SparkBatch(spark),
         "stream": SparkStreaming(spark),
     }
-    found = run_mistakes(MISTAKES, engines, spark)
+    messages = run_mistakes(MISTAKES, engines, spark)
     for mistake in MISTAKES[1:]:
         expected = {place: line for place, line in mistake.shown.items() if place not in CHECKERS}
-        assert found.get(mistake.number, {}) == expected, f"python -m docs.mistakes updates:\n{mistake.code}"
+        assert messages.get(mistake.number, {}) == expected, (
+            f"python -m docs.mistakes updates:\n{mistake.code}"
+        )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_type_checkers_report_the_mistakes_on_the_page(checker: str) -> None:
     """A type checker reports the mistakes for which the page has its message, with the same code, and no others."""
-    found = {number: _code(message) for number, message in check_types(MISTAKES, checker).items()}
-    assert found == {
+    codes = {number: _code(message) for number, message in check_types(MISTAKES, checker).items()}
+    assert codes == {
         mistake.number: _code(mistake.shown[checker]) for mistake in MISTAKES if checker in mistake.shown
     }
 

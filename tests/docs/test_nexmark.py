@@ -59,8 +59,8 @@ def test_engines_agree_with_sql(query: Query, dense: Tables) -> None:
     """The reference, the local engine over a batch and a stream, and queries by hand have equal rows."""
     expected = on_duckdb(query, dense)
     assert expected.height > 0
-    found = compare(query, {**LOCAL, **LOCAL_RIVALS}, dense)
-    assert (found.rows, found.different) == (expected.height, ())
+    answer = compare(query, {**LOCAL, **LOCAL_RIVALS}, dense)
+    assert (answer.rows, answer.different) == (expected.height, ())
 
 
 @pytest.mark.long
@@ -100,9 +100,9 @@ def test_structured_streaming_by_hand_agrees_with_sql(
 
 def test_a_query_that_cannot_be_expressed_is_rejected(dense: Tables, spark: SparkSession) -> None:
     """Spark's reason is reported, and is neither an answer nor a difference."""
-    found = compare(QUERIES[4], {BY_HAND: [partial(on_structured_streaming, spark)]}, dense)
-    assert (found.equal, found.different) == ((), ())
-    assert found.rejected == {BY_HAND: "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"}
+    answer = compare(QUERIES[4], {BY_HAND: [partial(on_structured_streaming, spark)]}, dense)
+    assert (answer.equal, answer.different) == ((), ())
+    assert answer.rejected == {BY_HAND: "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"}
 
 
 def test_an_answer_that_differs_is_found(dense: Tables) -> None:
@@ -116,8 +116,8 @@ def test_an_answer_that_differs_is_found(dense: Tables) -> None:
         "another": [on_duckdb, lambda query, tables: on_duckdb(query, tables)[1:]],
         "none": [none],
     }
-    found = compare(QUERIES[2], engines, dense)
-    assert (found.equal, found.different, found.rejected) == (("equal",), ("another",), {"none": "NO"})
+    answer = compare(QUERIES[2], engines, dense)
+    assert (answer.equal, answer.different, answer.rejected) == (("equal",), ("another",), {"none": "NO"})
 
 
 def test_a_missing_flink_is_skipped(
@@ -169,8 +169,8 @@ def test_queries_are_numbered() -> None:
 
 def test_events_are_those_of_the_model(tmp_path: Path) -> None:
     """Of 50 events, one is a person, three are auctions and 46 are bids; they are late and skewed as stated."""
-    found = generate(Scale(100_000))
-    persons, auctions, bids = (found[name] for name in ("person", "auction", "bid"))
+    events = generate(Scale(100_000))
+    persons, auctions, bids = (events[name] for name in ("person", "auction", "bid"))
     assert [persons.height, auctions.height, bids.height] == [2_000, 6_000, 92_000]
     late = (bids["arrived"] - bids["date_time"]).dt.total_microseconds()
     assert (late > 0).mean() == pytest.approx(0.1, abs=0.02)
@@ -183,7 +183,7 @@ def test_events_are_those_of_the_model(tmp_path: Path) -> None:
     hot.append((auctions["seller"] - 1_000) % 100 == 0)
     shares = [series.mean() for series in hot]
     assert shares == pytest.approx([0.5, 0.75, 0.75], abs=0.02)
-    assert found["bid"].equals(generate(Scale(100_000))["bid"])
+    assert events["bid"].equals(generate(Scale(100_000))["bid"])
 
 
 def test_files_are_in_the_order_of_arrival(dense: Tables) -> None:

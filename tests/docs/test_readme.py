@@ -64,5 +64,5 @@ def test_no_page_installs_flowalg_from_a_package_index() -> None:
     for page in README.parent.joinpath("docs").glob("*.md"):
         assert page.stem in {"command-line", "mistakes"} or not named.search(page.read_text()), page.name
     readme = README.read_text()
-    (found,) = named.finditer(readme)
-    assert readme.index("pip install '.[spark]'") < found.start()
+    (match,) = named.finditer(readme)
+    assert readme.index("pip install '.[spark]'") < match.start()

@@ -34,10 +34,10 @@ def test_a_generated_page_is_up_to_date(table: Page) -> None:
 
 def test_alerts_use_only_metrics_that_exist() -> None:
     """Every metric and label in an expression of an alert is in the table of metrics."""
-    known = {metric.prometheus_name for metric in METRICS}
+    names = {metric.prometheus_name for metric in METRICS}
     labels = {label for metric in METRICS for label in metric.labels}
     for alert in metrics.ALERTS:
-        assert set(re.findall(r"flowalg_\w+", alert.expression)) <= known, alert.name
+        assert set(re.findall(r"flowalg_\w+", alert.expression)) <= names, alert.name
         used = re.findall(r"\{(\w+)=", alert.expression.replace("up{job=", ""))
         grouped = ",".join(re.findall(r"(?:by|on) \(([^)]*)\)", alert.expression))
         assert {*used, *filter(None, re.split(r",\s*", grouped))} <= labels, alert.name

@@ -30,11 +30,11 @@ def traffic() -> Traffic:
     return SMALL()
 
 
-def alert(query: str, kind: Kind, second: int, given: int) -> OutputElement[KV[str, Alert]]:
+def alert(query: str, kind: Kind, second: int, given_second: int) -> OutputElement[KV[str, Alert]]:
     """An alert for an anomaly that begins at a second of the traffic, and when it was given."""
-    given_at = BEGIN + given * SECOND
-    found = Alert(kind, BEGIN + second * SECOND, 5.0)
-    return OutputElement(KV(query, found), event_time(given_at), processing_time(given_at))
+    given_at = BEGIN + given_second * SECOND
+    value = Alert(kind, BEGIN + second * SECOND, 5.0)
+    return OutputElement(KV(query, value), event_time(given_at), processing_time(given_at))
 
 
 def test_the_low_watermark_is_that_of_an_injector(traffic: Traffic) -> None:
@@ -67,7 +67,7 @@ def test_anomalies_are_found(traffic: Traffic) -> None:
     """All spikes and dips of the traffic are found, no others are, and dips only by their silence."""
     scores = score(on_reference(traffic), traffic.injected, traffic.end)
     assert (scores.recall, scores.false_alerts) == (1.0, ())
-    dips = [each.delay for each in scores.found if each.injected.kind is Kind.DIP]
+    dips = [detection.delay for detection in scores.found if detection.injected.kind is Kind.DIP]
     assert all(delay is not None and delay > SECOND for delay in dips)
 
 
@@ -95,11 +95,11 @@ def test_scores_count_each_anomaly_once() -> None:
     """An alert of another query or kind, or outside of the anomaly, is false; a second alert for it counts no more."""
     spike = Injected("a", Kind.SPIKE, BEGIN + 10 * SECOND, BEGIN + 20 * SECOND)
     dip = Injected("b", Kind.DIP, BEGIN + 10 * SECOND, BEGIN + 20 * SECOND)
-    late, found = alert("a", Kind.SPIKE, 12, 15), alert("a", Kind.SPIKE, 11, 13)
+    late, early = alert("a", Kind.SPIKE, 12, 15), alert("a", Kind.SPIKE, 11, 13)
     false = [alert("a", Kind.DIP, 11, 13), alert("b", Kind.SPIKE, 11, 13), alert("b", Kind.DIP, 20, 22)]
     silent_at_the_end = alert("a", Kind.DIP, 29, 31)
-    scores = score([late, found, *false, silent_at_the_end], [spike, dip], BEGIN + 30 * SECOND)
-    assert scores.detections == (Detection(spike, found), Detection(dip, None))
+    scores = score([late, early, *false, silent_at_the_end], [spike, dip], BEGIN + 30 * SECOND)
+    assert scores.detections == (Detection(spike, early), Detection(dip, None))
     assert set(scores.false_alerts) == set(false)
     assert (scores.precision, scores.recall) == (1 / 4, 1 / 2)
     assert scores.median_delay == timedelta(seconds=3)

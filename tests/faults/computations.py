@@ -53,28 +53,28 @@ class AddValue:
     unit: timedelta
     fails: Path | None
 
-    def __call__(self, known: Visits, seen: Observed[object, int], clocks: Clocks) -> Transition[Visits, int]:
+    def __call__(self, state: Visits, seen: Observed[object, int], clocks: Clocks) -> Transition[Visits, int]:
         """Returns the transition of ``on_element``."""
         if seen.value == 7 and self.fails is not None and self.fails.exists():
             self.fails.unlink()
             raise RuntimeError("a user-defined function has failed")
-        first = min(known.first, seen.event_time) if known.count else seen.event_time
-        latest = max(known.latest, seen.event_time)
-        after = Visits(known.count + 1, known.total + seen.value, first, latest)
+        first = min(state.first, seen.event_time) if state.count else seen.event_time
+        latest = max(state.latest, seen.event_time)
+        after = Visits(state.count + 1, state.total + seen.value, first, latest)
         silence = EventTimer("silence", latest + 5 * self.unit)
         if seen.value % 10 == 0:
             emptied = evolve(after, count=0, total=0)
             return Transition(emptied, emit_at=[(first, after.total)], set=[silence], clear=["patience"])
         patience = ProcessingTimer("patience", clocks.processing_time + 20 * self.unit)
-        return Transition(after, set=[silence] if known.count else [silence, patience], hold=first)
+        return Transition(after, set=[silence] if state.count else [silence, patience], hold=first)
 
 
-def emit_total(known: Visits, timer: Timer, clocks: Clocks) -> Transition[Visits, int]:
+def emit_total(state: Visits, timer: Timer, clocks: Clocks) -> Transition[Visits, int]:
     """Emits the sum at the first event time. A key that is silent is freed; one that has waited for long is emptied."""
-    emit_at = [(known.first, known.total)] if known.count else []
+    emit_at = [(state.first, state.total)] if state.count else []
     if timer.tag == "silence":
         return Transition(None, emit_at=emit_at)
-    return Transition(evolve(known, count=0, total=0), emit_at=emit_at)
+    return Transition(evolve(state, count=0, total=0), emit_at=emit_at)
 
 
 Last: TypeAlias = tuple[int, int]

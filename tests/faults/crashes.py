@@ -142,10 +142,12 @@ class Injector:
         def executemany(
             connection: sqlite3.Connection, statement: str, rows: Iterable[tuple[object, ...]]
         ) -> object:
-            given = list(rows)
+            parameters = list(rows)
             run: Callable[..., object] = sqlite3.Connection.executemany
             many = partial(run, connection, statement)
-            return self.call(partial(many, given), partial(many, given[: len(given) // 2]), _sql_error)
+            return self.call(
+                partial(many, parameters), partial(many, parameters[: len(parameters) // 2]), _sql_error
+            )
 
         return executemany
 

@@ -52,9 +52,9 @@ class ValueOf:
 
 def _take(file: Path) -> bool:
     """Deletes a file; returns whether there was one."""
-    found = file.exists()
+    existed = file.exists()
     file.unlink(missing_ok=True)
-    return found
+    return existed
 
 
 def values_of(folder: Path, *, fails: bool = False) -> PCollection[KV[int, int]]:

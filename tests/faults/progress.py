@@ -39,19 +39,19 @@ def files_of_batches(folder: Path) -> Batches:
     numbers: dict[str, int] = {}
     for entry in entries(checkpoint / "sources" / "0"):
         for line in entry.read_text().splitlines()[1:]:
-            found = json.loads(line)
-            numbers[Path(found["path"]).name] = found["batchId"]
+            file = json.loads(line)
+            numbers[Path(file["path"]).name] = file["batchId"]
     batches, before = [], -1
     for entry in entries(checkpoint / "offsets"):
         until = json.loads(entry.read_text().splitlines()[-1])["logOffset"]
         batches.append(tuple(sorted(name for name, number in numbers.items() if before < number <= until)))
         before = until
-    read, given = (
+    read, existing = (
         sorted(chain.from_iterable(batches)),
         sorted(path.name for path in (folder / "in").iterdir()),
     )
-    if read != given:
-        raise RuntimeError(f"the query in {folder} has read the files {read}, and its input has {given}")
+    if read != existing:
+        raise RuntimeError(f"the query in {folder} has read the files {read}, and its input has {existing}")
     return tuple(names for names in batches if names)
 
 

@@ -110,11 +110,11 @@ def kill_on_kafka(tally: Tally, root: Path, kills: int, chance: Random) -> None:
         print(f"Kafka is not among the sources and sinks: {lacking}")
         return
     with broker() as started:
-        found = compare_on_spark(started, root, messages=3_000, kills=kills, seed=chance.randrange(2**32))
-    for problem in found.problems:
+        outcome = compare_on_spark(started, root, messages=3_000, kills=kills, seed=chance.randrange(2**32))
+    for problem in outcome.problems:
         print(problem)
     fault = "SIGKILL of the whole process, from Kafka to Kafka"
-    tally.record([fault] * max(found.counts["kills"], 1), survived=not found.problems)
+    tally.record([fault] * max(outcome.counts["kills"], 1), survived=not outcome.problems)
 
 
 def damage_checkpoints(tally: Tally, trials: Trials, count: int, chance: Random) -> None:

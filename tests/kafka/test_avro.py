@@ -75,7 +75,7 @@ def record(name: str, /, **fields: object) -> dict[str, object]:
     return {
         "type": "record",
         "name": name,
-        "fields": [{"name": each, "type": type_} for each, type_ in fields.items()],
+        "fields": [{"name": field, "type": type_} for field, type_ in fields.items()],
     }
 
 
@@ -108,7 +108,7 @@ TOPIC: Final = KafkaInput("localhost:1", "orders", format=AvroFormat(TEXT))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 items = st.fixed_dictionaries(
-    {"name": texts, "price": st.decimals(-(10**7), 10**7, places=4).filter(lambda each: each.is_finite())}
+    {"name": texts, "price": st.decimals(-(10**7), 10**7, places=4).filter(lambda price: price.is_finite())}
 )
 orders = st.fixed_dictionaries(
     {
@@ -143,7 +143,7 @@ def decode(
     """Returns the rows and the bad records of messages."""
     bad: list[BadRecord] = []
     messages = messages_table(topic, [Received(value, number) for number, value in enumerate(values)])
-    rows = decode_messages(source_node(SOURCE), topic, messages, lambda _, found: bad.append(found))
+    rows = decode_messages(source_node(SOURCE), topic, messages, lambda _, bad_record: bad.append(bad_record))
     return rows.to_pylist(), bad
 
 
@@ -159,13 +159,13 @@ def without_place(row: dict[str, object]) -> dict[str, object]:
 
 
 @given(st.lists(orders, max_size=4), st.booleans())
-def test_a_record_is_decoded_exactly(found: list[dict[str, object]], confluent: bool) -> None:
+def test_a_record_is_decoded_exactly(written: list[dict[str, object]], confluent: bool) -> None:
     """The row of a message is the record that was encoded, also in Confluent's wire format."""
     prefix = b"\0\0\0\1\2" if confluent else b""
     topic = KafkaInput("localhost:1", "orders", format=AvroFormat({258: TEXT} if confluent else TEXT))
-    rows, bad = decode(*(prefix + encode(each) for each in found), topic=topic)
+    rows, bad = decode(*(prefix + encode(order) for order in written), topic=topic)
     assert not bad
-    assert [without_place(row) for row in rows] == [row_of(each) for each in found]
+    assert [without_place(row) for row in rows] == [row_of(order) for order in written]
 
 
 Change: TypeAlias = Callable[[bytes], bytes]
@@ -189,19 +189,21 @@ messages = st.one_of(
 
 @given(st.lists(st.tuples(orders, st.none() | changes), max_size=5))
 def test_a_corrupt_message_takes_no_other_with_it(
-    found: list[tuple[dict[str, object], Change | None]],
+    cases: list[tuple[dict[str, object], Change | None]],
 ) -> None:
     """A message has a row or is a bad record, which are the same alone, and each record of the schema has its row."""
-    values = [encode(order) if change is None else change(encode(order)) for order, change in found]
+    values = [encode(order) if change is None else change(encode(order)) for order, change in cases]
     rows, bad = decode(*values)
     assert len(rows) + len(bad) == len(values)
     alone = [decode(value) for value in values]
     assert repr([without_place(row) for row in rows]) == repr(
-        [without_place(row) for some, _ in alone for row in some]
+        [without_place(row) for own_rows, _ in alone for row in own_rows]
     )
-    assert [each.record for each in bad] == [each.record for _, some in alone for each in some]
+    assert [bad_record.record for bad_record in bad] == [
+        bad_record.record for _, own_bad in alone for bad_record in own_bad
+    ]
     by_offset = {row["kafka_offset"]: without_place(row) for row in rows}
-    for number, (order, change) in enumerate(found):
+    for number, (order, change) in enumerate(cases):
         assert change is not None or by_offset[number] == row_of(order)
 
 
@@ -286,10 +288,12 @@ def test_a_time_that_python_lacks_is_a_bad_record(number: int, type_: str) -> No
         values.append(Received(out.getvalue(), len(values)))
     bad: list[BadRecord] = []
     source = source_node(SEEN)
-    rows = decode_messages(source, topic, messages_table(topic, values), lambda _, found: bad.append(found))
+    rows = decode_messages(
+        source, topic, messages_table(topic, values), lambda _, bad_record: bad.append(bad_record)
+    )
     outside = abs(number) > 10**10 or type_ == "date"
     assert (rows.num_rows, len(bad)) == ((1, 1) if outside else (2, 0))
-    assert all("the value is not a record of the Avro schema" in each.error for each in bad)
+    assert all("the value is not a record of the Avro schema" in bad_record.error for bad_record in bad)
 
 
 @given(st.integers(-(10**40), 10**40))
@@ -301,7 +305,7 @@ def test_a_decimal_is_never_rounded(unscaled: int) -> None:
     messages = messages_table(topic, [Received(bytes([len(data) * 2]) + data)])
     bad: list[BadRecord] = []
     source = source_node(Source("prices", Price, event_time=lambda price: datetime.max))
-    rows = decode_messages(source, topic, messages, lambda _, found: bad.append(found)).to_pylist()
+    rows = decode_messages(source, topic, messages, lambda _, bad_record: bad.append(bad_record)).to_pylist()
     if bad:
         assert abs(unscaled) >= 10**22
         assert "price must be of type decimal128(38, 18); got Decimal" in bad[0].error
@@ -366,7 +370,7 @@ def test_all_fields_may_be_parts_of_messages(
     require_decodable(source, topic)
     messages = messages_table(topic, [Received(good, 3, b"ann"), Received(broken, 4, b"bob")])
     bad: list[BadRecord] = []
-    rows = decode_messages(source, topic, messages, lambda _, found: bad.append(found)).to_pylist()
+    rows = decode_messages(source, topic, messages, lambda _, bad_record: bad.append(bad_record)).to_pylist()
     assert [(row["key"], row["kafka_offset"]) for row in rows] == [("ann", 3)]
     assert len(bad) == 1
 

@@ -39,17 +39,17 @@ columns = st.lists(st.sampled_from(list(Kind)), min_size=1).map(
 
 
 @given(columns, st.data())
-def test_a_row_is_the_same_after_a_topic(found: tuple[Column, ...], data: st.DataObject) -> None:
+def test_a_row_is_the_same_after_a_topic(columns: tuple[Column, ...], data: st.DataObject) -> None:
     """Decoding gives the cells that were encoded, with nulls, NaN and infinities."""
-    row = tuple(data.draw(st.none() | cells[column.kind]) for column in found)
-    assert repr(decode_cells(found, encode_cells(found, row))) == repr(row)
+    row = tuple(data.draw(st.none() | cells[column.kind]) for column in columns)
+    assert repr(decode_cells(columns, encode_cells(columns, row))) == repr(row)
 
 
 def test_a_row_is_a_json_object_by_the_names_of_columns() -> None:
     """The bytes are those of the canonical document, with and without a column of JSON."""
-    found = (Column("key", Kind.TEXT), Column("at", Kind.TIMESTAMP), Column("rate", Kind.FLOAT))
+    columns = (Column("key", Kind.TEXT), Column("at", Kind.TIMESTAMP), Column("rate", Kind.FLOAT))
     row = ("ä", datetime(2024, 1, 1, 12, tzinfo=UTC), float("nan"))
     text = '"key":"ä","at":"2024-01-01T12:00:00+00:00","rate":"NaN"'
-    assert encode_cells(found, row).decode() == f"{{{text}}}"
-    more = (*found, Column("list", Kind.JSON))
+    assert encode_cells(columns, row).decode() == f"{{{text}}}"
+    more = (*columns, Column("list", Kind.JSON))
     assert encode_cells(more, (*row, "[1]")).decode() == f'{{{text},"list":[1]}}'

@@ -153,16 +153,23 @@ def is_object(text: bytes | None) -> bool:
     st.sampled_from([b"", b" \r\n\t", b"\xef\xbb\xbf"]),
 )
 def test_messages_are_decoded_one_by_one(
-    found: list[Reading | bytes | None], indent: int | None, before: bytes
+    contents: list[Reading | bytes | None], indent: int | None, before: bytes
 ) -> None:
     """Each reading is a row with its fields and its offset, in order; each other message is a bad record."""
-    texts = [before + text_of(each, indent=indent) if isinstance(each, Reading) else each for each in found]
+    texts = [
+        before + text_of(content, indent=indent) if isinstance(content, Reading) else content
+        for content in contents
+    ]
     rows, bad = decode(*(Received(text, number) for number, text in enumerate(texts)))
-    expected = [number for number, each in enumerate(found) if isinstance(each, Reading) or is_object(each)]
+    expected = [
+        number
+        for number, content in enumerate(contents)
+        if isinstance(content, Reading) or is_object(content)
+    ]
     assert [row["kafka_offset"] for row in rows] == expected
-    assert len(bad) == len(found) - len(expected)
+    assert len(bad) == len(contents) - len(expected)
     for row in rows:
-        reading = found[int(str(row["kafka_offset"]))]
+        reading = contents[int(str(row["kafka_offset"]))]
         if isinstance(reading, Reading):
             assert (row["sensor"], row["value"], row["count"]) == (
                 reading.sensor,
@@ -171,11 +178,11 @@ def test_messages_are_decoded_one_by_one(
             )
             assert (row["at"], row["lasted"]) == (reading.at, reading.lasted)
             assert row["tags"] == {"_1": reading.tags[0], "_2": reading.tags[1]}
-    offsets = [int(each.error.split("offset ")[1].partition(":")[0]) for each in bad]
-    assert sorted(offsets) == sorted(set(range(len(found))) - set(expected))
+    offsets = [int(record.error.split("offset ")[1].partition(":")[0]) for record in bad]
+    assert sorted(offsets) == sorted(set(range(len(contents))) - set(expected))
 
 
-names = st.sampled_from([*(each.name for each in fields(Reading)), "other", "__message"])
+names = st.sampled_from([*(field.name for field in fields(Reading)), "other", "__message"])
 numbers = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
@@ -235,8 +242,8 @@ def test_a_message_is_decoded_alike_among_others(texts: list[bytes | None]) -> N
     rows, bad = decode(*received)
     alone = [decode(message) for message in received]
     # Rows may have NaN.
-    assert repr(rows) == repr([row for found, _ in alone for row in found])
-    assert bad == [record for _, found in alone for record in found]
+    assert repr(rows) == repr([row for own_rows, _ in alone for row in own_rows])
+    assert bad == [record for _, own_bad in alone for record in own_bad]
 
 
 @given(st.dictionaries(st.sampled_from(["value", "count", "other"]), numbers))
@@ -324,7 +331,7 @@ def test_fields_are_parts_of_messages() -> None:
         ("ann", b"2", 1, 5, NOON, "click"),
         (None, None, 1, 7, None, "click"),
     ]
-    assert [each.error.partition("source")[2] for each in bad] == [
+    assert [record.error.partition("source")[2] for record in bad] == [
         " 'events': user must be UTF-8 text; got b'\\xff'"
     ]
 
@@ -343,7 +350,7 @@ def test_a_function_decodes_the_whole_message() -> None:
     messages = [Received(value, number, millis=millis) for number, value in enumerate(values)]
     rows, bad = decode(*messages, topic=topic)
     assert [(row["sensor"], row["count"], row["at"]) for row in rows] == [("a", 1, NOON), ("d", 2, NOON)]
-    assert [each.error.partition(": ")[0] for each in bad] == [
+    assert [record.error.partition(": ")[0] for record in bad] == [
         f"topic 'readings', partition 1, offset {offset}" for offset in (1, 2)
     ]
     with pytest.raises(UserFunctionError, match="offset 1: source 'readings': read at .* raised ValueError"):

@@ -32,19 +32,19 @@ pytestmark = pytest.mark.long
 def numbers_of(topic: KafkaInput, checkpoint: Path) -> list[int]:
     """Returns the numbers of the scores that a query reads, from its checkpoint on."""
     stream = StreamInput(topic, BoundedOutOfOrderness(5 * SECOND))
-    found = streaming.batches(SCORES, {SCORES: stream}, checkpoint=checkpoint, dead_letters=True)
-    return sorted(element.element.number for batch in found for element in batch.elements)
+    batches = streaming.batches(SCORES, {SCORES: stream}, checkpoint=checkpoint, dead_letters=True)
+    return sorted(element.element.number for batch in batches for element in batch.elements)
 
 
 @pytest.mark.long
 def test_a_query_with_restarts_is_that_of_the_reference(kafka: Broker, tmp_path: Path) -> None:
     """Over a growing topic with late and malformed messages, the panes, drops and topics are those of the reference."""
-    found = compare(kafka, tmp_path, messages=1_200, seed=7, outages=False)
-    assert found.problems == []
-    assert found.counts["restarts"]
-    assert found.counts["repeated"]
-    assert found.counts["dropped"]
-    assert found.counts["bad records"]
+    outcome = compare(kafka, tmp_path, messages=1_200, seed=7, outages=False)
+    assert outcome.problems == []
+    assert outcome.counts["restarts"]
+    assert outcome.counts["repeated"]
+    assert outcome.counts["dropped"]
+    assert outcome.counts["bad records"]
 
 
 @pytest.mark.parametrize("failure", failures_of(LocalCase))
@@ -58,16 +58,16 @@ def test_a_query_starts_where_it_is_told(kafka: Broker, tmp_path: Path) -> None:
     """From ``latest`` only later messages are read, also if there were none at first; from a time, those since then."""
     topics = Topics(kafka.servers)
     topics.create("starts", 2)
-    some = list(traffic(random.Random(1), 100, 2))
-    topics.send("starts", some)
+    earlier = list(traffic(random.Random(1), 100, 2))
+    topics.send("starts", earlier)
     latest = KafkaInput(kafka.servers, "starts", start="latest")
     assert numbers_of(latest, tmp_path / "latest") == []
     more = list(traffic(random.Random(2), 100, 2, first=100))
     topics.send("starts", more)
-    numbers = [each.score.number for each in more if each.score is not None]
+    numbers = [message.score.number for message in more if message.score is not None]
     assert numbers_of(latest, tmp_path / "latest") == numbers
     past = KafkaInput(kafka.servers, "starts", start=START)
-    every = [each.score.number for each in [*some, *more] if each.score is not None]
+    every = [message.score.number for message in [*earlier, *more] if message.score is not None]
     assert numbers_of(past, tmp_path / "past") == every
 
 
@@ -120,7 +120,7 @@ def test_a_failed_transaction_leaves_nothing(kafka: Broker) -> None:
                     raise ZeroDivisionError
         except ZeroDivisionError:
             continue
-    assert [found[0] for found in target.rows(table)] == ["kept"]
+    assert [row[0] for row in target.rows(table)] == ["kept"]
 
 
 def test_progress_is_found_behind_many_transactions(kafka: Broker) -> None:

@@ -50,13 +50,13 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
         pytest.skip(lacking)
     from tests.faults.kafka.kills import compare_on_spark
 
-    found = compare_on_spark(
+    outcome = compare_on_spark(
         kafka, tmp_path / "query", messages=300, kills=0, seed=7, format=format, parts=1, outages=False
     )
-    assert found.problems == []
-    assert found.counts["bad records"]
-    assert found.counts["current values"]
-    assert found.counts["micro-batches"] > 2
+    assert outcome.problems == []
+    assert outcome.counts["bad records"]
+    assert outcome.counts["current values"]
+    assert outcome.counts["micro-batches"] > 2
 
 
 @given(
@@ -66,11 +66,11 @@ def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path
     ),
     st.integers(1, 3),
 )
-def test_both_engines_decode_alike(found: tuple[KafkaInput, list[bytes | None]], size: int) -> None:
+def test_both_engines_decode_alike(drawn: tuple[KafkaInput, list[bytes | None]], size: int) -> None:
     """The rows and bad records of messages are those of the local engine, in any batches, also of a copied input."""
     from flowalg_spark.frames.topics import DecodeMessages
 
-    topic, values = found
+    topic, values = drawn
     source = source_node(SOURCES[topic.topic])
     table = messages_table(topic, [Received(value, number) for number, value in enumerate(values)])
     bad: list[BadRecord] = []

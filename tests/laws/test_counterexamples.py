@@ -170,7 +170,7 @@ def test_a_retraction_is_a_change_and_no_value() -> None:
         a_measure_is_a_value,
         a_measure_is_user_defined,
     )
-    assert all("nothing upstream retracts" in each.condition for each in laws)
+    assert all("nothing upstream retracts" in law.condition for law in laws)
     even = POINTS.window(
         GlobalWindows(), trigger=AtCount(1).repeat(), accumulation=Accumulation.RETRACTING
     ).combine_per_key(Sum())
@@ -241,6 +241,6 @@ def test_the_own_grouping_of_a_source_waits_for_itself_alone() -> None:
         OTHERS: Timeline[Reading]().at(minute(0), Reading("a", 2, minute(0), minute(0))),
     }
     together = flatten(POINTS, others).window(windows).combine_per_key(Sum())
-    apart = flatten(*(each.window(windows).combine_per_key(Sum()) for each in (POINTS, others)))
+    apart = flatten(*(collection.window(windows).combine_per_key(Sum()) for collection in (POINTS, others)))
     assert not reference.run(together, inputs).panes
     assert [(pane.key, pane.value) for pane in reference.run(apart, inputs).panes] == [("a", 1)]

@@ -79,14 +79,14 @@ class Faulty:
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> Outputs:
         """Returns the outputs of the engine, each changed like a run."""
-        found = self.running.run_all(outputs, inputs)
+        unchanged = self.running.run_all(outputs, inputs)
         changed = {
-            name: self.change(Run(output.panes, found.dropped, elements=output.elements))
-            for name, output in found.by_name.items()
+            name: self.change(Run(output.panes, unchanged.dropped, elements=output.elements))
+            for name, output in unchanged.by_name.items()
         }
         dropped = next(iter(changed.values())).dropped
         by_name = {name: Output(run.panes, elements=run.elements) for name, run in changed.items()}
-        return Outputs(by_name, dropped, outputs, bad_records=found.bad_records)
+        return Outputs(by_name, dropped, outputs, bad_records=unchanged.bad_records)
 
 
 def with_panes(change: Callable[[Panes], Panes]) -> Interpreter:
@@ -112,7 +112,9 @@ def with_info(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes
         (lambda elements: (*elements, elements[0]), r"unexpected: 11: a=6 @4"),
         (lambda elements: elements[::-1], r"out of order: 14: b=16 @13"),
         (
-            lambda elements: tuple(evolve(each, event_time=elements[0].event_time) for each in elements),
+            lambda elements: tuple(
+                evolve(element, event_time=elements[0].event_time) for element in elements
+            ),
             r"missing:    11: b=8 @6",
         ),
     ],
@@ -181,20 +183,20 @@ def test_wrong_panes_are_detected(fault: Callable[[Panes], Panes], job: str, mes
 def test_generated_pipelines_detect_wrong_panes() -> None:
     """Generated pipelines detect wrong panes, with the smallest pipeline and replay as readable text."""
     report = examine_interpreter(with_panes(lambda panes: panes[:-1]), jobs=(), generated=20)
-    (found,) = report.failed.values()
-    assert len(found.splitlines()) < 15
+    (failure,) = report.failed.values()
+    assert len(failure.splitlines()) < 15
     assert (
         "> combine_per_key(Sum)\nwindow: one global window, whenever the watermark passes, retracting"
-        in found
+        in failure
     )
-    assert "missing:    0: +a=0 always on_time 0" in found
+    assert "missing:    0: +a=0 always on_time 0" in failure
 
 
 def test_missing_drops_are_detected() -> None:
     """An interpreter that reports drops fails if they are wrong."""
-    found = failed_jobs(Faulty(lambda run: evolve(run, dropped=())))
-    assert "missing:    1 of a [0, 5) expired" in found["a minute of lateness"]
-    assert "drops are not those of the reference" in found["a sum per key"]
+    failed = failed_jobs(Faulty(lambda run: evolve(run, dropped=())))
+    assert "missing:    1 of a [0, 5) expired" in failed["a minute of lateness"]
+    assert "drops are not those of the reference" in failed["a sum per key"]
 
 
 @pytest.mark.long
@@ -271,9 +273,9 @@ def test_a_crash_is_not_a_rejection() -> None:
 
     assert failed_jobs(Faulty(replace=raise_if_discarding))["discarding"] == "raised ValueError: oh"
     declared = Capabilities("clumsy", {Accumulation.DISCARDING: "why not"})
-    found = failed_jobs(Faulty(replace=raise_if_discarding, capabilities=declared))["discarding"]
+    message = failed_jobs(Faulty(replace=raise_if_discarding, capabilities=declared))["discarding"]
     assert (
-        found
+        message
         == "uses discarding panes (why not), so it must raise UnsupportedError, but it raised ValueError: oh"
     )
 

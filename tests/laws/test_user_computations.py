@@ -144,8 +144,8 @@ def test_a_dropped_element_changes_the_outputs_in_order() -> None:
     late = timeline((5, 6), (1, 6))
     stream = MICRO_BATCH.run(VALUES.process(ECHO, in_order=True), {READINGS: late})
     batch = ReferenceBatch().run(VALUES.process(ECHO), {READINGS: late})
-    assert [each.value for each in stream.elements] == [10]
-    assert [each.value for each in batch.elements] == [20, 1010]
+    assert [output.value for output in stream.elements] == [10]
+    assert [output.value for output in batch.elements] == [20, 1010]
 
 
 def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
@@ -162,15 +162,15 @@ def test_a_computation_that_reads_the_clock_depends_on_instants() -> None:
     batch = ReferenceBatch().run(VALUES.process(HEARTBEAT), {READINGS: silent})
     # In order, the element is observed at minute 5, when the watermark has passed it. The timer of minute 7 then fires
     # at 9, two minutes late, and the one that it sets at 9 on time. Outputs of one instant are in canonical order.
-    assert [each.value for each in stream.elements] == [0, 2]
-    assert {each.processing_time.datetime for each in stream.elements} == {point(9)}
+    assert [output.value for output in stream.elements] == [0, 2]
+    assert {output.processing_time.datetime for output in stream.elements} == {point(9)}
     # Otherwise it is observed at minute 0. The timer of minute 2 fires at 5, three minutes late, and the one that it
     # sets at 4 is due then too, and one minute late.
     stream = MICRO_BATCH.run(VALUES.process(HEARTBEAT), {READINGS: silent})
-    assert [each.value for each in stream.elements] == [-1, 3]
-    assert {each.processing_time.datetime for each in stream.elements} == {point(5)}
+    assert [output.value for output in stream.elements] == [-1, 3]
+    assert {output.processing_time.datetime for output in stream.elements} == {point(5)}
     # A batch has one instant, at minute 0. Its timer fires two minutes early, and what that sets does not fire.
-    assert [each.value for each in batch.elements] == [-2]
+    assert [output.value for output in batch.elements] == [-2]
 
 
 def test_a_watermark_beyond_the_horizon_fires_more_timers() -> None:
@@ -183,13 +183,15 @@ def test_a_watermark_beyond_the_horizon_fires_more_timers() -> None:
     beyond = timeline((0, 3))
     stream = MICRO_BATCH.run(VALUES.process(FILLING, in_order=True), {READINGS: beyond})
     batch = ReferenceBatch().run(VALUES.process(FILLING), {READINGS: beyond})
-    assert [each.value for each in stream.elements] == [1, 0, 0, 0]
-    assert [each.value for each in batch.elements] == [1]
+    assert [output.value for output in stream.elements] == [1, 0, 0, 0]
+    assert [output.value for output in batch.elements] == [1]
     history = tuple(
         KeyInstant(
-            each.processing_time, tuple((r.value, event_time(r.at)) for r in each.elements), each.watermark
+            instant.processing_time,
+            tuple((r.value, event_time(r.at)) for r in instant.elements),
+            instant.watermark,
         )
-        for each in beyond
+        for instant in beyond
     )
     assert (
         len(
@@ -217,8 +219,8 @@ def test_bundles_matter_if_a_timer_fires_between_elements() -> None:
 
     def sums(instants: Timeline[Reading]) -> list[int]:
         return [
-            each.value
-            for each in MICRO_BATCH.run(VALUES.process(SUMS_OF_FIVE), {READINGS: instants}).elements
+            output.value
+            for output in MICRO_BATCH.run(VALUES.process(SUMS_OF_FIVE), {READINGS: instants}).elements
         ]
 
     assert (sums(bundled), sums(single)) == ([3], [1, 2])

@@ -100,8 +100,10 @@ def _scopes(sources: Sources, function: str) -> Iterator[tuple[str, Scope, froze
     for file, text in sources.items():
         if (not package or package in Path(file).parts[:2]) and defined.search(text):
             module = ast.parse(text)
-            shared = _names(*(each for each in module.body if not isinstance(each, Scope)))
-            shared |= {each.name for each in module.body if isinstance(each, Scope)} | set(dir(builtins))
+            shared = _names(*(statement for statement in module.body if not isinstance(statement, Scope)))
+            shared |= {statement.name for statement in module.body if isinstance(statement, Scope)} | set(
+                dir(builtins)
+            )
             for scope in _qualified(module, first, *rest):
                 yield file, scope, shared | _names(scope)
 
@@ -121,9 +123,9 @@ def _names(*trees: ast.AST) -> frozenset[str]:
 def _bound(tree: ast.AST) -> frozenset[str]:
     """Returns the variables that some syntax binds."""
     stored = (
-        each for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
-    return frozenset(each.id for each in stored)
+    return frozenset(node.id for node in stored)
 
 
 def _names_at(node: ast.AST) -> Iterator[str]:

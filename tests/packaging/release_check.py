@@ -110,11 +110,11 @@ def check(pythons: Sequence[str], extras: Sequence[str]) -> str:
         (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     )
     sdist, wheel = build(version)
-    found = {python: interpreter for python in pythons if (interpreter := find_interpreter(python))}
-    if not found:
+    by_python = {python: interpreter for python in pythons if (interpreter := find_interpreter(python))}
+    if not by_python:
         raise ReleaseError(f"there is no interpreter of Python {', '.join(pythons)}")
     count = 0
-    for python, interpreter in found.items():
+    for python, interpreter in by_python.items():
         for name, requirement, program in (
             ("sdist", str(sdist), PLAIN),
             ("wheel", str(wheel), PLAIN),
@@ -126,9 +126,9 @@ def check(pythons: Sequence[str], extras: Sequence[str]) -> str:
             try_environment(interpreter, requirement, program, f"Python {python}, {name}")
             print(f"Python {python}, {name}: held", flush=True)
             count += 1
-    missing = [python for python in pythons if python not in found]
+    missing = [python for python in pythons if python not in by_python]
     rest = f"; not tried, without an interpreter: Python {', '.join(missing)}" if missing else ""
-    return f"release-check: all held, flowalg {version} in {count} environments of Python {', '.join(found)}{rest}"
+    return f"release-check: all held, flowalg {version} in {count} environments of Python {', '.join(by_python)}{rest}"
 
 
 def compare_versions(project: str, changelog: str) -> str:
@@ -185,8 +185,8 @@ def find_interpreter(python: str) -> Path | None:
 
 
 def _interpreters(python: str) -> Iterator[Path]:
-    if found := shutil.which(f"python{python}"):
-        yield Path(found)
+    if path := shutil.which(f"python{python}"):
+        yield Path(path)
     yield Path(sys.executable)
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     yield from sorted(versions.glob(f"{python}.*/bin/python{python}"), reverse=True)

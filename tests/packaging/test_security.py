@@ -150,22 +150,20 @@ def calls() -> Iterator[tuple[str, str]]:
 
 def test_nothing_evaluates_text() -> None:
     """No package calls ``eval`` or ``exec``."""
-    assert [
-        found for found in calls() if found[1] in ("eval", "exec", "builtins.eval", "builtins.exec")
-    ] == []
+    assert [call for call in calls() if call[1] in ("eval", "exec", "builtins.eval", "builtins.exec")] == []
 
 
 def test_pickles_are_read_in_known_places() -> None:
     """Only the modules that the page counts unpickle, and they use ``pickle.loads``."""
     names = ("load", "loads", "Unpickler")
-    found = {
+    places = {
         (file, name)
         for file, name in calls()
         if name.rpartition(".")[2] in names
         and name.partition(".")[0] in ("pickle", "cloudpickle", "dill", "marshal")
     }
-    assert {name for _, name in found} == {"pickle.loads"}
-    assert {file for file, _ in found} == UNPICKLING
+    assert {name for _, name in places} == {"pickle.loads"}
+    assert {file for file, _ in places} == UNPICKLING
 
 
 class Trap:
@@ -187,8 +185,8 @@ def test_bytes_of_records_are_not_unpickled(tmp_path: Path) -> None:
     stream = streaming.StreamInput(streaming.Frames([frame_of(note)]), BoundedOutOfOrderness(MINUTE))
     for stop in (1, None):
         running = streaming.batches(PAYLOADS, {NOTES: stream}, checkpoint=tmp_path / "checkpoint", drain=True)
-        for number, each in enumerate(running):
-            values += [pane.value for pane in each.panes]
+        for number, micro_batch in enumerate(running):
+            values += [pane.value for pane in micro_batch.panes]
             if number == stop:
                 running.close()
     assert values == [[trap]] * len(values)
@@ -399,12 +397,12 @@ class Tags(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: set[str] = set()
+        self.names: set[str] = set()
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collects an element and the names of its attributes."""
-        self.found |= {tag, *(name for name, _ in attrs)}
+        self.names |= {tag, *(name for name, _ in attrs)}
 
 
 def test_html_escapes_text_of_data() -> None:
@@ -415,7 +413,7 @@ def test_html_escapes_text_of_data() -> None:
     for value in (run, run.panes[0], timeline, named.key_by(author_of)):
         text = html_view(value)
         assert "alert(1)" in text
-        assert not Tags(text).found & {"script", "b onclick", "onclick"}
+        assert not Tags(text).names & {"script", "b onclick", "onclick"}
 
 
 def test_csv_has_values_as_they_are(tmp_path: Path) -> None:

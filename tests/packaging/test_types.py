@@ -47,19 +47,19 @@ def run(*arguments: str) -> str:
 def mypy(paths: Sequence[Path]) -> list[Finding]:
     """Returns the errors of mypy."""
     printed = run("mypy", "--strict", "--show-absolute-path", *map(str, paths))
-    found = re.findall(r"^(.*?):(\d+): error: .*?(?:\[([\w-]+)\])?$", printed, re.MULTILINE)
-    return [Finding((Path(path).name, int(line)), code) for path, line, code in found]
+    matches = re.findall(r"^(.*?):(\d+): error: .*?(?:\[([\w-]+)\])?$", printed, re.MULTILINE)
+    return [Finding((Path(path).name, int(line)), code) for path, line, code in matches]
 
 
 def pyright(paths: Sequence[Path]) -> list[Finding]:
     """Returns the errors of pyright."""
-    found = json.loads(run("pyright", "--outputjson", *map(str, paths)))
+    report = json.loads(run("pyright", "--outputjson", *map(str, paths)))
     return [
         Finding(
             (Path(diagnostic["file"]).name, diagnostic["range"]["start"]["line"] + 1),
             diagnostic.get("rule", "syntax"),
         )
-        for diagnostic in found["generalDiagnostics"]
+        for diagnostic in report["generalDiagnostics"]
         if diagnostic["severity"] == "error"
     ]
 
@@ -93,9 +93,9 @@ def test_type_checkers_report_every_marked_mistake(
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             if line.endswith(("# error", f"# error in {checker.__name__}")):
                 marked.add((module.name, number))
-    found = checker(modules)
-    assert {finding.place for finding in found} == marked
-    assert [finding for finding in found if finding.code in NOT_ABOUT_TYPES] == []
+    findings = checker(modules)
+    assert {finding.place for finding in findings} == marked
+    assert [finding for finding in findings if finding.code in NOT_ABOUT_TYPES] == []
     assert len(marked) > 500
 
 
@@ -259,13 +259,13 @@ def test_the_surface_has_the_public_members_of_this_project(
     """
     (tmp_path / "flowalg_pretended.py").write_text(DECLARATIONS)
     monkeypatch.syspath_prepend(tmp_path)
-    found = surface(["flowalg_pretended"])
+    names = surface(["flowalg_pretended"])
     solved = "Box Box.again Box.item Box.items Fixed.longest Fixed.of Made Pairs first size"
     plain = (
         "Box.name Box.size Child Child.own Fixed Fixed.stored Parent.__or__ Parent.shown Parent.total Plain"
     )
-    assert sorted(name for name in found if found[name]) == [f"flowalg_pretended.{n}" for n in solved.split()]
-    assert sorted(name for name in found if not found[name]) == [
+    assert sorted(name for name in names if names[name]) == [f"flowalg_pretended.{n}" for n in solved.split()]
+    assert sorted(name for name in names if not names[name]) == [
         f"flowalg_pretended.{n}" for n in (*plain.split(), "count", "stored")
     ]
 

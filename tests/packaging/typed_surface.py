@@ -62,9 +62,9 @@ Declaration: TypeAlias = ast.AnnAssign | ast.FunctionDef
 
 def name_in(module: str, name: str) -> str:
     """Returns the name of a public object in reports and tables, with the module that defines a class or function."""
-    found = getattr(import_module(module), name)
-    if inspect.isclass(found) or inspect.isfunction(found):
-        return f"{found.__module__}.{found.__qualname__}"
+    value = getattr(import_module(module), name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        return f"{value.__module__}.{value.__qualname__}"
     return f"{module}.{name}"
 
 
@@ -87,8 +87,8 @@ def members(cls: type) -> Mapping[str, bool]:
     names = {name for base in cls.__mro__ for name in vars(base)}
     public = {name for name in names if not name.startswith("_") or name in _OPERATORS}
     values = set(cls.__members__) if issubclass(cls, Enum) else set[str]()
-    found = ((member_of(cls, name), name) for name in public - values)
-    return {member: _member_is_solved(cls, name) for member, name in found if member is not None}
+    pairs = ((member_of(cls, name), name) for name in public - values)
+    return {member: _member_is_solved(cls, name) for member, name in pairs if member is not None}
 
 
 def surface(packages: Sequence[str] = PACKAGES) -> Mapping[str, bool]:
@@ -96,16 +96,16 @@ def surface(packages: Sequence[str] = PACKAGES) -> Mapping[str, bool]:
 
     Each has whether its type is solved.
     """
-    found: dict[str, bool] = {}
+    names: dict[str, bool] = {}
     for module in packages:
         exported: list[str] = import_module(module).__all__
         for name in exported:
             value: object = getattr(import_module(module), name)
             if not isinstance(value, ModuleType):
-                found[name_in(module, name)] = _is_solved(value)
+                names[name_in(module, name)] = _is_solved(value)
             if inspect.isclass(value):
-                found |= members(value)
-    return found
+                names |= members(value)
+    return names
 
 
 def _is_solved(value: object) -> bool:
@@ -153,7 +153,7 @@ def _names_of_types(declaration: Declaration) -> Iterator[str]:
 @cache
 def _declarations_of(module: str) -> Mapping[str, Sequence[Declaration]]:
     """Returns the declarations of a module by qualified name, with those that only type checkers see."""
-    found: defaultdict[str, list[Declaration]] = defaultdict(list)
+    declarations: defaultdict[str, list[Declaration]] = defaultdict(list)
 
     def visit(body: Sequence[ast.stmt], prefix: str) -> None:
         for node in body:
@@ -163,12 +163,12 @@ def _declarations_of(module: str) -> Mapping[str, Sequence[Declaration]]:
                 case ast.If():
                     visit([*node.body, *node.orelse], prefix)
                 case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
-                    found[prefix + name].append(node)
+                    declarations[prefix + name].append(node)
                 case _:
                     pass
 
     visit(ast.parse(inspect.getsource(import_module(module))).body, "")
-    return found
+    return declarations
 
 
 @frozen
@@ -216,15 +216,15 @@ def covered_by(text: str) -> frozenset[str]:
     """Returns the members and names that the rows of a table cover."""
     tree = ast.parse(text)
     table = _table_of(tree)
-    found: set[str] = set()
+    covered: set[str] = set()
     for function, parameters in _functions_in(tree, table):
         for parameter in function.args.args:
-            found.update(_names_in(parameter, table))
+            covered.update(_names_in(parameter, table))
         for row in _rows_in(function):
             for expression in row.args if _asserts(row) else [row]:
-                found.update(_names_in(expression, table))
-            found.update(_members_in(row.args[0] if _asserts(row) else row, table, parameters))
-    return frozenset(found)
+                covered.update(_names_in(expression, table))
+            covered.update(_members_in(row.args[0] if _asserts(row) else row, table, parameters))
+    return frozenset(covered)
 
 
 def restated_by(text: str) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def restated_by(text: str) -> tuple[str, ...]:
     made = decorated | {
         name for node in tree.body if isinstance(node, ast.Assign) for name in _assigned_in(node)
     }
-    found: list[str] = []
+    restated: list[str] = []
     for function, parameters in _functions_in(tree, table):
         local = made | _assigned_in(function)
         for row in filter(_asserts, _rows_in(function)):
@@ -251,8 +251,8 @@ def restated_by(text: str) -> tuple[str, ...]:
             )
             used = solved.intersection(_members_in(expression, table, parameters))
             if not (inferred or used or local & _subjects_of(expression)):
-                found.append(ast.unparse(row))
-    return tuple(found)
+                restated.append(ast.unparse(row))
+    return tuple(restated)
 
 
 def _assigned_in(tree: ast.AST) -> set[str]:

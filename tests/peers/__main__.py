@@ -43,14 +43,14 @@ def main(names: Sequence[str] = ()) -> int:
         except MissingPeer as error:
             print(f"skipped: {peer.title}: {error}", flush=True)
             continue
-        found = dict(results(peer, python))
-        print(f"{peer.title}: {len(found)} results", flush=True)
+        by_feature = dict(results(peer, python))
+        print(f"{peer.title}: {len(by_feature)} results", flush=True)
         shown.append(peer)
         for feature in FEATURES:
             cell = peer.cells.get(feature.name)
             if cell is not None:
                 count += 1
-                difference = cell.difference(feature, found.get(feature.name, "nothing"))
+                difference = cell.difference(feature, by_feature.get(feature.name, "nothing"))
                 problems += [] if difference is None else [f"{peer.title}, {feature.title}: {difference}"]
     print(table(shown))
     for problem in problems:
@@ -68,7 +68,7 @@ def results(peer: Peer, python: Path) -> Iterator[tuple[str, Json]]:
     variables = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))
     }
-    paths = [PROGRAMS / "shared", *([] if peer.requirements else [ROOT / each for each in ROOMS])]
+    paths = [PROGRAMS / "shared", *([] if peer.requirements else [ROOT / room for room in ROOMS])]
     variables["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     for script in peer.scripts:
         yield from results_of(PROGRAMS / peer.name / f"{script}.py", python, variables)

@@ -57,13 +57,13 @@ def _newest(most: tuple[int, int]) -> Path | None:
     for minor in range(most[1], OLDEST[1] - 1, -1):
         name = f"python3.{minor}"
         pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
-        known = [shutil.which(name), *(str(path) for path in pyenv.glob(f"3.{minor}.*/bin/{name}"))]
+        candidates = [shutil.which(name), *(str(path) for path in pyenv.glob(f"3.{minor}.*/bin/{name}"))]
         if sys.version_info[:2] == (3, minor):
-            known.insert(0, sys.executable)
-        for found in filter(None, known):
+            candidates.insert(0, sys.executable)
+        for path in filter(None, candidates):
             # A shim of pyenv may be on the PATH without its version.
-            if subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
-                return Path(found)
+            if subprocess.run([path, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+                return Path(path)
     return None
 
 

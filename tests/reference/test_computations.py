@@ -47,7 +47,7 @@ def score(at: float, points: int = 1, team: str = "a") -> Score:
 
 def outputs(run: Run[KV[str, A]]) -> list[tuple[A, str]]:
     """Returns the value and the event time of each output."""
-    return [(each.value, f"{each.event_time.datetime:%H:%M}") for each in run.elements]
+    return [(output.value, f"{output.event_time.datetime:%H:%M}") for output in run.elements]
 
 
 def emit(number: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, tuple[int, bool, str]]:
@@ -114,8 +114,8 @@ def test_a_timer_of_processing_time_fires_at_its_deadline() -> None:
     continuous, micro_batch = (
         engine.run(pipeline, {SCORES: timeline}) for engine in (Reference(), MICRO_BATCH)
     )
-    assert [str(each.processing_time)[11:16] for each in continuous.elements] == ["12:03", "12:05"]
-    assert [str(each.processing_time)[11:16] for each in micro_batch.elements] == ["12:09", "12:09"]
+    assert [str(output.processing_time)[11:16] for output in continuous.elements] == ["12:03", "12:05"]
+    assert [str(output.processing_time)[11:16] for output in micro_batch.elements] == ["12:09", "12:09"]
 
 
 def test_an_output_of_a_timer_of_processing_time_is_not_late() -> None:
@@ -164,7 +164,7 @@ def test_timers_at_later_times_are_no_loop() -> None:
     )
     records = [score(0), score(12_000)]
     run = ReferenceBatch().run(POINTS.process(beat), {SCORES: Timeline.batch(records, time=minute(0))})
-    assert [each.value for each in run.elements] == [11_000]
+    assert [output.value for output in run.elements] == [11_000]
 
 
 @pytest.mark.parametrize(("computation", "error", "message"), FAULTS)
@@ -210,7 +210,7 @@ def test_a_failed_timer_has_fired() -> None:
     assert [bad.record for bad in run.bad_records] == [
         '{"key":"a","timer":{"tag":"end","at":"2024-01-01T12:02:00+00:00"},"state":1}'
     ]
-    assert [each.value for each in run.elements] == [0, 1]
+    assert [output.value for output in run.elements] == [0, 1]
 
 
 def test_state_ends_with_its_key() -> None:
@@ -229,7 +229,9 @@ def test_state_ends_with_its_key() -> None:
         .at(minute(1), score(1), score(1.1), watermark=minute(1))
         .at(minute(2), score(8), score(9), watermark=minute(8))
     )
-    assert [each.value for each in MICRO_BATCH.run(POINTS.process(twice), {SCORES: timeline}).elements] == [
+    assert [
+        output.value for output in MICRO_BATCH.run(POINTS.process(twice), {SCORES: timeline}).elements
+    ] == [
         0,
         1,
         0,
@@ -252,7 +254,7 @@ def test_setting_a_tag_again_replaces_its_timer() -> None:
     )
     timeline = Timeline[Score]().at(minute(1), score(1), score(2), watermark=minute(3)).end(minute(9))
     run = MICRO_BATCH.run(POINTS.process(kinds), {SCORES: timeline})
-    assert [each.value for each in run.elements] == ["a 12:20", "b 12:06"]
+    assert [output.value for output in run.elements] == ["a 12:20", "b 12:06"]
 
 
 def test_late_elements_may_be_dropped() -> None:
@@ -263,7 +265,7 @@ def test_late_elements_may_be_dropped() -> None:
         .at(minute(2), score(1), watermark=minute(3))
     )
     run = MICRO_BATCH.run(POINTS.process(RUNNING_TOTAL, late=Late.DROP), {SCORES: timeline})
-    assert [each.value for each in run.elements] == [1]
+    assert [output.value for output in run.elements] == [1]
     assert [(drop.key, drop.reason, drop.count) for drop in run.dropped] == [("a", DropReason.LATE, 1)]
 
 
@@ -273,8 +275,8 @@ def test_several_outputs_share_a_computation() -> None:
         Computation(initial=0, on_element=fails, name="shared")
     )
     timeline = Timeline[Score]().at(minute(1), score(3), watermark=minute(2))
-    found = Reference(dead_letters=True).run_all(
+    runs = Reference(dead_letters=True).run_all(
         {"all": shared, "sums": shared.window(FixedWindows(MINUTE)).combine_per_key(Sum())},
         {SCORES: timeline},
     )
-    assert len(found.bad_records) == 1
+    assert len(runs.bad_records) == 1

@@ -122,12 +122,14 @@ def narration(why: OutputExplanation[KV[str, str]]) -> str:
 
 def computations() -> SearchStrategy[AnyComputation]:
     """Returns computations of all kinds."""
-    return st.sampled_from([require_computation("computation", each) for each in (*EVENT_TIME, HEARTBEAT)])
+    return st.sampled_from(
+        [require_computation("computation", computation) for computation in (*EVENT_TIME, HEARTBEAT)]
+    )
 
 
 def event_time_computations() -> SearchStrategy[AnyComputation]:
     """Returns computations that set no timers of processing time."""
-    return st.sampled_from([require_computation("computation", each) for each in EVENT_TIME])
+    return st.sampled_from([require_computation("computation", computation) for computation in EVENT_TIME])
 
 
 @given(
@@ -149,8 +151,12 @@ def test_every_output_is_explained_by_the_call_that_emitted_it(
         assert why.clocks.processing_time == output.processing_time.datetime
         if isinstance(why.cause, ArrivedElement):
             seen, arrival = why.cause.observed, why.cause.arrival
-            instants = (each for each in timeline if each.processing_time == arrival)
-            arrived = [(each.key, each.value, each.at) for instant in instants for each in instant.elements]
+            instants = (instant for instant in timeline if instant.processing_time == arrival)
+            arrived = [
+                (reading.key, reading.value, reading.at)
+                for instant in instants
+                for reading in instant.elements
+            ]
             assert (seen.key, seen.value, seen.event_time) in arrived
             assert order[0] or arrival == output.processing_time
 
@@ -172,24 +178,26 @@ def test_a_key_waits_for_the_watermark_that_is_named(
     """Without new elements no call of a key happens before the watermark that ``why_not`` names, and one at it."""
     assume(timeline.instants)
     pipeline = VALUES.process(narrate(computation, always=True), in_order=in_order)
-    last = data.draw(st.sampled_from([each.processing_time for each in timeline]))
-    short = evolve(timeline, instants=tuple(each for each in timeline if each.processing_time <= last))
+    last = data.draw(st.sampled_from([instant.processing_time for instant in timeline]))
+    short = evolve(
+        timeline, instants=tuple(instant for instant in timeline if instant.processing_time <= last)
+    )
     run = reference.run(pipeline, {READINGS: timeline}, mode=Mode.MICRO_BATCH)
-    found = why_not(run, key, at=last.datetime)
-    assert found == why_not(reference.run(pipeline, {READINGS: short}, mode=Mode.MICRO_BATCH), key)
+    explanation = why_not(run, key, at=last.datetime)
+    assert explanation == why_not(reference.run(pipeline, {READINGS: short}, mode=Mode.MICRO_BATCH), key)
 
     def then(watermark: int) -> list[OutputElement[KV[str, str]]]:
         later = short.at(last.datetime + MINUTE, watermark=EventTime(watermark).datetime)
         after = reference.run(pipeline, {READINGS: later}, mode=Mode.MICRO_BATCH)
-        return [each for each in after.elements if each.processing_time > last and each.key == key]
+        return [output for output in after.elements if output.processing_time > last and output.key == key]
 
-    assert (found.next_watermark is None) == (found.status is not KeyStatus.WAITING)
-    if found.next_watermark is None:
+    assert (explanation.next_watermark is None) == (explanation.status is not KeyStatus.WAITING)
+    if explanation.next_watermark is None:
         assert not then(MAX_TIME)
     else:
-        assert found.next_watermark > found.watermark
-        assert not then(found.next_watermark - 1)
-        assert then(found.next_watermark)
+        assert explanation.next_watermark > explanation.watermark
+        assert not then(explanation.next_watermark - 1)
+        assert then(explanation.next_watermark)
 
 
 def run_of(pipeline: PCollection[KV[str, int]], timeline: Timeline[Score]) -> ReferenceRun[KV[str, int]]:
@@ -270,17 +278,17 @@ def test_why_not_distinguishes_what_a_key_is_doing() -> None:
     ).at(minute(4), Score("late", 2, minute(1)))  # fmt: skip
     pipeline = POINTS.process(Computation(initial=0, on_element=fail), late=Late.DROP)
     run = reference.run(pipeline, {SCORES: timeline}, dead_letters=True)
-    found = {key: why_not(run, key) for key in ("a", "b", "c", "late", "none")}
-    assert [each.status for each in found.values()] == [
+    explanations = {key: why_not(run, key) for key in ("a", "b", "c", "late", "none")}
+    assert [explanation.status for explanation in explanations.values()] == [
         KeyStatus.FAILED,
         KeyStatus.NO_TIMERS,
         KeyStatus.FREED,
         KeyStatus.DROPPED,
         KeyStatus.NO_ELEMENTS,
     ]
-    assert "raised LookupError: no luck" in str(found["a"])
-    assert (found["c"].outputs, str(found["c"].last_output)) == (1, "2024-01-01T12:01:00Z")
-    assert found["b"].hold is None
+    assert "raised LookupError: no luck" in str(explanations["a"])
+    assert (explanations["c"].outputs, str(explanations["c"].last_output)) == (1, "2024-01-01T12:01:00Z")
+    assert explanations["b"].hold is None
 
 
 def test_a_side_input_delays_an_output() -> None:

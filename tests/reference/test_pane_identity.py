@@ -124,17 +124,17 @@ def element_key(element: object) -> object:
 
 def problems(panes: Iterable[Pane[object]], *, retracting: bool) -> list[str]:
     """Returns the panes whose index is not new, and values that come before the retraction of the last one."""
-    known: set[tuple[object, Window, int]] = set()
+    emitted: set[tuple[object, Window, int]] = set()
     current: dict[tuple[object, Window], int] = {}
-    found = []
+    lines = []
     for pane in panes:
         place = (element_key(pane.element), pane.window)
         if pane.change is Change.RETRACTION:
             if current.pop(place, None) != pane.index:
-                found.append(full_line(pane))
+                lines.append(full_line(pane))
             continue
-        if (*place, pane.index) in known or (retracting and place in current):
-            found.append(full_line(pane))
-        known.add((*place, pane.index))
+        if (*place, pane.index) in emitted or (retracting and place in current):
+            lines.append(full_line(pane))
+        emitted.add((*place, pane.index))
         current[place] = pane.index
-    return found
+    return lines

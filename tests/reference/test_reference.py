@@ -185,7 +185,7 @@ def test_the_error_of_an_unbound_source_names_it() -> None:
 def test_a_pipeline_without_a_grouping_gives_elements() -> None:
     """Its output is elements with both times, ordered by processing time, event time and value, and no panes."""
     run = run_points(POINTS, Score("b", 2, minute(1)), Score("a", 3, minute(1)), Score("a", 1, minute(0)))
-    assert [(each.key, each.value, each.event_time) for each in run.elements] == [
+    assert [(element.key, element.value, element.event_time) for element in run.elements] == [
         ("a", 1, event_time(minute(0))),
         ("a", 3, event_time(minute(1))),
         ("b", 2, event_time(minute(1))),
@@ -201,7 +201,7 @@ def test_values_of_several_types_are_ordered() -> None:
     there = run_points(mixed, Score("b", 2, minute(1)), Score("a", 1, minute(1)))
     back = run_points(mixed, Score("a", 1, minute(1)), Score("b", 2, minute(1)))
     assert there.elements == back.elements
-    assert [each.element for each in there.elements] == [1, "b"]
+    assert [element.element for element in there.elements] == [1, "b"]
 
 
 def test_an_output_of_panes_and_elements_is_rejected() -> None:
@@ -211,7 +211,7 @@ def test_an_output_of_panes_and_elements_is_rejected() -> None:
     with pytest.raises(UnsupportedError, match=r"mixes panes of .*Sum.* with elements of source scores"):
         reference.run(flatten(POINTS.window(TWO_MINUTES), totals.window(TWO_MINUTES)), {SCORES: timeline})
     both = reference.Reference().run_all({"points": POINTS, "totals": totals}, {SCORES: timeline})
-    assert [each.element for each in both[POINTS].elements] == [KV("a", 2)]
+    assert [element.element for element in both[POINTS].elements] == [KV("a", 2)]
     assert [pane.element for pane in both["totals"].panes] == [KV("a", 2)]
     with pytest.raises(ArgumentError, match="which must be an output of the run: points, totals"):
         both["total"]

@@ -60,7 +60,7 @@ def separable_runs() -> SearchStrategy[ReferenceRun[object]]:
     return (
         st.builds(run_reference, pipelines, inputs, st.sampled_from(Mode))
         .filter(bool)
-        .map(lambda found: found[0])
+        .map(lambda runs: runs[0])
     )
 
 
@@ -101,7 +101,7 @@ def test_explanations_of_a_key_do_not_depend_on_the_selection(
     if separable_grouping(root) is None:
         event("not separable")
         return
-    evaluated = [(each.key, each.window) for each in recording_of(run.spec).evaluations]
+    evaluated = [(evaluation.key, evaluation.window) for evaluation in recording_of(run.spec).evaluations]
     start = data.draw(st.integers(0, 30)) * MINUTE + int(run.watermarks[0].processing_time)
     other = Window(EventTime(start), EventTime(start + data.draw(st.integers(1, 9)) * MINUTE))
     key, window = data.draw(st.sampled_from([*dict.fromkeys(evaluated), ("a", other), ("b", other)]))
@@ -111,14 +111,14 @@ def test_explanations_of_a_key_do_not_depend_on_the_selection(
     )
     until = data.draw(st.none() | later)
     try:
-        found = explain_key(root, mode, history, key, window, until)
+        explanations = explain_key(root, mode, history, key, window, until)
     except NotSeparableError:
         event("depends on the deadlines of other keys")
         return
     event("separable")
     expected = explain_by_whole_run(run, key, window, until)
-    assert found == expected
-    assert list(map(str, found)) == list(map(str, expected))
+    assert explanations == expected
+    assert list(map(str, explanations)) == list(map(str, expected))
 
 
 @settings(max_examples=5 * settings().max_examples)
@@ -133,7 +133,7 @@ def test_explanations_of_all_keys_do_not_depend_on_the_selection(
     window = data.draw(st.sampled_from([pane.window for pane in run.panes]))
     until = data.draw(st.none() | st.sampled_from([reading.processing_time for reading in run.watermarks]))
     try:
-        found = explain_all_keys(root, mode, history, window, until)
+        explanations = explain_all_keys(root, mode, history, window, until)
     except NotSeparableError:
         return
     panes = [
@@ -141,7 +141,7 @@ def test_explanations_of_all_keys_do_not_depend_on_the_selection(
         for pane in run.panes
         if pane.window == window and (until is None or pane.processing_time <= until)
     ]
-    assert list(found) == [explain_when(run, pane) for pane in panes]
+    assert list(explanations) == [explain_when(run, pane) for pane in panes]
 
 
 @settings(max_examples=3 * settings().max_examples)
@@ -150,10 +150,10 @@ def test_the_bounds_of_panes_are_those_of_the_run(run: ReferenceRun[object]) -> 
     """The first and the last window with a pane are found without a replay of the other windows."""
     windows = sorted({pane.window for pane in run.panes})
     try:
-        found = find_pane_bounds(run.spec.pipeline.node, run.spec.mode, history_of(run.spec))
+        bounds = find_pane_bounds(run.spec.pipeline.node, run.spec.mode, history_of(run.spec))
     except NotSeparableError:
         return
-    assert found == ((windows[0], windows[-1]) if windows else None)
+    assert bounds == ((windows[0], windows[-1]) if windows else None)
 
 
 def delayed(then: Trigger) -> PCollection[KV[str, int]]:
@@ -171,9 +171,9 @@ def test_the_last_deadline_of_another_key_is_the_time_of_an_explanation() -> Non
     spec, window = run.spec, Window(event_time(minute(0)), event_time(minute(2)))
     at = {processing_time(minute(6.5)): 6, processing_time(minute(9)): 7, processing_time(minute(5)): 2}
     for until, expected in at.items():
-        (found,) = explain_key(spec.pipeline.node, spec.mode, history_of(spec), "b", window, until)[-1:]
-        assert isinstance(found, WhyNot)
-        assert found.processing_time == processing_time(minute(expected))
+        (explanation,) = explain_key(spec.pipeline.node, spec.mode, history_of(spec), "b", window, until)[-1:]
+        assert isinstance(explanation, WhyNot)
+        assert explanation.processing_time == processing_time(minute(expected))
 
 
 def test_a_window_that_is_ready_again_depends_on_all_keys() -> None:
@@ -190,8 +190,8 @@ def test_a_window_that_is_ready_again_depends_on_all_keys() -> None:
     with pytest.raises(NotSeparableError):
         explain_key(run.spec.pipeline.node, run.spec.mode, history_of(run.spec), "a", window, None)
     run = reference.run(pipeline, {SCORES: timeline}, mode=Mode.MICRO_BATCH)
-    found = explain_key(run.spec.pipeline.node, run.spec.mode, history_of(run.spec), "a", window, None)
-    assert found == explain_by_whole_run(run, "a", window, None)
+    explanations = explain_key(run.spec.pipeline.node, run.spec.mode, history_of(run.spec), "a", window, None)
+    assert explanations == explain_by_whole_run(run, "a", window, None)
 
 
 def test_a_window_that_is_ready_again_after_the_last_instant_depends_on_all_keys() -> None:
@@ -206,8 +206,8 @@ def test_a_window_that_is_ready_again_after_the_last_instant_depends_on_all_keys
     root, history = run.spec.pipeline.node, history_of(run.spec)
     with pytest.raises(NotSeparableError):
         explain_key(root, run.spec.mode, history, "a", window, processing_time(minute(9)))
-    found = why_not(run, "a", window, at=minute(9))
-    assert (found.reason, found.processing_time) == (Reason.CLOSED, processing_time(minute(7)))
+    explanation = why_not(run, "a", window, at=minute(9))
+    assert (explanation.reason, explanation.processing_time) == (Reason.CLOSED, processing_time(minute(7)))
 
 
 def test_a_timer_that_no_longer_holds_evaluates_nothing() -> None:

@@ -65,8 +65,8 @@ WINDOWS = 3
 
 def bundles() -> st.SearchStrategy[Bundle]:
     """Returns bundles, often empty."""
-    some = st.builds(Bundle, st.lists(st.integers(-3, 5), max_size=3).map(tuple), st.integers(0, 1))
-    return st.just(Bundle()) | some
+    any_bundle = st.builds(Bundle, st.lists(st.integers(-3, 5), max_size=3).map(tuple), st.integers(0, 1))
+    return st.just(Bundle()) | any_bundle
 
 
 @st.composite

@@ -119,11 +119,11 @@ def test_published_watermarks_are_summarized_on_any_row(policy: WatermarkPolicy,
     for instant in history:
         others = [
             {
-                PROCESSING_TIME: each.processing_time,
-                PARTITION: each.partition,
-                PUBLISHED: each.watermark,
+                PROCESSING_TIME: publication.processing_time,
+                PARTITION: publication.partition,
+                PUBLISHED: publication.watermark,
             }
-            for each in instant.publications
+            for publication in instant.publications
         ]
         expected = policy.summarize(instant.observations, publications=instant.publications)
         assert source_report(policy, rows(instant.observations, *others)).clock == expected

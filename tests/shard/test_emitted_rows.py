@@ -29,7 +29,7 @@ TYPES = {
 
 def unpacked(batch: pa.RecordBatch) -> pa.Table:
     """Returns the rows after PySpark's conversion to Arrow, and the JVM's unpacking of the arrays."""
-    arrays = pa.schema([pa.field(each.name, pa.list_(each.type)) for each in batch.schema])
+    arrays = pa.schema([pa.field(column.name, pa.list_(column.type)) for column in batch.schema])
     sent = pa.RecordBatch.from_pylist(list(array_rows(batch)), schema=arrays)
     lengths = {tuple(len(array) for array in row.values()) for row in sent.to_pylist()}
     assert all(len(set(row)) == 1 and row[0] <= ARRAY_ROWS for row in lengths)
@@ -54,6 +54,6 @@ def test_arrays_are_of_bounded_length() -> None:
     batch = pa.RecordBatch.from_arrays(
         [pa.array(numbers), pa.array(times, pa.timestamp("us", "UTC"))], names=["number", "time"]
     )
-    found = unpacked(batch)
-    assert list(map(str, found.column("number").to_pylist())) == list(map(str, numbers))
-    assert found.column("time").to_pylist() == times
+    rows = unpacked(batch)
+    assert list(map(str, rows.column("number").to_pylist())) == list(map(str, numbers))
+    assert rows.column("time").to_pylist() == times

@@ -43,11 +43,11 @@ def test_a_sum_is_infinite_only_if_that_of_all_values_is(parts: list[list[float]
     merged = CONTENTS.absorb(stack(list(map(contents_of, parts))), ["k"], [])
     values = [value for part in parts for value in part]
     total = sum(int(value) for value in values)
-    found, mean = results_of(merged)
-    assert isinstance(found, float)
+    float_sum, mean = results_of(merged)
+    assert isinstance(float_sum, float)
     assert isinstance(mean, float)
     if abs(total) > LARGEST:
-        assert found == mean == (float("inf") if total > 0 else float("-inf"))
+        assert float_sum == mean == (float("inf") if total > 0 else float("-inf"))
     else:
-        assert abs(found - total) <= 1e-12 * LARGEST
-        assert mean == found / len(values)
+        assert abs(float_sum - total) <= 1e-12 * LARGEST
+        assert mean == float_sum / len(values)

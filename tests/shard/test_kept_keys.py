@@ -90,7 +90,7 @@ TIMERS = st.builds(EventTimer, TAGS, st.just(NOON)) | st.builds(ProcessingTimer,
 def key_states(draw: st.DrawFn) -> KeyState:
     """States with holds and timers."""
     timers = draw(st.lists(TIMERS, max_size=3))
-    pending = {each.tag: PendingTimer(each, each.point, draw(event_times(9))) for each in timers}
+    pending = {timer.tag: PendingTimer(timer, timer.point, draw(event_times(9))) for timer in timers}
     return KeyState(draw(STATES), draw(st.none() | event_times(9)), pending)
 
 
@@ -116,10 +116,10 @@ def test_what_is_kept_is_read_again(
     for key, time, value in waiting:
         elements[key] = (*elements.get(key, ()), WaitingElement(time, 1, value))
     expected = {key: KeptKey(key, states.get(key), elements.get(key, ())) for key in {**states, **elements}}
-    found = {str(each.key): each for each in read_kept(stage, stored)}
-    assert found == expected
-    types = {key: repr(each.key_state.state) for key, each in found.items() if each.key_state}
-    assert types == {key: repr(known.state) for key, known in states.items()}
+    kept_keys = {str(kept_key.key): kept_key for kept_key in read_kept(stage, stored)}
+    assert kept_keys == expected
+    types = {key: repr(kept_key.key_state.state) for key, kept_key in kept_keys.items() if kept_key.key_state}
+    assert types == {key: repr(key_state.state) for key, key_state in states.items()}
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,12 @@ def step_and_compare(
     (before,), (now,) = state.input_clocks, input_clocks
     everything = state.windows.activate_all().shard_state(before.clocks.watermark)
     expected, emission = step(self.stage, everything, bundles, now.clocks)
-    found = after.windows.activate_all()
+    actual = after.windows.activate_all()
     assert sorted_rows(output.panes) == sorted_rows(emission.panes)
     assert sorted_rows(output.drops) == sorted_rows(emission.drops)
     assert report.hold == emission.hold
-    assert sorted_rows(found.windows) == sorted_rows(expected.windows)
-    assert sorted_rows(found.current_panes) == sorted_rows(expected.current_panes)
+    assert sorted_rows(actual.windows) == sorted_rows(expected.windows)
+    assert sorted_rows(actual.current_panes) == sorted_rows(expected.current_panes)
     return after, output, report
 
 
@@ -189,12 +189,12 @@ def test_a_dormant_window_is_evaluated_when_it_is_due(
 ) -> None:
     """A dormant window is evaluated when it is due: its panes have the values and times of the reference."""
     pipeline = VALUES.window(TEN, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
-    for found in (
+    for panes in (
         PolarsStreaming().run(pipeline, {READINGS: timeline}).panes,
         reference.run(pipeline, {READINGS: timeline}).panes,
     ):
-        times = [(pane.info.processing_time - processing_time(point(0))) // (60 * 10**6) for pane in found]
-        assert list(zip([pane.value for pane in found], times, strict=True)) == expected
+        times = [(pane.info.processing_time - processing_time(point(0))) // (60 * 10**6) for pane in panes]
+        assert list(zip([pane.value for pane in panes], times, strict=True)) == expected
 
 
 def restored_counts(lateness: timedelta, timeline: Timeline[Reading]) -> list[tuple[int, int]]:
@@ -211,7 +211,7 @@ def restored_counts(lateness: timedelta, timeline: Timeline[Reading]) -> list[tu
         active = store.activate(stage, arrived, clocks)
         after, _ = step(stage, active.shard_state(before.watermark), arrived, clocks)
         store, before = active.put_back(stage, after, clocks), clocks
-        segments = {each.name: Segment.restore(each.name, each.packed) for each in store.segments}
+        segments = {segment.name: Segment.restore(segment.name, segment.packed) for segment in store.segments}
         restored = WindowStore.restore(list(segments), segments.__getitem__)
         assert sorted_rows(restored.activate_all().windows) == sorted_rows(store.activate_all().windows)
         counts.append((store.window_count, len(store.parts)))

@@ -196,8 +196,8 @@ def test_a_batch_is_one_version_that_can_be_read_later(
     assert table(spark, lakehouse, "totals").count() == 0
     name = lakehouse.identifier("totals")
     if isinstance(lakehouse, Delta):
-        found = spark.sql(f"DESCRIBE HISTORY {name}").orderBy("version").collect()
-        versions = {json.loads(row.userMetadata)["flowalg"]["batch"]: row.version for row in found[1:]}
+        history = spark.sql(f"DESCRIBE HISTORY {name}").orderBy("version").collect()
+        versions = {json.loads(row.userMetadata)["flowalg"]["batch"]: row.version for row in history[1:]}
     else:
         snapshots = spark.sql(f"SELECT snapshot_id, summary['flowalg.batch'] FROM {name}.snapshots")
         versions = {int(number): version for version, number in snapshots.collect()}

@@ -59,11 +59,11 @@ def sinks_in(database: Database) -> tuple[PaneSink, ...]:
 
 def content(sinks: tuple[PaneSink, ...], database: Database) -> list[str]:
     """Returns the rows of the tables without processing times, which are those of the run."""
-    found = []
+    lines = []
     for table in [table for sink in sinks for table in (sink.table, drop_table(sink.name))]:
         kept = [number for number, column in enumerate(table.columns) if "processing" not in column.name]
-        found += sorted(f"{table.name} {[row[number] for number in kept]}" for row in database.rows(table))
-    return found
+        lines += sorted(f"{table.name} {[row[number] for number in kept]}" for row in database.rows(table))
+    return lines
 
 
 @pytest.mark.long
@@ -83,7 +83,7 @@ def test_a_query_that_restarts_writes_the_same_tables(
         return PostgreSQL(f"{server} options='-c search_path={name}'")
 
     stream = StreamInput(Frames(FRAMES), BoundedOutOfOrderness(MINUTE))
-    found = {}
+    contents = {}
     for name, stops in (("calm", ()), ("stopped", (2, 1, 3))):
         target = database(f"local_{name}")
         sinks = sinks_in(target)
@@ -95,7 +95,7 @@ def test_a_query_that_restarts_writes_the_same_tables(
                     batch.write_to(sink)
             query.close()
         streaming.run(TOTALS, {SCORES: stream}, sink=sinks, checkpoint=tmp_path / name)
-        found[name] = content(sinks, target)
-    assert len(found["calm"]) > 10
-    assert any("retraction" in row for row in found["calm"])
-    assert found["stopped"] == found["calm"]
+        contents[name] = content(sinks, target)
+    assert len(contents["calm"]) > 10
+    assert any("retraction" in row for row in contents["calm"])
+    assert contents["stopped"] == contents["calm"]

@@ -77,10 +77,10 @@ def run(sink: object, data: object = "in") -> object:
 
 
 CASES: Final[dict[str, Callable[[], object]]] = {
-    **{f"target {number}": partial(connect, given) for number, given in enumerate(CONNINFOS)},
+    **{f"target {number}": partial(connect, conninfo) for number, conninfo in enumerate(CONNINFOS)},
     **{
-        f"snapshots {number}": partial(postgresql_rows, cast("str", given), "SELECT 1")
-        for number, given in enumerate(CONNINFOS)
+        f"snapshots {number}": partial(postgresql_rows, cast("str", conninfo), "SELECT 1")
+        for number, conninfo in enumerate(CONNINFOS)
     },
     "target: a list of options": lambda: to_kafka([("sasl.password", PASSWORD)]),
     "target: an option without a name": lambda: to_kafka({3: PASSWORD}),
@@ -107,10 +107,10 @@ CASES: Final[dict[str, Callable[[], object]]] = {
 
 def texts(error: BaseException) -> Iterator[str]:
     """Yields what a log shows of an error: its text, and those of its causes."""
-    found: BaseException | None = error
-    while found is not None:
-        yield f"{found} {found!r}"
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    raised: BaseException | None = error
+    while raised is not None:
+        yield f"{raised} {raised!r}"
+        raised = raised.__cause__ or (None if raised.__suppress_context__ else raised.__context__)
 
 
 @pytest.mark.parametrize("case", CASES)

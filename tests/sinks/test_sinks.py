@@ -420,7 +420,7 @@ class Outer:
     maybe: int | None
     maybe_inner: Inner | None
     many: list[float]
-    some: frozenset[str]
+    tags: frozenset[str]
     deep: list[tuple[datetime, Decimal, bytes, timedelta, date, Colour, Inner | None]]
 
 

@@ -132,7 +132,7 @@ def texts_in(element: Outer) -> list[str]:
     records = [element.inner, element.two[1], element.maybe_inner, *(item[-1] for item in element.deep)]
     return [
         element.text,
-        *element.some,
+        *element.tags,
         *(record.b for record in records if record is not None and record.b is not None),
     ]
 

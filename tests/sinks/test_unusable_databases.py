@@ -106,7 +106,7 @@ def create(target: PostgreSQL, between: Callable[[], None] = lambda: None) -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("setting", "reason"),
     [
         ("dbname=nowhere", 'connection failed: .*FATAL: database "nowhere" does not exist'),
         ("options='-c search_path=nowhere'", "no schema has been selected to create in"),
@@ -114,9 +114,9 @@ def create(target: PostgreSQL, between: Callable[[], None] = lambda: None) -> No
         ("options='-c no.such'", "connection failed: .*"),
     ],
 )
-def test_an_unusable_server_is_an_error_of_the_sink(server: str, given: str, reason: str) -> None:
+def test_an_unusable_server_is_an_error_of_the_sink(server: str, setting: str, reason: str) -> None:
     """The error is a ``SinkError`` of one line, which names the server and the reason, and no password."""
-    target = PostgreSQL(make_conninfo(f"{server} {given}", password="hunter2"))
+    target = PostgreSQL(make_conninfo(f"{server} {setting}", password="hunter2"))
     with pytest.raises(SinkError) as raised:
         create(target)
     pattern = (

@@ -93,16 +93,16 @@ def test_an_element_reads_the_newest_snapshot_at_its_time(
         for minute in range(len(states)):
             assert snapshots.take(NOON + minute * MINUTE + MINUTE / 3) is not None
         made = [Order(item, NOON + timedelta(seconds=second)) for item, second in orders]
-        known = [order for order in made if order.at < NOON + len(states) * MINUTE]
-        read = ((order, states[(order.at - NOON) // MINUTE]) for order in known)
+        covered = [order for order in made if order.at < NOON + len(states) * MINUTE]
+        read = ((order, states[(order.at - NOON) // MINUTE]) for order in covered)
         expected = sorted(
             ((order.item, prices.get(order.item), order.at) for order, prices in read), key=repr
         )
         records = flowalg_spark.records_in(PRICES, snapshots.table())
-        batch = reference.run_batch(BILLED, {ORDERS: known, PRICES: records})
+        batch = reference.run_batch(BILLED, {ORDERS: covered, PRICES: records})
         assert sorted((element.element for element in batch.elements), key=repr) == expected
         local = flowalg_polars.batch.run(
-            BILLED, {ORDERS: _orders(known), PRICES: pl.DataFrame(pl.from_arrow(snapshots.table()))}
+            BILLED, {ORDERS: _orders(covered), PRICES: pl.DataFrame(pl.from_arrow(snapshots.table()))}
         )
         assert sorted((element.element for element in local.elements), key=repr) == expected
 
@@ -164,15 +164,15 @@ def test_a_table_in_postgresql_enriches_a_local_stream(
     server: str, prices: psycopg.Connection, tmp_path: Path
 ) -> None:
     """A query that is started again reads rows that were updated and deleted since."""
-    found: list[tuple[str, int | None, datetime]] = []
+    elements: list[tuple[str, int | None, datetime]] = []
     for snapshots in growing_inputs(server, prices, tmp_path):
         inputs = {
             ORDERS: StreamInput(tmp_path / "orders", MonotonicTimestamps()),
             PRICES: streaming.snapshot_input(snapshots),
         }
         for batch in streaming.batches(BILLED, inputs, checkpoint=tmp_path / "checkpoint"):
-            found += [element.element for element in batch.elements]
-    assert sorted(found, key=repr) == EXPECTED
+            elements += [element.element for element in batch.elements]
+    assert sorted(elements, key=repr) == EXPECTED
 
 
 @pytest.mark.thorough

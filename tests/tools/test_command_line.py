@@ -139,7 +139,7 @@ def test_why_explains_a_computation_without_a_window(
     """Without ``--window``, ``flowalg why`` explains the outputs of a computation, and what a key is waiting for."""
     pipeline = "tests.tools.test_command_line:TOTALS_SO_FAR"
     whole = run(TOTALS_SO_FAR, {games.SCORES: TIMELINE})
-    explained = [str(explain_when(whole, each)) for each in whole.elements if each.key == "red"]
+    explained = [str(explain_when(whole, output)) for output in whole.elements if output.key == "red"]
     arguments = ["why", pipeline, "scores.csv", *TIMES_AND_POLICY]
     assert output_of(capsys, *arguments, "--key", "red") == "\n\n".join(explained) + "\n"
     assert output_of(capsys, *arguments, "--key", "green") == f"{why_not(whole, 'green')}\n"

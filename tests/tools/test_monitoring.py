@@ -93,8 +93,8 @@ def test_a_status_has_the_totals_of_a_query() -> None:
     assert (status.state, status.batches, status.error) == (QueryState.ENDED, len(batches), None)
     for stage in status.total.stages:
         for name in ("early", "on_time", "late", "retraction", "expired"):
-            found = [getattr(batch.metrics[stage.number], name) for batch in batches]
-            assert getattr(stage, name) == sum(found)
+            counts = [getattr(batch.metrics[stage.number], name) for batch in batches]
+            assert getattr(stage, name) == sum(counts)
     totals = status.total.stages[0]
     assert all((totals.early, totals.on_time, totals.late, totals.retraction, totals.expired))
     assert status.total.bad_records == 1
@@ -109,15 +109,15 @@ def test_prometheus_reads_the_values_of_the_table() -> None:
     monitor = running_status()
     text = prometheus_text(monitor.statuses)
     families = list(text_string_to_metric_families(text))
-    found = {
+    samples = {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in families
         for sample in family.samples
     }
-    assert found == samples_of(monitor, prometheus=True)
+    assert samples == samples_of(monitor, prometheus=True)
     assert {family.documentation for family in families} == {metric.meaning for metric in METRICS}
     panes = (("query", "best"), ("stage", "0 combine_per_key(Sum)"), ("kind", "late"))
-    assert found["flowalg_stage_panes_total", frozenset(panes)] == 2
+    assert samples["flowalg_stage_panes_total", frozenset(panes)] == 2
     registry = CollectorRegistry()
     register(monitor, registry)
     assert generate_latest(registry).decode() == text
@@ -136,7 +136,7 @@ def test_opentelemetry_reads_the_values_of_the_table() -> None:
         for scope in resource.scope_metrics
         for metric in scope.metrics
     ]
-    found = {
+    samples = {
         (
             metric.name,
             frozenset((name, str(value)) for name, value in (point.attributes or {}).items()),
@@ -145,7 +145,7 @@ def test_opentelemetry_reads_the_values_of_the_table() -> None:
         for point in metric.data.data_points
         if isinstance(point, NumberDataPoint)
     }
-    assert found == samples_of(monitor, prometheus=False)
+    assert samples == samples_of(monitor, prometheus=False)
     kinds = {metric.name: metric for metric in METRICS}
     for metric in metrics:
         expected = kinds[metric.name]
@@ -170,8 +170,8 @@ def test_gauges_of_stages_disappear_when_the_query_ends() -> None:
     monitor = running_status()
     monitor(QueryEnded("best", NOW))
     for metric in METRICS:
-        found = list(metric.samples(monitor.statuses[0]))
-        assert bool(found) == (metric.kind is Kind.COUNTER or metric.name.startswith("flowalg.query"))
+        samples = list(metric.samples(monitor.statuses[0]))
+        assert bool(samples) == (metric.kind is Kind.COUNTER or metric.name.startswith("flowalg.query"))
 
 
 def test_log_lines_are_events_as_json(caplog: pytest.LogCaptureFixture) -> None:
@@ -196,7 +196,7 @@ def test_log_lines_are_events_as_json(caplog: pytest.LogCaptureFixture) -> None:
             progress = event.progress
             assert (line["batch"], line["bad_records"]) == (progress.batch, progress.bad_records)
             assert [stage["windows"] for stage in line["stages"]] == [
-                each.windows for each in progress.stages
+                stage.windows for stage in progress.stages
             ]
             assert [source["elements"] for source in line["sources"]] == [progress.elements]
     first, last = lines[1]["stages"][0], lines[-2]["stages"][0]
@@ -210,7 +210,7 @@ def test_log_lines_are_events_as_json(caplog: pytest.LogCaptureFixture) -> None:
 def server(tmp_path: Path) -> Iterator[StatusServer]:
     """The page of the query, whose last commit is that of the end of its input but one."""
     monitor = Monitor()
-    found = streaming.batches(
+    query = streaming.batches(
         TOTALS,
         {SCORES: scores_stream()},
         checkpoint=tmp_path / "checkpoint",
@@ -219,10 +219,10 @@ def server(tmp_path: Path) -> Iterator[StatusServer]:
         observers=[monitor],
     )
     for _ in range(3):
-        next(found)
+        next(query)
     with serve(monitor, port=0, windows={"totals": local_windows(tmp_path / "checkpoint")}) as running:
         yield running
-    found.close()
+    query.close()
 
 
 def get(
@@ -259,15 +259,15 @@ def test_the_page_has_the_status_of_the_query(server: StatusServer) -> None:
 
 def test_the_page_shows_what_open_windows_wait_for(server: StatusServer) -> None:
     """The windows of a stage are those of the checkpoint, by the watermark at which they are due, with the reason."""
-    found = json.loads(get(server, f"/windows.json?{urlencode({'query': 'totals', 'stage': 0})}")[2])
-    assert found["total"] == 3
-    assert found["rows"][0] == {
+    windows = json.loads(get(server, f"/windows.json?{urlencode({'query': 'totals', 'stage': 0})}")[2])
+    assert windows["total"] == 3
+    assert windows["rows"][0] == {
         "key": "blue",
         "window": "2024-01-01 12:02:00 to 12:04:00",
         "panes": "1",
         "waits": "nothing to emit now; due when the watermark reaches 2024-01-01 12:04:00",
     }
-    assert {row["key"] for row in found["rows"]} == {"red", "blue", HOSTILE}
+    assert {row["key"] for row in windows["rows"]} == {"red", "blue", HOSTILE}
     for path in ("/windows.json", "/windows.json?query=totals&stage=7", "/windows.json?query=best&stage=0"):
         status, _, text = get(server, path)
         assert (status, json.loads(text)["error"]) == (
@@ -375,9 +375,11 @@ def test_the_reason_of_a_watermark_is_the_source_or_an_earlier_stage() -> None:
 
     def second_batch(partition: str | None) -> MicroBatch[int]:
         stream = scores_stream(partition=partition)
-        with closing(streaming.batches(pipeline, {SCORES: stream}, metrics=True, dead_letters=True)) as found:
-            next(found)
-            return next(found)
+        with closing(
+            streaming.batches(pipeline, {SCORES: stream}, metrics=True, dead_letters=True)
+        ) as batches:
+            next(batches)
+            return next(batches)
 
     batch = second_batch("team")
     assert explain_watermark(batch.metrics[0], batch.sources) == (

@@ -20,13 +20,13 @@ NAMES = [feature.name for feature in FEATURES]
 
 def programs_of(peer: Peer) -> list[str]:
     """Returns the features whose programs the scripts of a peer run: the arguments of ``print_cells``."""
-    found: list[str] = []
+    features: list[str] = []
     for script in peer.scripts:
         tree = ast.parse(Path(peers_command.PROGRAMS, peer.name, f"{script}.py").read_text())
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "print_cells":
-                found += [ast.unparse(argument) for argument in node.args]
-    return found
+                features += [ast.unparse(argument) for argument in node.args]
+    return features
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=[peer.name for peer in PEERS])

@@ -113,31 +113,31 @@ def test_the_history_of_columns_is_that_of_their_records(
     )
     expected = TimelineHistory({"readings": timeline})
     table = record_table(READINGS, records)
-    found = column_history(READINGS, grouping, table, "seen", policy, every=every, ends=ends)
-    assert list(found.times) == expected.times
-    assert list(found.watermarks) == expected.watermarks
+    history = column_history(READINGS, grouping, table, "seen", policy, every=every, ends=ends)
+    assert list(history.times) == expected.times
+    assert list(history.watermarks) == expected.watermarks
     until = ProcessingTime(
         data.draw(st.sampled_from(expected.times)) + data.draw(st.integers(-2, 2)) * MINUTE
     )
-    last, same = expected.latest("readings", until), found.latest("readings", until)
+    last, same = expected.latest("readings", until), history.latest("readings", until)
     assert (last is None) == (same is None)
     if last is not None and same is not None:
         assert evolve(last, elements=()) == same
         assert dict(last.reached) == dict(same.reached)
     first, end = sorted(data.draw(st.tuples(*[st.integers(0, len(expected.times))] * 2)))
     arrivals = list(expected.arrivals(grouping, 0, len(expected.times)))
-    assert Counter(found.arrivals(grouping, first, end)) == Counter(expected.arrivals(grouping, first, end))
+    assert Counter(history.arrivals(grouping, first, end)) == Counter(expected.arrivals(grouping, first, end))
     start = EventTime(min(point for _, point in arrivals) if arrivals else expected.times[0])
     span = Window(start, EventTime(start + data.draw(st.integers(1, 20)) * MINUTE))
-    assert set(found.keys_within(grouping, span)) == set(expected.keys_within(grouping, span))
+    assert set(history.keys_within(grouping, span)) == set(expected.keys_within(grouping, span))
     for point in (span.start, span.end, EventTime(span.end + MINUTE)):
-        assert found.first_event_time(grouping, point) == expected.first_event_time(grouping, point)
-        assert found.last_event_time(grouping, point) == expected.last_event_time(grouping, point)
+        assert history.first_event_time(grouping, point) == expected.first_event_time(grouping, point)
+        assert history.last_event_time(grouping, point) == expected.last_event_time(grouping, point)
     keys = data.draw(st.none() | st.frozensets(st.sampled_from([*{key for key, _ in arrivals}, *"ab"])))
     if keys is not None and arrivals and not isinstance(arrivals[0][0], str):
         keys = frozenset(key for key in keys if not isinstance(key, str))
     selection = Selection(keys, data.draw(st.sampled_from([None, (span,), (span, GLOBAL_WINDOW)])))
-    selected, all_of_them = found.select(grouping, selection), expected.select(grouping, selection)
+    selected, all_of_them = history.select(grouping, selection), expected.select(grouping, selection)
     assert list(selected.busy) == list(all_of_them.busy)
     for number in range(len(expected.times)):
         instant, original = selected.at(number), all_of_them.at(number)
@@ -171,8 +171,8 @@ def test_records_from_columns_equal_those_of_the_file() -> None:
     grouping = grouping_of(VARIED.key_by(lambda record: record.key), Count())
     table = record_table(VARIED, [other, one])
     policy = ProcessingTimeLag(timedelta(0))
-    found = column_history(VARIED, grouping, table, "at", policy, every=None, ends=True)
-    selected = found.select(grouping, Selection(frozenset("a")))
+    history = column_history(VARIED, grouping, table, "at", policy, every=None, ends=True)
+    selected = history.select(grouping, Selection(frozenset("a")))
     records = [record for number in selected.busy for record in selected.at(number).records("varied")]
     assert records == records_in(VARIED, record_table(VARIED, [one, other]))
     assert list(map(repr, records)) == list(map(repr, records_in(VARIED, record_table(VARIED, [one, other]))))
@@ -187,9 +187,9 @@ def test_data_that_records_must_be_made_of_are_unsuited() -> None:
     record = Reading("a", 0, at, at)
 
     def history(
-        some: list[Reading], grouping: GroupingNode, policy: WatermarkPolicy, column: str = "seen"
+        records: list[Reading], grouping: GroupingNode, policy: WatermarkPolicy, column: str = "seen"
     ) -> object:
-        table = record_table(READINGS, some)
+        table = record_table(READINGS, records)
         return column_history(READINGS, grouping, table, column, policy, every=None, ends=True)
 
     plain, policy = GROUPINGS[0], ProcessingTimeLag(timedelta(0))
@@ -342,9 +342,9 @@ def ask(
 
     def run(pipeline: str, file: str, options: Sequence[str]) -> tuple[int, str, str]:
         (tmp_path / "scores.csv").write_text("\n".join(FILES[file]))
-        known = ("--processing-time", "seen", "--window", "2015-01-01T12:00/2015-01-01T12:02")
+        common = ("--processing-time", "seen", "--window", "2015-01-01T12:00/2015-01-01T12:02")
         watermark = () if "--watermark" in options else ("--watermark", "BoundedOutOfOrderness(minute)")
-        code = main(["why", f"columns_of_files:{pipeline}", "scores.csv", *known, *watermark, *options])
+        code = main(["why", f"columns_of_files:{pipeline}", "scores.csv", *common, *watermark, *options])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
@@ -359,11 +359,11 @@ def both_ways(
     options: Sequence[str],
 ) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
     """Returns what the command prints from columns where it can, and from a run of all records."""
-    found = ask(pipeline, file, options)
+    printed = ask(pipeline, file, options)
     with monkeypatch.context() as patched:
         patched.setattr(why, "_explain_columns", lambda *_: None)
         patched.setattr(why, "_explain_selected", lambda *_: None)
-        return found, ask(pipeline, file, options)
+        return printed, ask(pipeline, file, options)
 
 
 @pytest.mark.long
@@ -396,8 +396,8 @@ def test_why_prints_the_same_from_columns_and_from_records(
 ) -> None:
     """Explanations, errors and exit codes do not depend on how the file is read."""
     for options in QUESTIONS if file == "good" else QUESTIONS[:2]:
-        found, expected = both_ways(ask, monkeypatch, pipeline, file, options)
-        assert found == expected, options
+        printed, expected = both_ways(ask, monkeypatch, pipeline, file, options)
+        assert printed == expected, options
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,10 @@ MEDIAN: Final = 0.5
 def with_median(drawn: tuple[WatermarkPolicy, bool]) -> WatermarkPolicy:
     """Returns a policy with the percentile watermark of the median, by event time or by lag."""
     policy, by_lag = drawn
-    others = [tuple(q for q in each if q != MEDIAN) for each in (policy.percentiles, policy.lag_percentiles)]
+    others = [
+        tuple(q for q in percentiles if q != MEDIAN)
+        for percentiles in (policy.percentiles, policy.lag_percentiles)
+    ]
     event_time, lag = others
     if by_lag:
         return evolve(policy, percentiles=event_time, lag_percentiles=(*lag, MEDIAN))
@@ -67,20 +70,26 @@ def timelines() -> SearchStrategy[dict[Source[object], Timeline[object]]]:
     ) -> dict[Source[object], Timeline[object]]:
         both, chosen, ends = drawn
         count = min(map(len, both))
-        seen = [[reading.seen for some in both for reading in some[number]] for number in range(count)]
-        times = list(accumulate((max(each, default=point(0)) for each in seen), max))
-        found: dict[Source[object], Timeline[object]] = {}
-        for source, some, policy in zip(sources, both, chosen, strict=True):
+        seen = [
+            [reading.seen for micro_batches in both for reading in micro_batches[number]]
+            for number in range(count)
+        ]
+        times = list(accumulate((max(arrivals, default=point(0)) for arrivals in seen), max))
+        inputs: dict[Source[object], Timeline[object]] = {}
+        for source, micro_batches, policy in zip(sources, both, chosen, strict=True):
             timeline = Timeline.micro_batches(
                 source,
-                [[*some[number], Reading("c", 0, point(0), times[number])] for number in range(count)],
+                [
+                    [*micro_batches[number], Reading("c", 0, point(0), times[number])]
+                    for number in range(count)
+                ],
                 processing_time=lambda reading: reading.seen,
                 watermark=with_median(policy),
                 partition=key_of,
                 ends=ends,
             )
-            found[source] = timeline
-        return found
+            inputs[source] = timeline
+        return inputs
 
     two = st.lists(batches(most=5), min_size=2, max_size=2)
     medians = st.lists(st.tuples(policies, st.booleans()), min_size=2, max_size=2)
@@ -118,6 +127,6 @@ def test_generated_clocks_are_those_of_the_timelines(
     """Panes and drops are those of the reference, where two sources of any policies meet in any way."""
     expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], inputs)
     engine = PolarsStreaming(Cluster(partitions=2, shards=2), generate_watermarks=True)
-    found = engine.run(PIPELINES[name], inputs)
-    assert list(map(full_line, found.panes)) == list(map(full_line, expected.panes))
-    assert count_drops(found.dropped) == count_drops(expected.dropped)
+    run = engine.run(PIPELINES[name], inputs)
+    assert list(map(full_line, run.panes)) == list(map(full_line, expected.panes))
+    assert count_drops(run.dropped) == count_drops(expected.dropped)

@@ -56,8 +56,8 @@ def source_watermarks(
         for time, same in groupby(timeline, key=lambda instant: instant.processing_time)
         for number, instant in enumerate(same)
     ]
-    found: list[tuple[ProcessingTime, list[EventTime]]] = []
-    known = [MIN_TIME for _ in timelines]
+    readings: list[tuple[ProcessingTime, list[EventTime]]] = []
+    watermarks = [MIN_TIME for _ in timelines]
     for moment in sorted({(time, number) for time, number, _, _ in numbered}):
         waiting: list[EventTime] = []
         idle: list[int] = []
@@ -66,19 +66,19 @@ def source_watermarks(
                 instant for time, number, of, instant in numbered if of == source and (time, number) <= moment
             ]
             last = past[-1] if past else None
-            known[source] = max(known[source], MIN_TIME if last is None else last.watermark)
-            if known[source] == MAX_TIME:
+            watermarks[source] = max(watermarks[source], MIN_TIME if last is None else last.watermark)
+            if watermarks[source] == MAX_TIME:
                 continue
             if last is not None and last.idle_at is not None and last.idle_at <= moment[0]:
                 idle.append(source)
             else:
-                waiting.append(known[source])
+                waiting.append(watermarks[source])
         if idle:
-            reached = min(waiting) if waiting else max(known[source] for source in idle)
+            reached = min(waiting) if waiting else max(watermarks[source] for source in idle)
             for source in idle:
-                known[source] = max(known[source], reached)
-        found.append((moment[0], list(known)))
-    return found
+                watermarks[source] = max(watermarks[source], reached)
+        readings.append((moment[0], list(watermarks)))
+    return readings
 
 
 @given(free_timelines(), free_timelines())
@@ -87,7 +87,7 @@ def test_the_watermark_of_a_union_leaves_idle_sources_out(
 ) -> None:
     """An idle source has the least watermark of the active ones, or the greatest if all are idle; none moves back."""
     first, second = (
-        Timeline(tuple(evolve(instant, elements=()) for instant in each)) for each in (first, second)
+        Timeline(tuple(evolve(instant, elements=()) for instant in timeline)) for timeline in (first, second)
     )
     run = reference.run(
         in_fives(flatten(VALUES, other_values)).combine_per_key(Sum()),
@@ -95,7 +95,7 @@ def test_the_watermark_of_a_union_leaves_idle_sources_out(
         mode=Mode.MICRO_BATCH,
     )
     readings = [(reading.processing_time, reading.output) for reading in run.watermarks]
-    assert readings == [(time, min(found)) for time, found in source_watermarks((first, second))]
+    assert readings == [(time, min(watermarks)) for time, watermarks in source_watermarks((first, second))]
     assert [reading.input for reading in run.watermarks] == [reading.output for reading in run.watermarks]
 
 
@@ -134,7 +134,7 @@ def test_nested_unions_have_one_watermark(first: Timeline[Reading], second: Time
     nested = flatten(flatten(VALUES, other_values), summed)
     flat = flatten(VALUES, flatten(other_values, summed))
     inputs = {READINGS: first, OTHERS: second}
-    runs = [reference.run(in_fives(each).combine_per_key(Count()), inputs) for each in (nested, flat)]
+    runs = [reference.run(in_fives(union).combine_per_key(Count()), inputs) for union in (nested, flat)]
     assert runs[0].panes == runs[1].panes
     assert runs[0].watermarks == runs[1].watermarks
 
@@ -148,11 +148,13 @@ def test_the_own_grouping_of_an_idle_source_goes_on(
 ) -> None:
     """Each pane of a grouping of one source shows the watermark of that source, by the same rule."""
     run = reference.run(OWN, {READINGS: first, OTHERS: second}, mode=Mode.MICRO_BATCH)
-    known = dict[ProcessingTime, list[list[EventTime]]]()
+    by_time = dict[ProcessingTime, list[list[EventTime]]]()
     for time, watermarks in source_watermarks((first, second)):
-        known.setdefault(time, []).append(watermarks)
+        by_time.setdefault(time, []).append(watermarks)
     for pane in run.panes:
-        assert pane.watermark in {each for found in known[pane.processing_time] for each in found}
+        assert pane.watermark in {
+            watermark for watermarks in by_time[pane.processing_time] for watermark in watermarks
+        }
 
 
 def timeline(*records: tuple[float, float], policy: BoundedOutOfOrderness) -> Timeline[Reading]:
@@ -186,11 +188,13 @@ def test_the_last_update_of_an_idle_table_is_read(engine: Interpreter) -> None:
     stream = timeline(*((at, at) for at in range(1, 30, 2)), policy=policy)
     latest = in_fives(other_values).combine_per_key(Sum()).map(lambda pair: pair.value)
     side = latest.window(FixedWindows(5 * MINUTE), allowed_lateness=FOREVER).combine_globally(Max())
-    known = side.as_singleton(default=0).latest_complete()
-    run = engine.run(VALUES.map_with(known, add_side_value), {READINGS: stream, OTHERS: updates})
+    greatest = side.as_singleton(default=0).latest_complete()
+    run = engine.run(VALUES.map_with(greatest, add_side_value), {READINGS: stream, OTHERS: updates})
     start = event_time(point(0))
-    found = [((each.event_time - start) // 60_000_000, each.element.value - 1) for each in run.elements]
-    assert found == [(at, 0 if at < 5 else 10 if at < 10 else 20) for at in range(1, 30, 2)]
+    side_values = [
+        ((element.event_time - start) // 60_000_000, element.element.value - 1) for element in run.elements
+    ]
+    assert side_values == [(at, 0 if at < 5 else 10 if at < 10 else 20) for at in range(1, 30, 2)]
     assert not run.dropped
 
 

@@ -104,9 +104,9 @@ def records_that_count(policy: WatermarkPolicy, history: History) -> list[tuple[
 def publications(history: History) -> list[tuple[str, int, int]]:
     """Returns what the source has published: partition, watermark, processing time."""
     return [
-        (each.partition, each.watermark, each.processing_time)
+        (publication.partition, publication.watermark, publication.processing_time)
         for instant in history
-        for each in (
+        for publication in (
             *instant.publications,
             *(
                 Publication(record.partition, record.published, record.processing_time)
@@ -158,17 +158,18 @@ def reached_in_time(policy: WatermarkPolicy, history: History, delay: timedelta)
         furthest.append(max(in_time, default=None))
         if is_active(policy, history, name):
             active.append(furthest[-1])
-    known = [point for point in active or furthest if point is not None]
-    if len(known) < len(active):
+    reached = [point for point in active or furthest if point is not None]
+    if len(reached) < len(active):
         return None
-    return min(known) if active else max(known, default=None)
+    return min(reached) if active else max(reached, default=None)
 
 
 def published(policy: WatermarkPolicy, history: History) -> int | None:
     """Returns the least watermark that active partitions have published; the greatest if all are idle."""
-    known = publications(history)
+    entries = publications(history)
     greatest = {
-        name: max(watermark for partition, watermark, _ in known if partition == name) for name, _, _ in known
+        name: max(watermark for partition, watermark, _ in entries if partition == name)
+        for name, _, _ in entries
     }
     active = [watermark for name, watermark in greatest.items() if is_active(policy, history, name)]
     return min(active) if active else max(greatest.values(), default=None)
@@ -211,11 +212,11 @@ def quantile(durations: list[int], q: float) -> int | None:
 
 def fitted_lag(policy: FittedLag, history: History) -> int | None:
     """Returns the quantile of the distribution with the mean and variance of the recent lags."""
-    found = lags(policy, history)
-    if not found:
+    recent_lags = lags(policy, history)
+    if not recent_lags:
         return None
-    mean = Fraction(sum(found), len(found))
-    variance = Fraction(sum(each * each for each in found), len(found)) - mean**2
+    mean = Fraction(sum(recent_lags), len(recent_lags))
+    variance = Fraction(sum(lag * lag for lag in recent_lags), len(recent_lags)) - mean**2
     lag = policy.distribution.quantile(float(mean), float(variance), policy.q)
     return ceil(lag / micros(policy.resolution)) * micros(policy.resolution)
 
@@ -226,7 +227,7 @@ def disorder(policy: WatermarkPolicy, history: History, q: float) -> int | None:
     resolution = micros(policy.resolution)
     behind = []
     for number, instant in enumerate(history):
-        counted = [record for record in kept if any(record is each for each in instant.observations)]
+        counted = [record for record in kept if any(record is observed for observed in instant.observations)]
         if not counted:
             continue
         before = reached(policy, history[:number]) if number else None
@@ -481,8 +482,8 @@ def test_a_histogram_of_event_times_is_bounded_and_accurate(units: list[int]) ->
     counts = EventTimeCounts.of_units({unit: units.count(unit) for unit in units})
     rounded = sorted(event for event, count in counts.rounded(1) for _ in range(count))
     assert len(rounded) == len(units)
-    for exact, found in zip(sorted(units), rounded, strict=True):
-        assert 0 <= exact - found <= (max(units) - exact) / 255
+    for exact, approximate in zip(sorted(units), rounded, strict=True):
+        assert 0 <= exact - approximate <= (max(units) - exact) / 255
 
 
 def test_a_histogram_of_event_times_is_small() -> None:
@@ -543,10 +544,10 @@ def test_a_perfect_watermark_is_the_latest_possible(groups: list[list[Reading]],
 @given(st.integers(0, 10**18), st.integers(1, 10**7))
 def test_lags_are_rounded_up_slightly(lag: int, resolution: int) -> None:
     """A lag is rounded up by less than the resolution or one part in 512, so a delay is never too short."""
-    found = lag_of(EventTime(0), ProcessingTime(lag), resolution)
-    assert found % resolution == 0
-    assert lag <= found < lag + max(resolution, -(-(lag + resolution) // 512))
-    assert lag_of(EventTime(0), ProcessingTime(lag + 1), resolution) >= found
+    rounded = lag_of(EventTime(0), ProcessingTime(lag), resolution)
+    assert rounded % resolution == 0
+    assert lag <= rounded < lag + max(resolution, -(-(lag + resolution) // 512))
+    assert lag_of(EventTime(0), ProcessingTime(lag + 1), resolution) >= rounded
 
 
 def test_rounded_lags_have_few_values() -> None:

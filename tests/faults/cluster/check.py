@@ -72,7 +72,7 @@ def kills_in(cluster: StandaloneCluster) -> dict[str, Fault]:
 
 def _events(folder: Path) -> Counter[str]:
     """Returns how many tasks were started a second time, how many failed, and how many executors were lost."""
-    found: Counter[str] = Counter({"speculative": 0, "failed": 0, "lost": 0})
+    counts: Counter[str] = Counter({"speculative": 0, "failed": 0, "lost": 0})
     for log in folder.iterdir():
         for line in log.read_text(errors="replace").splitlines():
             if "SparkListener" not in line:
@@ -83,14 +83,14 @@ def _events(folder: Path) -> Counter[str]:
                 continue  # a killed driver may leave half a line
             match event.get("Event"):
                 case "SparkListenerTaskStart" if event["Task Info"]["Speculative"]:
-                    found["speculative"] += 1
+                    counts["speculative"] += 1
                 case "SparkListenerTaskEnd" if event["Task Info"]["Failed"]:
-                    found["failed"] += 1
+                    counts["failed"] += 1
                 case "SparkListenerExecutorRemoved":
-                    found["lost"] += 1
+                    counts["lost"] += 1
                 case _:
                     pass
-    return found
+    return counts
 
 
 def facts_of(run: Run[object]) -> tuple[Counter[str], object]:
@@ -109,8 +109,8 @@ def compare(runs: list[ClusterQuery]) -> Iterator[tuple[ClusterQuery, int, bool]
                 inputs = {VISITS: joined(timeline(), key[1])}
                 expected[key] = facts_of(reference.run(run.pipeline, inputs, mode=Mode.MICRO_BATCH))
             wanted = expected[key]
-            found = facts_of(read_back(spark, run.pipeline, run.folder / "out"))
-            yield run, wanted[0].total(), found == wanted
+            facts = facts_of(read_back(spark, run.pipeline, run.folder / "out"))
+            yield run, wanted[0].total(), facts == wanted
     finally:
         spark.stop()
 
@@ -138,13 +138,13 @@ def check(executors: int = 2, workers: int = 1, drivers: int = 2, seed: int = 0)
             (folder / "in").symlink_to(root / "in")
             runs.append(ClusterQuery(folder, cluster.url, shipped))
             finished = finish(runs[-1], faults, chance)
-            found = _events(folder / "events")
+            events = _events(folder / "events")
             print(
-                f"{runs[-1].query}, {what}: {len(finished.struck)} killed, {found['speculative']} speculative "
-                f"tasks, {found['lost']} executors lost, {found['failed']} tasks failed",
+                f"{runs[-1].query}, {what}: {len(finished.struck)} killed, {events['speculative']} speculative "
+                f"tasks, {events['lost']} executors lost, {events['failed']} tasks failed",
                 flush=True,
             )
-            counts.update(found)
+            counts.update(events)
             counts.update({"killed": len(finished.struck), "again": finished.starts - 1})
             return len(finished.struck)
 
@@ -158,9 +158,9 @@ def check(executors: int = 2, workers: int = 1, drivers: int = 2, seed: int = 0)
                 done += run(name, [kills[name]] * min(wanted - done, -(-wanted // len(QUERIES))))
         cluster.stop()
         held = True
-        for each, count, same in compare(runs):
+        for cluster_query, count, same in compare(runs):
             equal = "equal to" if same else "NOT EQUAL TO"
-            print(f"{each.query}: {count} results, {equal} the reference's")
+            print(f"{cluster_query.query}: {count} results, {equal} the reference's")
             held &= same
     print(
         f"cluster: {'all held' if held else 'NOT HELD'}, {len(runs)} runs, {counts['killed']} processes killed, "

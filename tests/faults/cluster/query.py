@@ -107,7 +107,7 @@ def joined(arrivals: Timeline[Visit], batches: Batches) -> Timeline[Visit]:
     """Returns the input of a query whose micro-batches have read some files, each of which has an instant."""
     groups = ([arrivals.instants[int(Path(name).stem)] for name in names] for names in batches)
     instants = (
-        evolve(group[-1], elements=tuple(chain.from_iterable(each.elements for each in group)))
+        evolve(group[-1], elements=tuple(chain.from_iterable(instant.elements for instant in group)))
         for group in groups
     )
     return evolve(arrivals, instants=tuple(instants))

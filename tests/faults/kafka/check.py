@@ -32,10 +32,10 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
     problems: list[str] = []
     local, spark = Counter[str](), Counter[str]()
 
-    def add(what: str, found: Found, total: Counter[str]) -> None:
-        print(f"{what}: {found}", flush=True)
-        problems.extend(f"{what}: {problem}" for problem in found.problems)
-        total.update(found.counts)
+    def add(what: str, outcome: Found, total: Counter[str]) -> None:
+        print(f"{what}: {outcome}", flush=True)
+        problems.extend(f"{what}: {problem}" for problem in outcome.problems)
+        total.update(outcome.counts)
 
     def judge(what: str, wrong: str | None) -> None:
         print(f"{what}: {wrong or 'as expected'}", flush=True)
@@ -44,8 +44,8 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
     with broker() as started, TemporaryDirectory(dir=scratch_folder()) as scratch:
         folder, servers = Path(scratch), started.servers
         for seed in range(runs):
-            found = compare(started, folder / f"compare-{seed}", messages=messages, seed=seed)
-            add(f"run {seed}", found, local)
+            outcome = compare(started, folder / f"compare-{seed}", messages=messages, seed=seed)
+            add(f"run {seed}", outcome, local)
         add("kills, from Kafka to Kafka", kill_on_local(started, folder, kills=kills, seed=1), local)
         for number, failure in enumerate(failures_of(LocalCase)):
             case = LocalCase(servers, folder, f"failure-{number}")
@@ -54,8 +54,8 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
         judge("wait: a broker that is away and comes back", wait)
         for format, count, faults in (("json", 1_200, spark_kills), ("avro", 600, spark_kills // 2)):
             run = folder / f"spark-{format}"
-            found = compare_on_spark(started, run, messages=count, kills=faults, seed=1, format=format)
-            add(f"Spark, {format}", found, spark)
+            outcome = compare_on_spark(started, run, messages=count, kills=faults, seed=1, format=format)
+            add(f"Spark, {format}", outcome, spark)
         failures = SparkFailures(folder / "spark-failures", servers)
         failed = failures.start().wait(LONGEST)
         print(failures.log, end="")

@@ -42,7 +42,7 @@ class Comparison:
     messages: int
     seed: int
     outages: bool
-    found: Found = field(factory=Found)
+    outcome: Found = field(factory=Found)
     recorded: dict[int, MicroBatches] = field(factory=dict)
     chance: random.Random = field(init=False)
 
@@ -73,20 +73,20 @@ class Comparison:
             if part == PARTS // 2:
                 topics.grow(self.topic, PARTITIONS + 1)
             size = self.messages // PARTS
-            some = list(traffic(self.chance, size, PARTITIONS + grown, first=part * size))
-            topics.send(self.topic, some)
-            sent += some
+            messages = list(traffic(self.chance, size, PARTITIONS + grown, first=part * size))
+            topics.send(self.topic, messages)
+            sent += messages
             while self._is_stopped(drain=part == PARTS - 1):
-                self.found.counts["restarts"] += 1
-        self.found.counts["messages"] = len(sent)
-        self.found.problems += self._differences(sent)
+                self.outcome.counts["restarts"] += 1
+        self.outcome.counts["messages"] = len(sent)
+        self.outcome.problems += self._differences(sent)
 
     def _is_stopped(self, *, drain: bool) -> bool:
         """Reads what the topic has until its end, with ``drain`` to the end of time, or until a random stop.
 
         Returns whether it was stopped.
         """
-        counts, chance = self.found.counts, self.chance
+        counts, chance = self.outcome.counts, self.chance
         topic = KafkaInput(self.broker.servers, self.topic, per_batch=max(50, self.messages // 40))
         policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
         query = streaming.batches_all(
@@ -118,16 +118,16 @@ class Comparison:
         if number not in self.recorded:
             self.recorded[number] = batches
             return
-        self.found.counts["repeated"] += 1
+        self.outcome.counts["repeated"] += 1
         if _content(batches) != _content(self.recorded[number]):
-            self.found.problems.append(f"micro-batch {number} was repeated with another content")
+            self.outcome.problems.append(f"micro-batch {number} was repeated with another content")
 
     def _differences(self, sent: Sequence[Sent]) -> Iterator[str]:
         if sorted(self.recorded) != list(range(len(self.recorded))):
             yield f"the micro-batches are {sorted(self.recorded)}"
         batches = [self.recorded[number] for number in sorted(self.recorded)]
-        runs = [each["totals"] for each in batches]
-        scores = [element.element for each in batches for element in each["scores"].elements]
+        runs = [batch["totals"] for batch in batches]
+        scores = [element.element for batch in batches for element in batch["scores"].elements]
         panes = [pane for run in runs for pane in run.panes]
         bad = [record for run in runs for record in run.bad_records]
         dropped = sum(run.dropped_count for run in runs)
@@ -137,11 +137,11 @@ class Comparison:
             "dropped": dropped,
             "bad records": len(bad),
         }
-        self.found.counts.update(counts)
-        self.found.counts["retractions"] = sum(pane.change.value == "retraction" for pane in panes)
-        expected_scores = Counter[object](each.score for each in sent if each.score is not None)
+        self.outcome.counts.update(counts)
+        self.outcome.counts["retractions"] = sum(pane.change.value == "retraction" for pane in panes)
+        expected_scores = Counter[object](message.score for message in sent if message.score is not None)
         yield from unequal("score", Counter(scores), expected_scores)
-        malformed = sum(each.score is None for each in sent)
+        malformed = sum(message.score is None for message in sent)
         if len(bad) != malformed or not all(record.error.startswith("topic ") for record in bad):
             yield f"there are {len(bad)} bad records of {malformed} malformed messages"
         # The records of a micro-batch are in the order of event time, which the log does not depend on.
@@ -167,7 +167,7 @@ def compare(broker: Broker, folder: Path, *, messages: int, seed: int, outages: 
     """
     comparison = Comparison(broker, folder, messages, seed, outages)
     comparison.run()
-    return comparison.found
+    return comparison.outcome
 
 
 def _away(broker: Broker, chance: random.Random) -> Callable[[], object]:

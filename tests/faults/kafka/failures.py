@@ -247,15 +247,15 @@ def waits_for_broker(broker: Broker, case: LocalCase) -> str | None:
     broker.stop(kill=True)
     starter = Timer(1.0, broker.start)
     starter.start()
-    found = 1 + sum(1 for _ in query)
+    count = 1 + sum(1 for _ in query)
     starter.join()
     case.fill(MESSAGES)
     broker.stop()
     starter = Timer(1.0, broker.start)
     starter.start()
     with suppress(StopIteration):
-        found += sum(1 for _ in case.batches(topic))
+        count += sum(1 for _ in case.batches(topic))
     starter.join()
     return (
-        None if found == 2 * expected else f"a broker that is away: {found} micro-batches of {2 * expected}"
+        None if count == 2 * expected else f"a broker that is away: {count} micro-batches of {2 * expected}"
     )

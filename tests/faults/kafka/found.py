@@ -24,11 +24,11 @@ class Found:
         return ", ".join(f"{count:,} {what}" for what, count in self.counts.items())
 
 
-def unequal(what: str, found: Counter[object], expected: Counter[object]) -> Iterator[str]:
+def unequal(what: str, actual: Counter[object], expected: Counter[object]) -> Iterator[str]:
     """Yields what is missing and what is unexpected."""
-    for name, difference in (("missing", expected - found), ("unexpected", found - expected)):
+    for name, difference in (("missing", expected - actual), ("unexpected", actual - expected)):
         if difference:
-            shown = [str(each) for each in difference][:SHOWN]
+            shown = [str(value) for value in difference][:SHOWN]
             yield f"{difference.total()} {name} {what}: {'; '.join(shown)}"
 
 

@@ -34,7 +34,7 @@ def kill_on_local(broker: Broker, folder: Path, *, kills: int, seed: int) -> Fou
 
     Its topics must be those of a query that is never killed.
     """
-    chance, found = random.Random(seed), Found()
+    chance, outcome = random.Random(seed), Found()
     topic = f"readings-{seed}"
     topics = Topics(broker.servers)
     topics.create(topic, 3)
@@ -45,16 +45,16 @@ def kill_on_local(broker: Broker, folder: Path, *, kills: int, seed: int) -> Fou
     try:
         struck = finish(killed, [kill("kill", Moment((1, 1), (0, 0.3)))] * kills, chance).struck
     except QueryFailed as error:
-        found.problems.append(str(error))
-        return found
-    found.counts["kills"] = len(struck)
+        outcome.problems.append(str(error))
+        return outcome
+    outcome.counts["kills"] = len(struck)
     expected, written = calm.content(), killed.content()
-    found.problems += [
+    outcome.problems += [
         f"the topic {name or 'of current values'} has {len(written[name])} rows that differ from {len(rows)} expected"
         for name, rows in expected.items()
         if written[name] != rows or not expected["-log"]
     ]
-    return found
+    return outcome
 
 
 def outage(broker: Broker) -> Fault:
@@ -86,7 +86,7 @@ def compare_on_spark(
     The query is killed soon after it has begun a micro-batch. In its last run the broker is killed too, and started
     again; without ``outages`` it is always there.
     """
-    chance, found = random.Random(seed), Found()
+    chance, outcome = random.Random(seed), Found()
     topics, topic = Topics(broker.servers), f"spark-{format}-scores-{seed}"
     topics.create(topic, PARTITIONS)
     query = SparkTopics(folder, broker.servers, topic, f"spark-{format}-totals-{seed}", format)
@@ -95,28 +95,30 @@ def compare_on_spark(
         if part == 1:
             topics.grow(topic, PARTITIONS + 1)
         size = messages // parts
-        some = list(traffic(chance, size, PARTITIONS + (part > 0), first=part * size, format=FORMATS[format]))
-        topics.send(topic, some)
-        sent += some
+        chunk = list(
+            traffic(chance, size, PARTITIONS + (part > 0), first=part * size, format=FORMATS[format])
+        )
+        topics.send(topic, chunk)
+        sent += chunk
         last = part == parts - 1
-        faults = [kill("kills", SOON)] * (kills * (part + 1) // parts - found.counts["kills"])
+        faults = [kill("kills", SOON)] * (kills * (part + 1) // parts - outcome.counts["kills"])
         faults += [outage(broker)] * (outages and last)
         try:
             finished = finish(evolve(query, ends=last), faults, chance)
         except QueryFailed as error:
-            found.problems.append(str(error))
-            return found
-        found.counts.update(fault.name for fault in finished.struck)
-        found.counts["starts"] += finished.starts
-    found.counts.update({"messages": len(sent), "micro-batches": query.begun() + 1})
-    found.problems += _differences(query, sent, found.counts)
-    return found
+            outcome.problems.append(str(error))
+            return outcome
+        outcome.counts.update(fault.name for fault in finished.struck)
+        outcome.counts["starts"] += finished.starts
+    outcome.counts.update({"messages": len(sent), "micro-batches": query.begun() + 1})
+    outcome.problems += _differences(query, sent, outcome.counts)
+    return outcome
 
 
 def _differences(query: SparkTopics, sent: list[Sent], counts: Counter[str]) -> Iterator[str]:
     """Yields how the topics differ from what the reference computes of the scores that were sent."""
     latest, log = (sink.table for sink in query.sinks)
-    scores = [each.score for each in sent if each.score is not None]
+    scores = [message.score for message in sent if message.score is not None]
     run = reference.run_batch(query.pipeline, {SCORES: scores}, time=START)
     expected = Counter[object]((pane.key, pane.window.start.datetime, pane.value) for pane in run.panes)
     rows, panes = named_rows(query.target, latest), named_rows(query.target, log)
@@ -132,7 +134,9 @@ def _differences(query: SparkTopics, sent: list[Sent], counts: Counter[str]) -> 
         yield "the changelog has a retraction without its value, or a pane twice"
     stream = flowalg_polars.streaming.StreamInput(query.input, query.policy)
     batches = flowalg_polars.streaming.batches(SCORES, {SCORES: stream}, dead_letters=True)
-    bad = Counter((each.stage, each.error, each.record) for batch in batches for each in batch.bad_records)
+    bad = Counter(
+        (record.stage, record.error, record.record) for batch in batches for record in batch.bad_records
+    )
     counts["bad records"] = bad.total()
     for table in (latest, log):
         drops = named_rows(query.target, drop_table(table.name))

@@ -48,12 +48,12 @@ def variables(version: str, warehouse: Path) -> Mapping[str, str]:
     The Iceberg catalog ``lake`` has its tables in the folder ``warehouse``.
     """
     formats = VERSIONS[version]
-    coordinates = tuple(each.JARS[version] for each in formats)
+    coordinates = tuple(table_format.JARS[version] for table_format in formats)
     jars = [
         jar for jar in resolve_jars(f"lakehouse-{version}", coordinates) if not jar.name.startswith(_OF_SPARK)
     ]
     settings = {
-        "spark.sql.extensions": ",".join(each.EXTENSION for each in formats),
+        "spark.sql.extensions": ",".join(table_format.EXTENSION for table_format in formats),
         "spark.sql.catalog.spark_catalog": delta.CATALOG,
         # For small tables: by default, the state of a table has 50 partitions.
         "spark.databricks.delta.snapshotPartitions": "2",

@@ -49,7 +49,7 @@ def visits() -> Iterator[list[Visit]]:
         now = BEGIN + number * MINUTE
         seen = ProcessingTime(now).datetime
         late = [int(chance.expovariate(0.3) * MINUTE) for _ in range(ROWS)]
-        times = [ProcessingTime(now - each).datetime for each in late]
+        times = [ProcessingTime(now - lateness).datetime for lateness in late]
         yield [Visit(chance.randrange(6), chance.randrange(100), at, seen) for at in times]
 
 
@@ -132,20 +132,20 @@ def compare(spark: SparkSession, places: Mapping[str, Delta | Iceberg]) -> tuple
         rows = log.select("*", *_micros()).orderBy("batch", "position").collect()
         logs[name] = Counter((row.batch, row.change, *_value(row)) for row in rows)
         corrections += sum(row.change == "retraction" for row in rows)
-        found = _values(spark.table(totals).select("*", *_micros()).collect())
-        if found != expected:
+        values = _values(spark.table(totals).select("*", *_micros()).collect())
+        if values != expected:
             problems.append(
-                f"{name}: the final table has {len(found)} rows; the reference has {len(expected)}"
+                f"{name}: the final table has {len(values)} rows; the reference has {len(expected)}"
             )
         for batch, version in _versions(spark, name, totals).items():
             said = _values(
                 spark.sql(f"SELECT * FROM {totals} VERSION AS OF {version}").select("*", *_micros()).collect()
             )
-            known: Values = Counter()
+            current: Values = Counter()
             for row in rows:
                 if row.batch <= batch:
-                    known[_value(row)] += 1 if row.change == "value" else -1
-            if said != +known:
+                    current[_value(row)] += 1 if row.change == "value" else -1
+            if said != +current:
                 problems.append(
                     f"{name}: version {version} differs from what the query said in batch {batch}"
                 )
@@ -178,10 +178,12 @@ def _versions(spark: SparkSession, name: str, table: str) -> dict[int, int]:
     """Returns the version of each batch in the history of a table. A batch that has two fails."""
     if name == "Delta":
         history = spark.sql(f"DESCRIBE HISTORY {table}").select("userMetadata", "version").collect()
-        found = [(json.loads(each)["flowalg"]["batch"], version) for each, version in history if each]
+        versions = [
+            (json.loads(metadata)["flowalg"]["batch"], version) for metadata, version in history if metadata
+        ]
     else:
         query = f"SELECT summary['flowalg.batch'], snapshot_id FROM {table}.snapshots"
-        found = [(int(batch), version) for batch, version in spark.sql(query).collect()]
-    if len(dict(found)) != len(found):
-        raise AssertionError(f"{name}: a batch was committed twice: {found}")
-    return dict(found)
+        versions = [(int(batch), version) for batch, version in spark.sql(query).collect()]
+    if len(dict(versions)) != len(versions):
+        raise AssertionError(f"{name}: a batch was committed twice: {versions}")
+    return dict(versions)

@@ -68,21 +68,23 @@ def check(
         try:
             disturb(queries, minutes * 60, restart, random.Random(seed))
         except BaseException:
-            for each in queries:
-                each.stop()
+            for supervised in queries:
+                supervised.stop()
             raise
         finally:
             traffic.stopped.set()
             generator.join()
-        for each in queries:
-            each.finish(600)
+        for supervised in queries:
+            supervised.finish(600)
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw(queries, start, picture)
-        problems = [problem for each in queries for problem in problems_of(each, traffic, minutes * 60)]
+        problems = [
+            problem for supervised in queries for problem in problems_of(supervised, traffic, minutes * 60)
+        ]
         report(queries, traffic)
     for problem in problems:
         print(f"  {problem}")
-    kills = sum(len(each.kills) for each in queries)
+    kills = sum(len(supervised.kills) for supervised in queries)
     print(
         f"soak: {'all held' if not problems else f'{len(problems)} problems'}: {minutes:g} minutes, "
         f"{traffic.sent:,} messages, {traffic.bad:,} of them bad, {len(traffic.expected):,} totals, {kills} kills; "
@@ -93,16 +95,16 @@ def check(
 
 def disturb(queries: Sequence[Supervised], seconds: float, restart: float, chance: random.Random) -> None:
     """Runs the queries for some seconds; in the first half of them each is killed and started from time to time."""
-    for each in queries:
-        each.start()
+    for supervised in queries:
+        supervised.start()
     begun = time.monotonic()
-    kill_at = {id(each): begun + chance.uniform(0.5, 1.5) * restart for each in queries}
+    kill_at = {id(supervised): begun + chance.uniform(0.5, 1.5) * restart for supervised in queries}
     while (now := time.monotonic()) < begun + seconds:
-        for each in queries:
-            if kill_at[id(each)] <= now < begun + seconds / 2:
-                each.kill()
-                kill_at[id(each)] = now + chance.uniform(0.5, 1.5) * restart
-            each.watch()
+        for supervised in queries:
+            if kill_at[id(supervised)] <= now < begun + seconds / 2:
+                supervised.kill()
+                kill_at[id(supervised)] = now + chance.uniform(0.5, 1.5) * restart
+            supervised.watch()
         time.sleep(2)
 
 
@@ -111,10 +113,10 @@ def problems_of(supervised: Supervised, traffic: Traffic, seconds: float) -> Ite
     yield from supervised.failures
     query = supervised.query
     for name, target in query.targets.items():
-        found, bad, others = stored(query, target)
+        totals, bad, others = stored(query, target)
         missing, unexpected = (
-            traffic.expected.items() - found.items(),
-            found.items() - traffic.expected.items(),
+            traffic.expected.items() - totals.items(),
+            totals.items() - traffic.expected.items(),
         )
         if missing or unexpected:
             yield (
@@ -132,8 +134,8 @@ def stored(query: SoakQuery, target: PostgreSQL | Kafka) -> tuple[Mapping[tuple[
     """Returns the stored totals, the number of bad records, and of other drops."""
     table = flowalg_sinks.upsert(query.pipeline, target, table=query.name).table
     reasons = Counter(row["reason"] == "bad_record" for row in named_rows(target, drop_table(query.name)))
-    found = {(row["key"], row["window_start"]): row["value"] for row in named_rows(target, table)}
-    return found, reasons[True], reasons[False]
+    totals = {(row["key"], row["window_start"]): row["value"] for row in named_rows(target, table)}
+    return totals, reasons[True], reasons[False]
 
 
 def quarters_of(supervised: Supervised, seconds: float) -> tuple[float, float] | None:
@@ -141,9 +143,9 @@ def quarters_of(supervised: Supervised, seconds: float) -> tuple[float, float] |
     eighth = seconds / 8
     parts = [
         [
-            each.megabytes
-            for each in supervised.samples
-            if begin * eighth <= each.seconds < (begin + 1) * eighth
+            sample.megabytes
+            for sample in supervised.samples
+            if begin * eighth <= sample.seconds < (begin + 1) * eighth
         ]
         for begin in (5, 7)
     ]
@@ -152,10 +154,10 @@ def quarters_of(supervised: Supervised, seconds: float) -> tuple[float, float] |
 
 def report(queries: Sequence[Supervised], traffic: Traffic) -> None:
     """Prints what the queries have done."""
-    for each in queries:
-        lines = each.progress()
+    for supervised in queries:
+        lines = supervised.progress()
         seconds = [float(str(line["seconds"])) for line in lines]
         print(
-            f"{each.query.name}: {len(lines):,} micro-batches of {median(seconds):.2f} s in the median, "
-            f"{len(each.kills)} kills, at most {max(sample.megabytes for sample in each.samples):.0f} MB"
+            f"{supervised.query.name}: {len(lines):,} micro-batches of {median(seconds):.2f} s in the median, "
+            f"{len(supervised.kills)} kills, at most {max(sample.megabytes for sample in supervised.samples):.0f} MB"
         )

@@ -45,8 +45,8 @@ def draw(queries: Sequence[Supervised], start: datetime, path: Path) -> None:
     for number, title in enumerate(PANELS):
         axes = rows[number // 2][number % 2]
         for colour, query in zip(PALETTE, queries, strict=False):
-            found = points(query, start)[number]
-            axes.plot(*zip(*found, strict=True), color=colour, linewidth=1, label=query.query.name)
+            curve = points(query, start)[number]
+            axes.plot(*zip(*curve, strict=True), color=colour, linewidth=1, label=query.query.name)
             for kill in query.kills:
                 axes.axvline(kill / 60, color=PALE, linewidth=0.8, zorder=0)
         axes.set_title(title, loc="left", color=INK)

@@ -86,18 +86,18 @@ class Supervised:
 
 def _parsed(line: str) -> Mapping[str, object]:
     try:
-        found: Mapping[str, object] = json.loads(line)
+        parsed: Mapping[str, object] = json.loads(line)
     except ValueError:
         return {}  # a killed process may leave half a line
-    return found
+    return parsed
 
 
 def memory_of(process: Process) -> float:
     """Returns the megabytes of a process and its children; memory that they share counts once."""
-    found = 0
-    for each in [psutil.Process(process.pid), *children_of(process)]:
+    total = 0
+    for member in [psutil.Process(process.pid), *children_of(process)]:
         try:
-            found += each.memory_full_info().pss
+            total += member.memory_full_info().pss
         except psutil.Error:
             continue  # it has ended since
-    return found / 2**20
+    return total / 2**20

@@ -233,16 +233,16 @@ def extremes(least: Min[str], greatest: Max[str]) -> None:
     assert_type(greatest.extract("a"), str)
 
 
-def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
+def collecting(values: ToList[str], distinct: ToSet[str], few: TopN[str]) -> None:
     """``ToList``, ``ToSet`` and ``TopN``."""
     assert_type(values.zero(), tuple[str, ...])
     assert_type(values.add((), "a"), tuple[str, ...])
     assert_type(values.merge((), ("a",)), tuple[str, ...])
     assert_type(values.extract(()), list[str])
-    assert_type(known.zero(), frozenset[str])
-    assert_type(known.add(frozenset(), "a"), frozenset[str])
-    assert_type(known.merge(frozenset(), frozenset()), frozenset[str])
-    assert_type(known.extract(frozenset()), frozenset[str])
+    assert_type(distinct.zero(), frozenset[str])
+    assert_type(distinct.add(frozenset(), "a"), frozenset[str])
+    assert_type(distinct.merge(frozenset(), frozenset()), frozenset[str])
+    assert_type(distinct.extract(frozenset()), frozenset[str])
     assert_type(few.by, Callable[[str], object] | None)
     assert_type(few.zero(), tuple[str, ...])
     assert_type(few.add((), "a"), tuple[str, ...])

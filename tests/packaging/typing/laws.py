@@ -62,13 +62,14 @@ def laws(law_of_ints: Law[[int], int], equation: Equation[int]) -> None:
     assert_type(law_of_ints.holds(3), bool)
 
 
-def catalogue(policy: WatermarkPolicy, history: History, some: AnyCombiner) -> None:
+def catalogue(policy: WatermarkPolicy, history: History, combiner: AnyCombiner) -> None:
     """The catalogue of laws."""
     assert_type(
         [watermark_law(policy, history) for watermark_law in WATERMARK_LAWS], list[Equation[object] | None]
     )
     assert_type(
-        [combiner_law(some, 1, 2, 3, "a") for combiner_law in COMBINER_LAWS], list[Equation[object] | None]
+        [combiner_law(combiner, 1, 2, 3, "a") for combiner_law in COMBINER_LAWS],
+        list[Equation[object] | None],
     )
 
 

@@ -239,15 +239,15 @@ def sides(
     assert_type(known_seats.latest_complete(), SideInput[Mapping[str, int]])
     assert_type(total.as_singleton(default=None).latest_complete(), SideInput[int | None])
     assert_type(flights.with_side(known_total), PCollection[tuple[Flight, int]])
-    assert_type(flights.map_with(known_seats, lambda f, known: f.seats / known[f.origin]), PCollection[float])
+    assert_type(flights.map_with(known_seats, lambda f, seats: f.seats / seats[f.origin]), PCollection[float])
     assert_type(
         flights.map_with(known_total, lambda f, all_of_them: f.seats < all_of_them, result=bool),
         PCollection[bool],
     )
-    assert_type(flights.filter_with(known_seats, lambda f, known: f.origin in known), PCollection[Flight])
-    assert_type(flights.flat_map_with(known_seats, lambda f, known: [known[f.origin]]), PCollection[int])
+    assert_type(flights.filter_with(known_seats, lambda f, seats: f.origin in seats), PCollection[Flight])
+    assert_type(flights.flat_map_with(known_seats, lambda f, seats: [seats[f.origin]]), PCollection[int])
     assert_type(
-        flights.flat_map_with(known_seats, lambda f, known: [*known, f.origin], result=str), PCollection[str]
+        flights.flat_map_with(known_seats, lambda f, seats: [*seats, f.origin], result=str), PCollection[str]
     )
 
 

@@ -80,9 +80,9 @@ def interpreters(
     assert_type(PolarsBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
 
 
-def inputs(some: Iterable[Flight], records: Records[Flight]) -> None:
+def inputs(flights: Iterable[Flight], records: Records[Flight]) -> None:
     """The inputs of a stream."""
-    assert_type(Records(some, per_batch=10), Records[Flight])
+    assert_type(Records(flights, per_batch=10), Records[Flight])
     assert_type(records.records, Iterable[Flight])
 
 

@@ -135,13 +135,13 @@ def outputs(
     element: OutputElement[KV[str, int]],
 ) -> None:
     """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
-    found = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
+    results = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
     assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
-    assert_type(found[totals], Output[KV[str, int]])
-    assert_type(found[lengths].panes, tuple[Pane[int], ...])
-    assert_type(found["totals"], Output[object])
+    assert_type(results[totals], Output[KV[str, int]])
+    assert_type(results[lengths].panes, tuple[Pane[int], ...])
+    assert_type(results["totals"], Output[object])
     assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
-    assert_type(found[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(results[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(element.element, KV[str, int])
     assert_type(element.key, str)
     assert_type(element.value, int)

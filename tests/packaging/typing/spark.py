@@ -81,9 +81,9 @@ def batches(
     assert_type(batch.compile(totals, {flights: frame}), PaneFrame[KV[str, int]])
     assert_type(batch.compile(totals, {flights: frame, names: frame}, time=time), PaneFrame[KV[str, int]])
     assert_type(batch.run(totals, {flights: frame}), Run[KV[str, int]])
-    given = {flights: frame}
-    assert_type(batch.compile(totals, given), PaneFrame[KV[str, int]])
-    assert_type(batch.run(totals, given, time=time), Run[KV[str, int]])
+    inputs = {flights: frame}
+    assert_type(batch.compile(totals, inputs), PaneFrame[KV[str, int]])
+    assert_type(batch.run(totals, inputs, time=time), Run[KV[str, int]])
 
 
 def several(
@@ -95,10 +95,10 @@ def several(
     time: datetime,
 ) -> None:
     """Several outputs by name: values have their types by collection."""
-    given = {flights: frame}
-    assert_type(batch.compile_all({"totals": totals}, given), dict[str, PaneFrame[KV[str, int]]])
-    run = batch.run_all({"totals": totals, "most": most, "names": names}, given, time=time)
-    assert_type(batch.run_all({"totals": totals}, given), Outputs)
+    inputs = {flights: frame}
+    assert_type(batch.compile_all({"totals": totals}, inputs), dict[str, PaneFrame[KV[str, int]]])
+    run = batch.run_all({"totals": totals, "most": most, "names": names}, inputs, time=time)
+    assert_type(batch.run_all({"totals": totals}, inputs), Outputs)
     assert_type(run[totals].panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run["most"], Output[object])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
@@ -143,7 +143,7 @@ def recorded(
     totals: PCollection[KV[str, int]],
     flights: Source[Flight],
     frame: DataFrame,
-    found: ReplayInput,
+    recording: ReplayInput,
     policy: WatermarkPolicy,
     time: Column,
     output: ReplayedBatch[KV[str, int]],
@@ -153,7 +153,7 @@ def recorded(
         replay(totals, {flights: frame}, watermark=policy, processing_time=time, every=timedelta(1)),
         Generator[ReplayedBatch[KV[str, int]], None, None],
     )
-    replay(totals, {flights: found}, micro_batch=time, ends=False, shards=2, folder=Path("scratch"))
+    replay(totals, {flights: recording}, micro_batch=time, ends=False, shards=2, folder=Path("scratch"))
     assert_type(output.pipeline, PCollection[KV[str, int]])
     assert_type(output.output, Output[KV[str, int]])
     assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
@@ -161,11 +161,11 @@ def recorded(
 
 
 def several_recorded(
-    totals: PCollection[KV[str, int]], flights: Source[Flight], found: ReplayInput, time: Column
+    totals: PCollection[KV[str, int]], flights: Source[Flight], recording: ReplayInput, time: Column
 ) -> None:
     """Several outputs of recorded data."""
     assert_type(
-        replay_all({"totals": totals}, {flights: found}, micro_batch=time),
+        replay_all({"totals": totals}, {flights: recording}, micro_batch=time),
         Generator[ReplayedBatches, None, None],
     )
 
@@ -188,10 +188,10 @@ def streams(
     assert_type(
         streaming.compile(totals, {flights: stream, names: stream}, shards=4), PaneFrame[KV[str, int]]
     )
-    given = {flights: stream}
-    assert_type(streaming.compile(totals, given, tick_when_idle=True), PaneFrame[KV[str, int]])
-    assert_type(streaming.compile(totals, given, tick=False), PaneFrame[KV[str, int]])
-    assert_type(streaming.compile(totals, given, drain_signal_path=Path("drain")), PaneFrame[KV[str, int]])
+    inputs = {flights: stream}
+    assert_type(streaming.compile(totals, inputs, tick_when_idle=True), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, inputs, tick=False), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, inputs, drain_signal_path=Path("drain")), PaneFrame[KV[str, int]])
 
 
 def inputs() -> None:

@@ -75,8 +75,8 @@ def windows(mode=MODES.ACCUMULATING, trigger=CORRECTED, fn=None):
 
 def composite() -> object:
     """Early, on-time and late panes of one window."""
-    each = trigger.AfterWatermark(early=trigger.AfterCount(2), late=trigger.AfterCount(1))
-    rows = run(COMPOSITE, lambda values: values | windows(trigger=each) | beam.CombinePerKey(sum))
+    early_and_late = trigger.AfterWatermark(early=trigger.AfterCount(2), late=trigger.AfterCount(1))
+    rows = run(COMPOSITE, lambda values: values | windows(trigger=early_and_late) | beam.CombinePerKey(sum))
     return [[timing, value] for _, _, timing, (_, value) in rows]
 
 
@@ -88,12 +88,12 @@ def late() -> object:
 
 def modes() -> object:
     """The panes in each mode that there is."""
-    found = {}
+    panes = {}
     for name in sorted(name for name in vars(MODES) if name.isupper()):
         windowed = windows(getattr(MODES, name))
         rows = run(LATE[:-2], lambda values, windowed=windowed: values | windowed | beam.CombinePerKey(sum))
-        found[name.lower()] = [f"+{value}" for _, _, _, (_, value) in rows]
-    return found
+        panes[name.lower()] = [f"+{value}" for _, _, _, (_, value) in rows]
+    return panes
 
 
 def drops() -> object:

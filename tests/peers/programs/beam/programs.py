@@ -57,9 +57,11 @@ def one_value() -> object:
     totals = (
         beam.WindowInto(FixedWindows(WINDOW)) | beam.CombinePerKey(sum) | "with start" >> beam.Map(with_start)
     )
-    given = [TimestampedValue((key, value), BASE + at) for key, value, at in UNORDERED if key]
-    stream = TestStream().add_elements(given).advance_watermark_to_infinity()
-    rows = beam.Create([(each.value, BASE + at) for each, (_, _, at) in zip(given, UNORDERED, strict=False)])
+    elements = [TimestampedValue((key, value), BASE + at) for key, value, at in UNORDERED if key]
+    stream = TestStream().add_elements(elements).advance_watermark_to_infinity()
+    rows = beam.Create(
+        [(element.value, BASE + at) for element, (_, _, at) in zip(elements, UNORDERED, strict=False)]
+    )
     batch = rows | beam.Map(lambda row: TimestampedValue(*row))
     return {
         "batch": sorted(collect(batch, totals)),
@@ -117,8 +119,8 @@ class Averages(beam.CombineFn):
     def merge_accumulators(self, accumulators):
         """Returns the middle of the first and the second, and so on."""
         merged = None
-        for each in accumulators:
-            merged = merged if each is None else self.add_input(merged, each)
+        for accumulator in accumulators:
+            merged = merged if accumulator is None else self.add_input(merged, accumulator)
         return merged
 
     def extract_output(self, middle):

@@ -24,10 +24,10 @@ SUMS = (
 
 def percentile() -> object:
     """A watermark at a percentile."""
-    found = refusal(
+    reason = refusal(
         lambda: WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(100), percentile=0.9)
     )
-    return found.partition(":")[0]
+    return reason.partition(":")[0]
 
 
 def parts(tables, folder: str, **rows: list[tuple[int, int]]) -> None:

@@ -142,7 +142,7 @@ def drops() -> object:
 def chain() -> object:
     """The number of players by their total, before and after a late correction."""
     query = f"SELECT total, COUNT(*) AS players FROM ({TOTALS}) GROUP BY begins, total"
-    found = []
+    before_and_after = []
     for steps in (CORRECTION[:3], CORRECTION):
         counts: dict[str, int] = {}
         for sign, total, players in select(query, steps, **CORRECTED):
@@ -150,8 +150,8 @@ def chain() -> object:
                 counts[str(total)] = players
             elif counts.get(str(total)) == players:
                 del counts[str(total)]
-        found.append(counts)
-    return found
+        before_and_after.append(counts)
+    return before_and_after
 
 
 class Bounded(ProcessWindowFunction):

@@ -76,7 +76,7 @@ total = scores.select(col("player").sum)  # mistake: sum of text
 def laws() -> object:
     """What a function of a reduction gives whose result depends on the order."""
     values = [value for bundle in BUNDLES for value in bundle]
-    found = []
+    middles = []
     for order in (values, values[::-1]):
         environment_, _ = environment(RuntimeExecutionMode.BATCH)
         pairs = environment_.from_collection(
@@ -84,8 +84,8 @@ def laws() -> object:
         )
         keyed = pairs.key_by(lambda pair: pair[0], Types.STRING())
         with keyed.reduce(lambda a, b: (a[0], (a[1] + b[1]) / 2)).execute_and_collect() as rows:
-            found += [middle for _, middle in rows]
-    return found
+            middles += [middle for _, middle in rows]
+    return middles
 
 
 class RunningSum(KeyedProcessFunction):
@@ -151,20 +151,20 @@ def sql() -> object:
 def connectors() -> object:
     """The number of modules with a source, and of formats that the jars register."""
     folder = Path(pyflink.__file__).parent
-    found = set()
+    systems = set()
     for path in folder.glob("datastream/connectors/*.py"):
         names = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
         if path.stem not in ("base", "hybrid_source") and any(
             n.endswith(("Source", "Consumer")) for n in names
         ):
-            found.add(path.stem)
+            systems.add(path.stem)
     for jar in folder.glob("lib/flink-*.jar"):
         with zipfile.ZipFile(jar) as files:
             entry = "META-INF/services/org.apache.flink.table.factories.Factory"
             if entry in files.namelist():
                 lines = files.read(entry).decode().split()
-                found |= {line for line in lines if line.endswith("FormatFactory") and "File" not in line}
-    return at_least(MANY, len(found))
+                systems |= {line for line in lines if line.endswith("FormatFactory") and "File" not in line}
+    return at_least(MANY, len(systems))
 
 
 def processes() -> object:

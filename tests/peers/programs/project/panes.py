@@ -100,10 +100,10 @@ def drops() -> object:
     """The panes, and what the local engine keeps of two elements that one micro-batch drops."""
     too_late = [Score(key, value, START + at * SECOND) for key, value, at in TOO_LATE[2:4]]
     line = timeline(TOO_LATE[:2]).at(START + 9 * SECOND, *too_late)
-    found = PolarsStreaming().run(by_minute(Accumulation.ACCUMULATING), {scores: line})
+    run = PolarsStreaming().run(by_minute(Accumulation.ACCUMULATING), {scores: line})
     return {
-        "panes": [pane.value for pane in found.panes],
-        "dropped": [f"{drop.count} {drop.reason.value} of {drop.key}" for drop in found.dropped],
+        "panes": [pane.value for pane in run.panes],
+        "dropped": [f"{drop.count} {drop.reason.value} of {drop.key}" for drop in run.dropped],
     }
 
 

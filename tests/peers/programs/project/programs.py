@@ -22,12 +22,12 @@ totals = points.window(FixedWindows(WINDOW * SECOND), allowed_lateness=WINDOW * 
 
 def one_value() -> object:
     """The final values of one pipeline as a batch and as a stream."""
-    given = [Score(key, value, START + at * SECOND) for key, value, at in UNORDERED if key]
+    records = [Score(key, value, START + at * SECOND) for key, value, at in UNORDERED if key]
     stream = Timeline[Score]()
-    for number, score in enumerate(given):
+    for number, score in enumerate(records):
         stream = stream.at(START + number * SECOND, score)
     runs = {
-        "batch": PolarsBatch().run(totals, {scores: Timeline.batch(given, time=START)}),
+        "batch": PolarsBatch().run(totals, {scores: Timeline.batch(records, time=START)}),
         "stream": PolarsStreaming().run(totals, {scores: stream.end(START + WINDOW * SECOND)}),
     }
     return {
@@ -68,8 +68,8 @@ def laws() -> object:
         return (left + right) / 2
 
     averages = combiner(zero=None, add=middle, merge=middle, name="averages")
-    found = refusal(lambda: check_combiner(averages, st.sampled_from([v for b in BUNDLES for v in b])))
-    return "a law is broken" if "merge" in found else found
+    reason = refusal(lambda: check_combiner(averages, st.sampled_from([v for b in BUNDLES for v in b])))
+    return "a law is broken" if "merge" in reason else reason
 
 
 def sql() -> object:
@@ -79,17 +79,17 @@ def sql() -> object:
 
 def connectors() -> object:
     """The systems that the packages can read or write without Spark's own."""
-    found = {name: hasattr(flowalg_sinks, name) for name in ("SQLite", "PostgreSQL")}
-    found |= {name: importlib.util.find_spec(f"flowalg_{name.lower()}") is not None for name in ("Kafka",)}
-    found |= {name: name in flowalg_spark.sinks.__all__ for name in ("Delta", "Iceberg")}
-    return [name for name, there in found.items() if there]
+    systems = {name: hasattr(flowalg_sinks, name) for name in ("SQLite", "PostgreSQL")}
+    systems |= {name: importlib.util.find_spec(f"flowalg_{name.lower()}") is not None for name in ("Kafka",)}
+    systems |= {name: name in flowalg_spark.sinks.__all__ for name in ("Delta", "Iceberg")}
+    return [name for name, there in systems.items() if there]
 
 
 def processes() -> object:
     """The number of processes in which the local engine calls a function."""
-    given = [Score(f"player {number}", number, START) for number in range(100)]
+    records = [Score(f"player {number}", number, START) for number in range(100)]
     called = scores.map(lambda score: os.getpid(), result=int)
-    run = PolarsBatch().run(called, {scores: Timeline.batch(given, time=START)})
+    run = PolarsBatch().run(called, {scores: Timeline.batch(records, time=START)})
     return at_least(2, len({output.element for output in run.elements}))
 
 

@@ -23,13 +23,13 @@ def sums(frame, delay: int = 0):
 
 def percentile() -> object:
     """A watermark at a percentile."""
-    found = refusal(lambda: run(lambda frame: frame.withWatermark("at", "90%"), [], "append"))
-    return found.partition("]")[0]
+    reason = refusal(lambda: run(lambda frame: frame.withWatermark("at", "90%"), [], "append"))
+    return reason.partition("]")[0]
 
 
 def idle() -> object:
     """The first minute of two streams, one of which is silent after its first element, by Spark's policies."""
-    found = {}
+    by_policy = {}
     for policy in ("min", "max"):
         spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", policy)
         with tempfile.TemporaryDirectory() as folder:
@@ -39,8 +39,8 @@ def idle() -> object:
             minute = a.union(b).groupBy(F.window("at", MINUTE)).agg(F.sum("points").alias("points"))
             rows: list = []
             start(minute, folder, rows, "append", availableNow=True).awaitTermination()
-            found[policy] = [row.points for row in rows if seconds(row.window.start) == 0]
-    return found
+            by_policy[policy] = [row.points for row in rows if seconds(row.window.start) == 0]
+    return by_policy
 
 
 class Timer(StatefulProcessor):
@@ -85,7 +85,7 @@ def timers() -> object:
         )
 
     rows = run(keyed("EventTime", None), steps, "update")
-    found = {"EventTime": [row.output for row in rows if row.player != CLOCK]}
+    fired = {"EventTime": [row.output for row in rows if row.player != CLOCK]}
     with tempfile.TemporaryDirectory() as folder:
         write_files(f"{folder}/in", [("all", 5, 10)])
         outputs: list = []
@@ -96,9 +96,9 @@ def timers() -> object:
         while not outputs and time.monotonic() < deadline:
             time.sleep(0.1)
         query.stop()
-    found["ProcessingTime"] = [row.output for row in outputs[:1]]
+    fired["ProcessingTime"] = [row.output for row in outputs[:1]]
     both = refusal(lambda: run(keyed("EventTime, ProcessingTime", None), steps, "update"))
-    return {**found, "both": both != "accepted"}
+    return {**fired, "both": both != "accepted"}
 
 
 def replay() -> object:
@@ -118,7 +118,7 @@ def explanations() -> object:
     """What the progress of a query says of a window that has no result yet."""
     rows, progress = run_query(sums, (element("all", 5, 10), watermark(20)), "append")
     assert not rows
-    text = json.dumps([dict(each["eventTime"]) for each in progress[-1:]])
+    text = json.dumps([dict(batch["eventTime"]) for batch in progress[-1:]])
     facts = {"waits for": "12:01:00", "watermark": "12:00:20", "held by": "held"}
     return [name for name, words in facts.items() if words in text]
 

@@ -45,7 +45,9 @@ def modes() -> object:
 def drops() -> object:
     """What comes of two elements that are too late: their count, after Spark's first aggregation."""
     rows, progress = run_query(sums(0), TOO_LATE, "append")
-    counts = [each["numRowsDroppedByWatermark"] for batch in progress for each in batch["stateOperators"]]
+    counts = [
+        operator["numRowsDroppedByWatermark"] for batch in progress for operator in batch["stateOperators"]
+    ]
     return {"panes": points(rows), "counted": sum(counts)}
 
 

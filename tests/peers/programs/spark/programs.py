@@ -80,7 +80,7 @@ def laws() -> object:
     aggregate = F.pandas_udf(averages, "double")
     values = [value for bundle in BUNDLES for value in bundle]
     frames = (
-        spark.createDataFrame([(value,) for value in each], "v double") for each in (values, values[::-1])
+        spark.createDataFrame([(value,) for value in order], "v double") for order in (values, values[::-1])
     )
     return [frame.coalesce(1).agg(aggregate("v")).first()[0] for frame in frames]
 
