@@ -72,12 +72,12 @@ def double_counting(pipeline: PCollection[object]) -> list[str]:
 
 READERS: dict[str, Callable[[Sums], PCollection[object]]] = {
     "a grouping": count,
-    "a grouping in other windows": lambda each: count(each.window(FixedWindows(9 * MINUTE))),
-    "a grouping of a union": lambda each: count(flatten(each, each.map_values(lambda value: value + 1))),
-    "a join": lambda each: each.inner_join(each),
-    "a side input": lambda each: (
+    "a grouping in other windows": lambda sums: count(sums.window(FixedWindows(9 * MINUTE))),
+    "a grouping of a union": lambda sums: count(flatten(sums, sums.map_values(lambda value: value + 1))),
+    "a join": lambda sums: sums.inner_join(sums),
+    "a side input": lambda sums: (
         VALUES.window(FixedWindows(5 * MINUTE), allowed_lateness=FOREVER)
-        .with_side(each.as_map())
+        .with_side(sums.as_map())
         .map(lambda pair: pair[0])
         .combine_per_key(Sum())
     ),

@@ -96,8 +96,8 @@ def test_what_waits_for_elements_alone_needs_no_clock() -> None:
 )
 def test_a_policy_that_follows_the_clock_needs_it(policy: WatermarkPolicy) -> None:
     """So does one with ``idle_after``, and one of which nothing is known."""
-    (found,) = needs(windowed(), policy)
-    assert found == f"source 'scores', whose watermark may advance by processing time: {policy}"
+    (need,) = needs(windowed(), policy)
+    assert need == f"source 'scores', whose watermark may advance by processing time: {policy}"
 
 
 def test_a_computation_with_timers_may_need_the_clock() -> None:
@@ -114,7 +114,7 @@ def test_a_computation_with_timers_may_need_the_clock() -> None:
 
 
 READINGS = st.lists(st.integers(0, 10**6), min_size=2, max_size=20).map(
-    lambda found: list(map(ProcessingTime, found))
+    lambda readings: list(map(ProcessingTime, readings))
 )
 
 

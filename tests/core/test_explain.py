@@ -58,14 +58,14 @@ def test_a_pane_is_explained_by_a_condition_or_its_window_end(
 ) -> None:
     """Every pane is explained by a satisfied condition or by the end of its window, at the clocks of the pane."""
     for pane in run.panes:
-        found = explain_when(run, pane)
-        assert (found.cause is Cause.FIRED) == any(
-            condition.condition.satisfied for condition in found.conditions
+        explanation = explain_when(run, pane)
+        assert (explanation.cause is Cause.FIRED) == any(
+            condition.condition.satisfied for condition in explanation.conditions
         )
-        if found.last_evaluated is not None:
-            assert found.last_evaluated <= pane.processing_time
-        assert pane.window == found.pane.window
-        assert str(found).count("\n") >= 2
+        if explanation.last_evaluated is not None:
+            assert explanation.last_evaluated <= pane.processing_time
+        assert pane.window == explanation.pane.window
+        assert str(explanation).count("\n") >= 2
 
 
 @given(runs(), st.data())
@@ -76,13 +76,13 @@ def test_a_waiting_window_has_an_unsatisfied_condition(
     times = sorted({evaluation.processing_time for evaluation in run.watermarks})
     at = data.draw(st.sampled_from(times))
     for pane in run.panes[:5]:
-        found = why_not(run, explain_when(run, pane).key, pane.window, at=at.datetime)
+        explanation = why_not(run, explain_when(run, pane).key, pane.window, at=at.datetime)
         later = pane.processing_time > at
-        assert later or found.reason is not Reason.NO_ELEMENTS
-        if found.reason is Reason.WAITING:
-            assert found.conditions
-        assert all(pane.processing_time <= at for pane in found.panes)
-        assert str(found)
+        assert later or explanation.reason is not Reason.NO_ELEMENTS
+        if explanation.reason is Reason.WAITING:
+            assert explanation.conditions
+        assert all(pane.processing_time <= at for pane in explanation.panes)
+        assert str(explanation)
 
 
 @given(runs(), st.data())
@@ -97,8 +97,8 @@ def test_a_waiting_window_fires_at_its_deadline(
     at = data.draw(
         st.sampled_from(sorted({evaluation.processing_time for evaluation in run.watermarks}))
     ).datetime
-    found = why_not(run, key, pane.window, at=at)
-    if found.next_deadline is None:
+    explanation = why_not(run, key, pane.window, at=at)
+    if explanation.next_deadline is None:
         return
     cut = {
         name: Timeline(
@@ -107,8 +107,8 @@ def test_a_waiting_window_fires_at_its_deadline(
         for name, timeline in run.spec.timelines.items()
     }
     with_deadline = evolve(run, spec=evolve(run.spec, timelines=cut))
-    after = why_not(with_deadline, key, pane.window, at=found.next_deadline.datetime)
-    assert len(after.panes) > len(found.panes)
+    after = why_not(with_deadline, key, pane.window, at=explanation.next_deadline.datetime)
+    assert len(after.panes) > len(explanation.panes)
 
 
 def totals(lateness: timedelta | None = None) -> PCollection[KV[str, int]]:
@@ -181,8 +181,8 @@ def test_a_window_without_changes_has_no_deadline() -> None:
     ).combine_per_key(Sum())
     timeline = Timeline[Score]().at(minute(0), Score("a", 5, minute(0)))
     waits, flushed = (
-        why_not(reference.run(totals, {SCORES: each}), "a", GLOBAL_WINDOW)
-        for each in (timeline, timeline.end(minute(1)))
+        why_not(reference.run(totals, {SCORES: scores}), "a", GLOBAL_WINDOW)
+        for scores in (timeline, timeline.end(minute(1)))
     )
     assert (waits.reason, waits.next_deadline) == (Reason.WAITING, processing_time(minute(2)))
     assert (flushed.reason, flushed.next_deadline) == (Reason.NO_CHANGES, None)
@@ -219,8 +219,8 @@ def test_a_closed_window_is_reported_with_its_drops() -> None:
     timeline = (
         Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).at(minute(2), Score("a", 1, minute(1)))
     )
-    found = why_not(reference.run(once, {SCORES: timeline}), "a", GLOBAL_WINDOW)
-    assert (found.reason, len(found.panes), len(found.drops)) == (Reason.CLOSED, 1, 1)
+    explanation = why_not(reference.run(once, {SCORES: timeline}), "a", GLOBAL_WINDOW)
+    assert (explanation.reason, len(explanation.panes), len(explanation.drops)) == (Reason.CLOSED, 1, 1)
 
 
 def test_a_merged_session_is_reported_with_its_successor() -> None:
@@ -231,26 +231,26 @@ def test_a_merged_session_is_reported_with_its_successor() -> None:
         .at(minute(1), Score("a", 1, minute(1)), watermark=minute(0))
         .at(minute(2), Score("a", 1, minute(2)), watermark=minute(0))
     )
-    found = why_not(reference.run(sessions, {SCORES: timeline}), "a", window(1, 3))
-    assert (found.reason, found.open_windows) == (Reason.MERGED, (window(1, 4),))
-    assert "Open windows of the key: [2024-01-01T12:01:00Z, 2024-01-01T12:04:00Z)." in str(found)
+    explanation = why_not(reference.run(sessions, {SCORES: timeline}), "a", window(1, 3))
+    assert (explanation.reason, explanation.open_windows) == (Reason.MERGED, (window(1, 4),))
+    assert "Open windows of the key: [2024-01-01T12:01:00Z, 2024-01-01T12:04:00Z)." in str(explanation)
 
 
 def test_the_partition_that_holds_the_watermark_is_named() -> None:
     """The partition that holds the watermark is the slowest one that is not idle."""
     records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
     timeline = partitions_by_team(records, MonotonicTimestamps())
-    found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
-    assert found.hold is not None
-    assert (found.hold.source, found.hold.partition, found.hold.event_time) == (
+    explanation = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
+    assert explanation.hold is not None
+    assert (explanation.hold.source, explanation.hold.partition, explanation.hold.event_time) == (
         "scores",
         "a",
         event_time(minute(1)),
     )
     idle = partitions_by_team(records, MonotonicTimestamps(idle_after=timedelta(minutes=2)))
-    found = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
-    assert found.hold is not None
-    assert found.hold.partition == "c"
+    explanation = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
+    assert explanation.hold is not None
+    assert explanation.hold.partition == "c"
 
 
 def partitions_by_team(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
@@ -275,10 +275,10 @@ def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
     early = reference.run(
         second, {SCORES: timeline.at(minute(70), Score("a", 2, minute(3)), watermark=minute(9))}
     )
-    found = why_not(early, "a", window(0, 4))
-    assert found.hold is not None
-    assert found.hold.window == window(2, 4)
-    assert "'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has pending changes" in str(found)
+    explanation = why_not(early, "a", window(0, 4))
+    assert explanation.hold is not None
+    assert explanation.hold.window == window(2, 4)
+    assert "'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has pending changes" in str(explanation)
 
 
 def test_each_kind_of_condition_describes_its_progress() -> None:

@@ -86,10 +86,10 @@ def test_all_windows_before_the_horizon_have_expired(
     horizon = lateness.horizon(watermark)
     keys = [*range(5)] if isinstance(windows, FixedWindows) and windows.offset_by_key else [None]
     for candidate in {time, EventTime(max(horizon - 1, MIN_TIME)), EventTime(min(horizon, MAX_TIME - 1))}:
-        known = [each for key in keys for each in assign_windows(windows, candidate, key, None)]
-        expired = all(window.end + allowed // timedelta(microseconds=1) <= watermark for window in known)
+        assigned = [window for key in keys for window in assign_windows(windows, candidate, key, None)]
+        expired = all(window.end + allowed // timedelta(microseconds=1) <= watermark for window in assigned)
         assert expired or candidate >= horizon
-        if known and keys == [None]:
+        if assigned and keys == [None]:
             assert expired == (candidate < horizon)
 
 
@@ -171,7 +171,7 @@ def test_an_element_in_a_gap_is_too_late_as_if_a_window_contained_it(engine: Int
         pipeline = add_total(VALUES.window(windows, allowed_lateness=timedelta(0)))
         run = engine.run(pipeline, {READINGS: main, RATES: Timeline[Reading]().end(point(0))})
         assert len(run.elements) + len(run.dropped) == 1
-        return [each.reason for each in run.dropped]
+        return [drop.reason for drop in run.dropped]
 
     assert reasons(point(5) - timedelta(microseconds=1)) == []
     assert reasons(point(5)) == [DropReason.EXPIRED]

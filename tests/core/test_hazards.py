@@ -192,8 +192,8 @@ def test_retractions_are_reported_where_they_are_emitted() -> None:
 
 def of_side_input(values: PCollection[KV[str, int]], side: SideInput[object]) -> list[Danger]:
     """Returns the dangers of a side input."""
-    found = hazards(values.map_with(side, lambda pair, n: pair))
-    return [hazard.danger for hazard in found if hazard.where == "a side input"]
+    all_hazards = hazards(values.map_with(side, lambda pair, n: pair))
+    return [hazard.danger for hazard in all_hazards if hazard.where == "a side input"]
 
 
 def test_a_side_input_is_reported_if_its_windows_are_kept() -> None:
@@ -382,7 +382,7 @@ def test_an_explanation_has_branches_and_functions_in_python() -> None:
     """The explanation has each branch of a flatten, side inputs, and why a function runs in Python."""
     sums = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     side = sums.map_values(str).as_map()
-    text = explain(flatten(sums, sums).map_with(side, lambda pair, known: len(known)))
+    text = explain(flatten(sums, sums).map_with(side, lambda pair, mapping: len(mapping)))
     lines = text.splitlines()
     assert lines[0] == "flatten"
     assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + (1)"]
@@ -406,7 +406,7 @@ def test_policies_that_follow_the_clock_are_hazards() -> None:
     sums = POINTS.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(Sum())
     without = hazards(sums)
     assert hazards(sums, {SCORES: BoundedOutOfOrderness(MINUTE)}) == without
-    found = {
+    dangers = {
         policy: [hazard.danger for hazard in hazards(sums, {SCORES: policy}) if hazard not in without]
         for policy in (
             ProcessingTimeLag(2 * MINUTE),
@@ -414,7 +414,7 @@ def test_policies_that_follow_the_clock_are_hazards() -> None:
             BoundedOutOfOrderness(MINUTE, idle_after=MINUTE),
         )
     }
-    assert list(found.values()) == [[Danger.DROPS, Danger.SILENCE], [Danger.SILENCE], [Danger.SILENCE]]
+    assert list(dangers.values()) == [[Danger.DROPS, Danger.SILENCE], [Danger.SILENCE], [Danger.SILENCE]]
     with pytest.raises(ArgumentError, match="a source of the pipeline: scores"):
         hazards(sums, {Source("others", Score, event_time=lambda score: score.at): LagQuantile(0.9)})
 

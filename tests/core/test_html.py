@@ -214,10 +214,10 @@ def list_items(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
 def test_a_pipeline_is_shown_as_a_tree() -> None:
     """The view of a pipeline has the parts of a window below it, and marks hazards."""
     tree = parse_fragment(pipeline_html(games.STANDINGS))
-    found = {line: depth for depth, line in list_items(tree)}
-    window = next(line for line in found if line.startswith("> window("))
-    assert found[window] == 2
-    assert found["accepts late elements for 5 minutes of event time"] == 3
+    depths = {line: depth for depth, line in list_items(tree)}
+    window = next(line for line in depths if line.startswith("> window("))
+    assert depths[window] == 2
+    assert depths["accepts late elements for 5 minutes of event time"] == 3
     assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in text_of(tree)
 
 
@@ -325,7 +325,7 @@ def test_without_matplotlib_a_run_has_only_its_tables() -> None:
 
 def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook gets a formatter for runs by type; outside a notebook that is an error."""
-    known: dict[type, Callable[[object], str]] = {}
+    html_formatters: dict[type, Callable[[object], str]] = {}
 
     class Shell:
         """The parts of a notebook's shell that the test needs."""
@@ -334,7 +334,7 @@ def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -
 
         def for_type(self, typ: type, func: Callable[[object], str]) -> None:
             """Stores the formatter of a type."""
-            known[typ] = func
+            html_formatters[typ] = func
 
         @property
         def display_formatter(self) -> Shell:
@@ -351,4 +351,4 @@ def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -
     notebook.version_info = (9, 0, 0, "")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     display_in_notebooks()
-    assert "<img" in known[Run](run_with_a_correction())
+    assert "<img" in html_formatters[Run](run_with_a_correction())

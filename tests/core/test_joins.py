@@ -123,8 +123,8 @@ def test_a_join_without_windows_is_symmetric() -> None:
     """In the global window, with a discarding pane at each element, a pair is emitted when its second value arrives."""
     windows = GlobalWindows()
     joined = in_windows(POINTS, windows).inner_join(in_windows(OTHER_POINTS, windows))
-    found = pairs(joined, ("left", 1, 0), ("right", 2, 9), ("left", 3, 5), ("right", 4, 0))
-    assert found == [(1, 1, 2), (2, 3, 2), (3, 1, 4), (3, 3, 4)]
+    emitted = pairs(joined, ("left", 1, 0), ("right", 2, 9), ("left", 3, 5), ("right", 4, 0))
+    assert emitted == [(1, 1, 2), (2, 3, 2), (3, 1, 4), (3, 3, 4)]
 
 
 def test_sessions_that_merge_emit_the_pairs_between_them() -> None:
@@ -198,8 +198,8 @@ def test_a_join_that_closes_before_any_match_is_reported(trigger: Trigger) -> No
 def test_a_join_without_windows_and_trigger_is_reported() -> None:
     """Without windows and a trigger a join waits for the end of the input, and ``hazards`` reports that."""
     assert Danger.NO_OUTPUT in {hazard.danger for hazard in hazards(POINTS.inner_join(OTHER_POINTS))}
-    each = in_windows(POINTS, GlobalWindows()).inner_join(in_windows(OTHER_POINTS, GlobalWindows()))
-    assert Danger.NO_OUTPUT not in {hazard.danger for hazard in hazards(each)}
+    joined = in_windows(POINTS, GlobalWindows()).inner_join(in_windows(OTHER_POINTS, GlobalWindows()))
+    assert Danger.NO_OUTPUT not in {hazard.danger for hazard in hazards(joined)}
 
 
 def test_new_pairs_can_be_grouped_again() -> None:
@@ -287,11 +287,11 @@ def test_a_full_join_without_keys_has_the_final_values_of_its_batch(
     right = Timeline[Score]().at(minute(1)).at(minute(3), Score("none", 3, minute(0))).end(minute(9))
     inputs: dict[Source[object], Timeline[object]] = {SCORES: left, OTHERS: right}
     batch = ReferenceBatch().run(joined, inputs)
-    expected = {(str(each.element), each.window, each.event_time) for each in batch.final_values()}
+    expected = {(str(final.element), final.window, final.event_time) for final in batch.final_values()}
     assert len(expected) == 4
     for engine in (Reference(Mode.MICRO_BATCH), PolarsStreaming(Cluster(2, 2, restarts=True)), PolarsBatch()):
-        found = engine.run(joined, inputs).final_values()
-        assert {(str(each.element), each.window, each.event_time) for each in found} == expected
+        finals = engine.run(joined, inputs).final_values()
+        assert {(str(final.element), final.window, final.event_time) for final in finals} == expected
 
 
 def unwindowed(source: Source[Score]) -> PCollection[KV[str, int]]:
@@ -313,7 +313,7 @@ def test_equal_pairs_of_a_join_without_windows_are_final_values_in_one_order(kin
         .end(minute(9)),
     }
     expected = ReferenceBatch().run(joined, inputs).final_values()
-    assert len({each.event_time for each in expected}) == 4
+    assert len({final.event_time for final in expected}) == 4
     for engine in (Reference(Mode.MICRO_BATCH), PolarsStreaming(Cluster(2, 2, restarts=True)), PolarsBatch()):
         assert engine.run(joined, inputs).final_values() == expected
 
@@ -365,7 +365,7 @@ def test_no_match_and_a_match_with_none_are_told_apart() -> None:
 @pytest.mark.parametrize("engine", [Reference(Mode.MICRO_BATCH), PolarsStreaming()], ids=str)
 def test_the_pairs_of_a_discarding_pane_are_ordered(engine: Interpreter) -> None:
     """Pairs are by left event time, then left value, also where some left values have been in an earlier pane."""
-    windowed = [in_windows(each, GlobalWindows()) for each in (POINTS, OTHER_POINTS)]
+    windowed = [in_windows(points, GlobalWindows()) for points in (POINTS, OTHER_POINTS)]
     joined = windowed[0].inner_join(windowed[1])
     left = (
         Timeline[Score]()

@@ -89,14 +89,14 @@ def test_each_key_has_its_newest_value(engine: Interpreter) -> None:
     """A mapping has the newest value of each key, of several windows, and keys do not disappear."""
     side = KEYED.window(FIVE, allowed_lateness=timedelta(0)).combine_per_key(Sum()).as_map().latest_complete()
     read = BOUNDED.map_with(
-        side, lambda pair, known: KV(known.get("a", 0), known.get("b", 0)), result=KV[int, int]
+        side, lambda pair, sums: KV(sums.get("a", 0), sums.get("b", 0)), result=KV[int, int]
     )
     rates = Timeline[Reading]().at(point(0), rate("a", 1, 1), rate("b", 2, 6), rate("a", 3, 11)).end(point(0))
     main = Timeline[Reading]()
     for minute in (4, 7, 12, 17, 99):
         main = main.at(point(minute), rate("a", 0, minute), watermark=point(minute))
-    found = engine.run(read, {READINGS: main, RATES: rates}).elements
-    assert [(each.key, each.value) for each in found] == [(0, 0), (1, 0), (1, 2), (3, 2), (3, 2)]
+    elements = engine.run(read, {READINGS: main, RATES: rates}).elements
+    assert [(element.key, element.value) for element in elements] == [(0, 0), (1, 0), (1, 2), (3, 2), (3, 2)]
 
 
 @engines
@@ -137,8 +137,8 @@ MAPPING = KEYED.window(FIVE).as_map().latest_complete()
     "read",
     [
         VALUES.map_with(SINGLE, lambda pair, value: value, result=int),
-        VALUES.map_with(MAPPING, lambda pair, found: found.get("a", -1), result=int),
-        VALUES.map_with(MAPPING, lambda pair, found: max(found.values(), default=-1), result=int),
+        VALUES.map_with(MAPPING, lambda pair, mapping: mapping.get("a", -1), result=int),
+        VALUES.map_with(MAPPING, lambda pair, mapping: max(mapping.values(), default=-1), result=int),
     ],
     ids=["singleton", "lookup", "mapping"],
 )
@@ -148,11 +148,11 @@ def test_two_values_are_an_error_where_an_element_reads_them(
     """Two values of a window fail the elements that read them: none before it, and none after a newer value."""
     rates = Timeline.batch([rate("a", 1, 1), rate("a", 2, 2), rate("a", 9, 6)], time=point(0))
 
-    def found(*minutes: int) -> list[int]:
+    def values_at(*minutes: int) -> list[int]:
         main = Timeline.batch([rate("a", 0, minute) for minute in minutes], time=point(0))
-        return [each.element for each in engine.run(read, {READINGS: main, RATES: rates}).elements]
+        return [element.element for element in engine.run(read, {READINGS: main, RATES: rates}).elements]
 
-    assert found() == []
-    assert found(3, 13) == [-1, 9]
+    assert values_at() == []
+    assert values_at(3, 13) == [-1, 9]
     with pytest.raises(ElementError, match="must have one"):
-        found(3, 8, 13)
+        values_at(3, 8, 13)

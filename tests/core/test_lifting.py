@@ -87,7 +87,7 @@ def test_a_set_of_constants_is_lifted_from_a_compiled_file(tmp_path: Path) -> No
     path.write_text("f = lambda e: e.x in {8, 0}\n")
     written = load(path).f
     stored = FunctionType(marshal.loads(marshal.dumps(written.__code__)), written.__globals__)
-    (kept,) = (each for each in stored.__code__.co_consts if isinstance(each, frozenset))
+    (kept,) = (constant for constant in stored.__code__.co_consts if isinstance(constant, frozenset))
     assert [*kept] == [0, 8]
     for function in (written, stored):
         assert first_opaque(lift_edge_function(function)) is None
@@ -122,8 +122,8 @@ def test_lifting_is_off_on_untested_interpreters(version: tuple[str, int, int]) 
     match syntax_of(f, version):
         case Failure(reason):
             assert "lifting does not support" in str(reason)
-        case found:
-            pytest.fail(f"{found} of an unknown version")
+        case success:
+            pytest.fail(f"{success} of an unknown version")
 
 
 def test_lifting_is_on_for_the_running_interpreter() -> None:

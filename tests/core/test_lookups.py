@@ -63,7 +63,7 @@ def test_another_use_of_a_mapping_runs_in_python(form: str) -> None:
 )
 def test_a_missing_key_raises_an_error(engine: Interpreter) -> None:
     """An index that the mapping lacks fails the run, with the function and ``KeyError``."""
-    read = SCORES.map_with(most.combine_per_key(Max()).as_map(), lambda score, known: known[score.team])
+    read = SCORES.map_with(most.combine_per_key(Max()).as_map(), lambda score, maxima: maxima[score.team])
     with pytest.raises(UserFunctionError, match=r"map_with\(<lambda> at .*KeyError"):
         engine.run(read, {SCORES: bounded(Score("a", 1, NOON)), RIVALS: bounded(Score("b", 1, NOON))})
 
@@ -73,11 +73,11 @@ def test_a_missing_key_raises_an_error(engine: Interpreter) -> None:
 )
 def test_two_values_of_a_key_raise_an_error(engine: Interpreter) -> None:
     """A key with two values fails the run if an element reads its window, also if it looks up another key."""
-    found = SCORES.map_with(TWICE, lambda score, known: (score.team, known.get(score.team, 0)))
-    read = found.combine_globally(ToList())
+    lookups = SCORES.map_with(TWICE, lambda score, mapping: (score.team, mapping.get(score.team, 0)))
+    read = lookups.combine_globally(ToList())
     rivals = bounded(Score("b", 1, NOON), Score("b", 2, NOON))
     # That no step reads the value must not hide the error, or elements would be counted twice.
-    unread = found.map(lambda pair: pair[0]).combine_globally(Count())
+    unread = lookups.map(lambda pair: pair[0]).combine_globally(Count())
     for failing, team in product((read, unread), "ab"):
         with pytest.raises(
             ElementError, match=r"as_map\(\) has .* under .*b.* in .*; each key must have one value"

@@ -75,11 +75,12 @@ def test_the_panes_of_a_batch_do_not_depend_on_the_order_of_its_rows(
     rows = [*readings, *(evolve(reading, value=1 - reading.value) for reading in readings)]  # at equal times
     shuffled = [*rows]
     chance.shuffle(shuffled)
-    for each in (pipeline, group_values(VALUES)):
-        found, again = (
-            engine.run(each, {READINGS: Timeline.batch(given, time=point(99))}) for given in (rows, shuffled)
+    for collection in (pipeline, group_values(VALUES)):
+        run, again = (
+            engine.run(collection, {READINGS: Timeline.batch(records, time=point(99))})
+            for records in (rows, shuffled)
         )
-        assert again.panes == found.panes
+        assert again.panes == run.panes
 
 
 def test_values_without_an_order_do_not_change_the_order_of_keys() -> None:

@@ -62,4 +62,4 @@ def test_a_shared_function_is_called_once_for_each_element() -> None:
             (KV("A", 3), 0),
             (KV("B", 1), 0),
         ]
-        assert [each.element for each in run["large"].elements] == [KV("A", 3)]
+        assert [element.element for element in run["large"].elements] == [KV("A", 3)]

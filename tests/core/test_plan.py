@@ -107,8 +107,8 @@ def kinds(plan: Plan) -> Counter[type]:
 
 def chains(nodes: Sequence[PlanNode]) -> list[tuple[Step, ...]]:
     """Returns the chains of steps of some nodes."""
-    found = [node.steps for node in nodes if isinstance(node, Apply | ReadSide)]
-    return [*found, *(chain for node in nodes if isinstance(node, FanOut) for chain in node.chains)]
+    single_chains = [node.steps for node in nodes if isinstance(node, Apply | ReadSide)]
+    return [*single_chains, *(chain for node in nodes if isinstance(node, FanOut) for chain in node.chains)]
 
 
 @given(outputs(), planners)
@@ -117,11 +117,11 @@ def test_a_node_comes_once_after_its_inputs(outputs: Outputs, planner: Callable[
     plan = planner(outputs)
     assert list(plan.outputs) == list(outputs)
     assert set(plan.outputs.values()) <= set(plan.nodes)
-    known: set[PlanNode] = set()
+    visited: set[PlanNode] = set()
     for node in plan.nodes:
-        assert node not in known
-        assert set(node.inputs) <= known
-        known.add(node)
+        assert node not in visited
+        assert set(node.inputs) <= visited
+        visited.add(node)
 
 
 @given(outputs(), planners)
@@ -131,7 +131,7 @@ def test_readers_are_the_nodes_that_name_a_node_and_outputs(
     """A node has as many readers as there are nodes that have it as an input, and outputs that it gives."""
     plan = planner(outputs)
     for node in plan.nodes:
-        reading = sum(each.inputs.count(node) for each in plan.nodes)
+        reading = sum(reader.inputs.count(node) for reader in plan.nodes)
         assert plan.readers[node] == reading + list(plan.outputs.values()).count(node) > 0
 
 
@@ -203,16 +203,16 @@ def test_a_side_input_is_read_with_the_steps_after_it() -> None:
         (shared, PLANNERS["stream of a tree"], 2, 1),
         (shared, PLANNERS["batch"], 2, 1),
     ):
-        found = [node for node in planner(several).nodes if isinstance(node, ReadSide)]
-        assert [len(node.steps) for node in found] == count * [steps]
+        side_reads = [node for node in planner(several).nodes if isinstance(node, ReadSide)]
+        assert [len(node.steps) for node in side_reads] == count * [steps]
 
 
 def test_branches_of_one_collection_are_one_pass_beyond_a_number_of_paths() -> None:
     """A flatten with more paths than an engine allows is one pass over its collection; without a limit, a union."""
     both = {"branches": OTHERS["branches"]}
     for most_paths, kind in ((1, FanOut), (2, Union), (None, Union)):
-        found = kinds(plan_stream(both, most_paths=most_paths))
-        assert (found[FanOut], found[Union]) == ((1, 0) if kind is FanOut else (0, 1))
+        counts = kinds(plan_stream(both, most_paths=most_paths))
+        assert (counts[FanOut], counts[Union]) == ((1, 0) if kind is FanOut else (0, 1))
     (fan_out,) = (node for node in plan_batch(both).nodes if isinstance(node, FanOut))
     assert [branch.inputs for branch in fan_out.branches] == [fan_out.inputs, fan_out.inputs]
 

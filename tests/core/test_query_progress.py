@@ -49,8 +49,8 @@ progresses = st.builds(
     processing_time=times,
     seconds=counts,
     bad_records=counts,
-    stages=st.sets(st.integers(0, 2)).flatmap(lambda some: st.tuples(*map(stages, sorted(some)))),
-    sources=st.sets(st.sampled_from("ab")).flatmap(lambda some: st.tuples(*map(sources, sorted(some)))),
+    stages=st.sets(st.integers(0, 2)).flatmap(lambda numbers: st.tuples(*map(stages, sorted(numbers)))),
+    sources=st.sets(st.sampled_from("ab")).flatmap(lambda names: st.tuples(*map(sources, sorted(names)))),
 )
 
 
@@ -61,20 +61,22 @@ def test_progress_adds_up_in_any_grouping(a: QueryProgress, b: QueryProgress, c:
 
 
 @given(st.lists(progresses, min_size=1, max_size=5))
-def test_counts_add_up_and_the_state_is_the_last_one(some: list[QueryProgress]) -> None:
+def test_counts_add_up_and_the_state_is_the_last_one(history: list[QueryProgress]) -> None:
     """In the total, counts and durations are sums over all micro-batches, and all else is the last that is known."""
-    total = reduce(QueryProgress.then, some)
-    assert (total.batch, total.processing_time) == (some[-1].batch, some[-1].processing_time)
-    assert total.seconds == sum(each.seconds for each in some)
-    assert total.bad_records == sum(each.bad_records for each in some)
-    assert total.elements == sum(each.elements for each in some)
+    total = reduce(QueryProgress.then, history)
+    assert (total.batch, total.processing_time) == (history[-1].batch, history[-1].processing_time)
+    assert total.seconds == sum(progress.seconds for progress in history)
+    assert total.bad_records == sum(progress.bad_records for progress in history)
+    assert total.elements == sum(progress.elements for progress in history)
     for stage in total.stages:
-        found = [asdict(each) for one in some for each in one.stages if each.number == stage.number]
+        rows = [
+            asdict(metrics) for one in history for metrics in one.stages if metrics.number == stage.number
+        ]
         for name, value in asdict(stage).items():
             adds_up = name in (*PANE_COUNTS, *DROP_COUNTS, "elements", "step_seconds")
-            assert value == (sum(each[name] for each in found) if adds_up else found[-1][name])
-    known = {each.number for one in some for each in one.stages}
-    assert [stage.number for stage in total.stages] == sorted(known)
+            assert value == (sum(row[name] for row in rows) if adds_up else rows[-1][name])
+    numbers = {metrics.number for one in history for metrics in one.stages}
+    assert [stage.number for stage in total.stages] == sorted(numbers)
     for source in total.sources:
-        last = [each for one in some for each in one.sources if each.source == source.source][-1]
+        last = [metrics for one in history for metrics in one.sources if metrics.source == source.source][-1]
         assert (source.watermark, source.idle) == (last.watermark, last.idle)

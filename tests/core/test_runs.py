@@ -63,12 +63,12 @@ ENGINES: list[Interpreter] = [
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_final_values_do_not_depend_on_the_interpreter(engine: Interpreter) -> None:
     """After the end of a stream without drops, every engine has the final values of the batch."""
-    found = engine.run(TOTALS, {SCORES: TIMELINE}).final_values()
-    assert [(value.key, value.value) for value in found] == [("a", 6), ("b", 7), ("a", 3)]
-    assert found == Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
+    finals = engine.run(TOTALS, {SCORES: TIMELINE}).final_values()
+    assert [(value.key, value.value) for value in finals] == [("a", 6), ("b", 7), ("a", 3)]
+    assert finals == Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
 
 
-@pytest.mark.parametrize("engine", [each for each in ENGINES if each.capabilities.streams], ids=str)
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine.capabilities.streams], ids=str)
 def test_engines_emit_the_same_panes_of_a_timeline(engine: Interpreter) -> None:
     """Every engine emits the same panes of one timeline, in order, in the mode that the engine declares."""
     expected = Reference(engine.capabilities.mode).run(TOTALS, {SCORES: TIMELINE})
@@ -155,12 +155,12 @@ def test_final_values_of_other_values_are_errors() -> None:
 
 def test_a_batch_runs_at_the_last_processing_time() -> None:
     """A batch runs at the greatest processing time of its timelines; a timeline without instants adds no elements."""
-    found = as_batch({"scores": TIMELINE, "none": Timeline[Score]()})
-    assert [len(each) for each in found.values()] == [1, 1]
-    assert {each.instants[0].processing_time for each in found.values()} == {
+    batches = as_batch({"scores": TIMELINE, "none": Timeline[Score]()})
+    assert [len(timeline) for timeline in batches.values()] == [1, 1]
+    assert {timeline.instants[0].processing_time for timeline in batches.values()} == {
         TIMELINE.instants[-1].processing_time
     }
-    assert found["scores"].elements == TIMELINE.elements
+    assert batches["scores"].elements == TIMELINE.elements
 
 
 def test_generated_watermarks_equal_those_of_the_timeline() -> None:

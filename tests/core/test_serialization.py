@@ -438,8 +438,8 @@ def values_inside(value: object) -> Iterator[object]:
 
 def subclasses(cls: type) -> Iterator[type]:
     """Yields all subclasses of a class."""
-    known: list[type] = cls.__subclasses__()
-    for subclass in known:
+    children: list[type] = cls.__subclasses__()
+    for subclass in children:
         yield subclass
         yield from subclasses(subclass)
 

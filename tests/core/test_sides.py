@@ -409,7 +409,7 @@ def test_the_local_engine_finds_the_newest_complete_values(
     read = READINGS.map_with(totals.latest_complete(), lambda reading, total: (reading, total))
     both = read.map_with(
         by_key.latest_complete(),
-        lambda pair, known: (pair[0].key, pair[1], known.get(pair[0].key, -1)),
+        lambda pair, sums: (pair[0].key, pair[1], sums.get(pair[0].key, -1)),
         result=tuple[str, int, int],
     )
     inputs: dict[Source[object], Timeline[object]] = {

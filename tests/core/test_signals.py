@@ -125,8 +125,10 @@ def panes_of(engine: Interpreter, totals: PCollection[KV[str, int]], *signals: s
         SCORES, [scores, []], processing_time=lambda score: minute(1), watermark=policy, ends=False
     )
     first = timeline.instants[0]
-    given = evolve(timeline, instants=(evolve(first, signals=frozenset(signals)), *timeline.instants[1:]))
-    return [(pane.key, pane.value) for pane in engine.run(totals, {SCORES: given}).panes]
+    with_signals = evolve(
+        timeline, instants=(evolve(first, signals=frozenset(signals)), *timeline.instants[1:])
+    )
+    return [(pane.key, pane.value) for pane in engine.run(totals, {SCORES: with_signals}).panes]
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
@@ -169,16 +171,18 @@ def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
     )
     sums = FLUSHED.combine_per_key(Sum())
     batches = list(streaming.batches(sums, {SCORES: stream}, metrics=True))
-    found = [([(pane.key, pane.window.start) for pane in batch.panes], batch.sources[0]) for batch in batches]
+    by_batch = [
+        ([(pane.key, pane.window.start) for pane in batch.panes], batch.sources[0]) for batch in batches
+    ]
     first, second = event_time(minute(0)), event_time(minute(5))
-    assert [panes for panes, _ in found[:4]] == [
+    assert [panes for panes, _ in by_batch[:4]] == [
         [],
         [("a", second)],
         [("b", first), ("b", second)],
         [("a", first)],
     ]
-    assert [source.signals for _, source in found[:4]] == [(), (), (), ("flush",)]
-    assert [len(source.signals_to_keys) for _, source in found[:4]] == [0, 1, 1, 0]
+    assert [source.signals for _, source in by_batch[:4]] == [(), (), (), ("flush",)]
+    assert [len(source.signals_to_keys) for _, source in by_batch[:4]] == [0, 1, 1, 0]
     records = [Score(**score) for score in scores]  # type: ignore[arg-type]  # of these types
     timeline = streaming.replay_log(batches).timeline(SCORES, records)
     replayed = Reference(Mode.MICRO_BATCH).run(sums, {SCORES: timeline})

@@ -118,8 +118,8 @@ def test_distinct_emits_each_element_once_per_window(scores: list[Score]) -> Non
 @given(SCORES_LIST, st.integers(1, 4))
 def test_top_puts_the_greatest_first(scores: list[Score], n: int) -> None:
     """``top`` orders elements by ``by``, the greatest first."""
-    found = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
-    assert found == ([sorted(s.points for s in scores)[:n]] if scores else [])
+    tops = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
+    assert tops == ([sorted(s.points for s in scores)[:n]] if scores else [])
 
 
 @given(SCORES_LIST, SCORES_LIST)
@@ -154,8 +154,8 @@ def test_joins_equal_nested_loops(scores: list[Score], others: list[Score]) -> N
 def test_a_co_group_has_a_list_for_every_side_of_a_key() -> None:
     """A co-group has an empty list for a side without values of the key."""
     grouped = POINTS.co_group_by_key(OTHER_POINTS)
-    found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
-    assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
+    groups = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
+    assert groups == [KV("a", ([1], [])), KV("b", ([], [2]))]
 
 
 def test_the_watermark_of_a_flatten_is_the_least_of_its_inputs() -> None:

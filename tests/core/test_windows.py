@@ -280,13 +280,17 @@ def test_a_user_defined_window_function_is_checked_when_called() -> None:
     with pytest.raises(ElementError, match="the result of lossy.merge must be a partition"):
         lossy.merge([GLOBAL_WINDOW])
     first, second = (Window(EventTime(start), EventTime(start + 2)) for start in (0, 1))
-    shrinking = CustomWindows("shrinking", lambda point, key: [], lambda some: [MergedWindow(some[0], some)])
+    shrinking = CustomWindows(
+        "shrinking", lambda point, key: [], lambda windows: [MergedWindow(windows[0], windows)]
+    )
     with pytest.raises(
         ElementError, match="the result of shrinking.merge must have windows that contain their parts"
     ):
         merged_windows(shrinking, [first, second])
     whole = CustomWindows(
-        "whole", lambda point, key: [], lambda some: [MergedWindow(GLOBAL_WINDOW, [one]) for one in some]
+        "whole",
+        lambda point, key: [],
+        lambda windows: [MergedWindow(GLOBAL_WINDOW, [one]) for one in windows],
     )
     with pytest.raises(
         ElementError, match="the result of whole.merge must have another window for each group"
