@@ -76,8 +76,8 @@ def test_no_source_is_read_that_is_too_far_ahead(first: list[int], second: list[
     finals = [
         sorted((pane.window, pane.value) for pane in latest.values())
         for latest in (
-            {pane.window: pane for batch in each for pane in batch.panes}
-            for each in (batches, run(first, second, None))
+            {pane.window: pane for batch in micro_batches for pane in batch.panes}
+            for micro_batches in (batches, run(first, second, None))
         )
     ]
     assert finals[0] == finals[1]

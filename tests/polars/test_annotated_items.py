@@ -49,9 +49,9 @@ def test_the_items_have_the_annotated_type(f: Callable[[int], Iterable[object]])
     """A generator needs no ``result`` on the local engine, in a batch and in a stream."""
     pipeline = NUMBERS.flat_map(f)
     timelines = {NUMBERS: Timeline.batch([3, 0, 2], time=EPOCH)}
-    expected = [each.element for each in ReferenceBatch().run(pipeline, timelines).elements]
+    expected = [element.element for element in ReferenceBatch().run(pipeline, timelines).elements]
     for engine in (PolarsBatch(), PolarsStreaming()):
-        assert [each.element for each in engine.run(pipeline, timelines).elements] == expected
+        assert [element.element for element in engine.run(pipeline, timelines).elements] == expected
 
 
 def untyped(n: int) -> Iterator[object]:

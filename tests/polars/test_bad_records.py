@@ -90,9 +90,12 @@ def test_a_batch_and_a_stream_reject_the_same_rows_of_a_file(dirty: Path) -> Non
     dirty.rename(tmp / "0.parquet")
     inputs = {SALES: StreamInput(tmp, STREAM_POLICY)}
     batches = list(streaming.batches(TOTALS, inputs, dead_letters=True, drain=True))
-    found = {(pane.element.key, pane.value) for each in batches for pane in each.panes}
-    assert found == {(pane.element.key, pane.value) for pane in expected.panes}
-    assert tuple(sorted(bad for each in batches for bad in each.bad_records)) == expected.bad_records
+    emitted = {(pane.element.key, pane.value) for micro_batch in batches for pane in micro_batch.panes}
+    assert emitted == {(pane.element.key, pane.value) for pane in expected.panes}
+    assert (
+        tuple(sorted(bad for micro_batch in batches for bad in micro_batch.bad_records))
+        == expected.bad_records
+    )
 
 
 @pytest.mark.parametrize("engine", [PolarsBatch(dead_letters=True), PolarsStreaming(dead_letters=True)])
@@ -120,8 +123,8 @@ def test_a_line_that_python_cannot_parse_is_a_bad_record(tmp_path: Path, text: s
     (tmp_path / "0.jsonl").write_text(f"{good}\n{text}\n{good}\n")
     inputs = {SALES: StreamInput(Files(tmp_path, "jsonl"), STREAM_POLICY)}
     batches = list(streaming.batches(SALES, inputs, dead_letters=True, drain=True))
-    assert [len(each.elements) for each in batches if each.elements] == [2]
-    (bad,) = (bad for each in batches for bad in each.bad_records)
+    assert [len(micro_batch.elements) for micro_batch in batches if micro_batch.elements] == [2]
+    (bad,) = (bad for micro_batch in batches for bad in micro_batch.bad_records)
     assert message in bad.error
 
 
@@ -193,18 +196,21 @@ def test_a_shared_step_has_one_dead_letter_for_each_element(dirty: Path) -> None
         "by shop": in_windows(cleaned.key_by(lambda sale: sale.shop)).combine_per_key(Count()),
         "by kind": in_windows(cleaned.key_by(lambda sale: sale.kind)).combine_per_key(Count()),
     }
-    found = batch.run_all(outputs, {SALES: dirty}, dead_letters=True)
-    assert counted(found.bad_records) == {"Source": 6, "filter": 1, "map": 1}
+    run = batch.run_all(outputs, {SALES: dirty}, dead_letters=True)
+    assert counted(run.bad_records) == {"Source": 6, "filter": 1, "map": 1}
     timelines = {
         SALES: reference.run_batch(TOTALS, {SALES: map(record_of, DIRTY)}, dead_letters=True).spec.timelines[
             "sales"
         ]
     }
     wanted = reference.ReferenceBatch(dead_letters=True).run_all(outputs, timelines)
-    assert found.bad_records == wanted.bad_records
+    assert run.bad_records == wanted.bad_records
     frames = {SALES: StreamInput(Frames([table_frame(DIRTY)]), STREAM_POLICY)}
     batches = list(streaming.batches_all(outputs, frames, dead_letters=True))
-    assert tuple(sorted(bad for each in batches for bad in each["by shop"].bad_records)) == wanted.bad_records
+    assert (
+        tuple(sorted(bad for micro_batch in batches for bad in micro_batch["by shop"].bad_records))
+        == wanted.bad_records
+    )
 
 
 def in_windows(pairs: PCollection[KV[object, Sale]]) -> PCollection[KV[object, Sale]]:
@@ -232,7 +238,7 @@ def test_a_step_with_a_side_input_that_raises() -> None:
     assert counted(run.bad_records) == {"map_with": 1}
     stream = StreamInput(Frames([table_frame(GOOD)]), STREAM_POLICY)
     batches = list(streaming.batches(sums, {SALES: stream}, dead_letters=True, drain=True))
-    assert tuple(bad for each in batches for bad in each.bad_records) == wanted.bad_records
+    assert tuple(bad for micro_batch in batches for bad in micro_batch.bad_records) == wanted.bad_records
     with pytest.raises(UserFunctionError, match="no share"):
         batch.run(sums, {SALES: table_frame(GOOD)})
 

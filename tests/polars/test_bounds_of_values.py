@@ -73,12 +73,12 @@ DURATIONS = st.one_of(
 def test_durations_have_64_bits(name: str, lengths: list[timedelta]) -> None:
     """All engines return the reference's values, and its output can be written to a table."""
     pipeline = PIPELINES[name]
-    records = [Gap(each, [each], (each, 1)) for each in lengths]
+    records = [Gap(length, [length], (length, 1)) for length in lengths]
     batch = {GAPS: Timeline.batch(records, time=EPOCH + DAY)}
     stream = {GAPS: Timeline[Gap]().at(EPOCH + DAY, *records).end(EPOCH + 2 * DAY)}
     expected = ReferenceBatch().run(pipeline, batch)
-    found = PolarsBatch().run(pipeline, batch)
-    assert (found.panes, found.elements) == (expected.panes, expected.elements)
+    output = PolarsBatch().run(pipeline, batch)
+    assert (output.panes, output.elements) == (expected.panes, expected.elements)
     assert output_table(pipeline, expected).num_rows
     streamed, in_steps = (
         PolarsStreaming().run(pipeline, stream),

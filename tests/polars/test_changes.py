@@ -66,28 +66,28 @@ def inputs_of(
 ) -> dict[Source[Score], StreamInput]:
     """Returns a stream for each source of some outputs; all have the same micro-batches."""
     names = {node.name for node in sources_of(*(output.node for output in outputs.values()))}
-    found: dict[Source[Score], StreamInput] = {}
+    inputs: dict[Source[Score], StreamInput] = {}
     for source in (SCORES, OTHERS):
         if source.name in names:
-            found[source] = stream_of(batches)
-    return found
+            inputs[source] = stream_of(batches)
+    return inputs
 
 
 def run(outputs: Outputs, folder: str | Path | None = None, stop: int | None = None) -> list[MicroBatches]:
     """Returns the micro-batches of a run, the last of which is not committed if it is stopped."""
     batches = streaming.batches_all(outputs, inputs_of(outputs), checkpoint=folder)
-    found = list(islice(batches, stop))
+    emitted = list(islice(batches, stop))
     batches.close()
-    return found
+    return emitted
 
 
 def panes(outputs: Sequence[MicroBatches], name: str) -> list[tuple[int, *tuple[object, ...]]]:
     """Returns what the panes of an output say, without processing times, and its elements."""
-    found: list[tuple[int, *tuple[object, ...]]] = []
-    for batch in (each[name] for each in outputs):
-        found += [(batch.number, *pane[1:]) for pane in summary([batch])]
-        found += [(batch.number, row.element) for row in batch.elements]
-    return found
+    rows: list[tuple[int, *tuple[object, ...]]] = []
+    for batch in (batches[name] for batches in outputs):
+        rows += [(batch.number, *pane[1:]) for pane in summary([batch])]
+        rows += [(batch.number, row.element) for row in batch.elements]
+    return rows
 
 
 def keyed(source: str) -> PCollection[KV[str, int]]:
@@ -185,17 +185,17 @@ def test_outputs_that_are_added_start_empty_and_change_no_others(
         plan = streaming.plan(outputs, folder)
         if not plan.accepted:
             return
-        found = run(outputs, folder)
+        continued = run(outputs, folder)
         for name in outputs:
             wanted = whole[stop - 1 :]
             if name not in old:
                 alone = {name: outputs[name]}
                 rest = inputs_of(alone, BATCHES[stop - 1 :])
                 wanted = list(streaming.batches_all(alone, rest))
-                later = [(batch - (stop - 1), *pane) for batch, *pane in panes(found, name)]
+                later = [(batch - (stop - 1), *pane) for batch, *pane in panes(continued, name)]
                 assert later == panes(wanted, name)
             else:
-                assert panes(found, name) == panes(wanted, name)
+                assert panes(continued, name) == panes(wanted, name)
 
 
 @pytest.mark.long
@@ -207,9 +207,9 @@ def test_outputs_that_are_removed_change_no_others(outputs: Outputs, data: st.Da
     with tempfile.TemporaryDirectory() as folder:
         run(outputs, folder, stop)
         if streaming.plan(kept, folder).accepted:
-            found = run(kept, folder)
+            continued = run(kept, folder)
             for name in kept:
-                assert panes(found, name) == panes(whole[stop - 1 :], name)
+                assert panes(continued, name) == panes(whole[stop - 1 :], name)
 
 
 def totals(
@@ -341,8 +341,8 @@ def test_a_stage_continues_only_with_the_same_upstreams(
     def described(stages: list[tuple[str, tuple[str | int, ...]]]) -> list[StageDescription]:
         return [StageDescription(label, {"combiner": label}, (inputs,)) for label, inputs in stages]
 
-    found = plan_stages(described(before), described(now))
-    assert {finding.stage: finding.outcome.value for finding in found} == outcomes
+    findings = plan_stages(described(before), described(now))
+    assert {finding.stage: finding.outcome.value for finding in findings} == outcomes
 
 
 @pytest.mark.parametrize(
@@ -365,18 +365,18 @@ def test_resharding_changes_no_panes(outputs: Outputs, shards: list[int], stop: 
     """Outputs are the same if the state is divided into other numbers of shards between micro-batches."""
     whole = run(outputs)
     with tempfile.TemporaryDirectory() as folder:
-        found: dict[int, MicroBatches] = {}
+        by_number: dict[int, MicroBatches] = {}
         current = 1
         for following in [*shards, None]:
             batches = streaming.batches_all(outputs, inputs_of(outputs), checkpoint=folder, shards=current)
             for batch in islice(batches, None if following is None else stop + 1):
-                found[batch[next(iter(outputs))].number] = batch
+                by_number[batch[next(iter(outputs))].number] = batch
             batches.close()
             if following is not None:
                 streaming.reshard(folder, following)
                 current = following
         for name in outputs:
-            assert panes([found[number] for number in sorted(found)], name) == panes(whole, name)
+            assert panes([by_number[number] for number in sorted(by_number)], name) == panes(whole, name)
 
 
 @frozen
@@ -459,13 +459,13 @@ def test_keys_of_all_types_are_found_again(
     begun.close()
     streaming.reshard(tmp_path, 3)
     assert streaming.open_state(tmp_path)["shard"].n_unique() > 1
-    found = [
+    resharded = [
         (pane.element, pane.window)
         for batch in streaming.batches(counted, {VISITS: stream}, checkpoint=tmp_path, drain=True, shards=3)
         for pane in batch.panes
     ]
-    assert repr(found) == repr(wanted)
-    assert {pair.value for pair, _ in found if isinstance(pair, KV)} <= {3, 6, 9, 12, 15, 18}
+    assert repr(resharded) == repr(wanted)
+    assert {pair.value for pair, _ in resharded if isinstance(pair, KV)} <= {3, 6, 9, 12, 15, 18}
 
 
 def test_a_bad_number_of_shards_is_refused(tmp_path: Path) -> None:

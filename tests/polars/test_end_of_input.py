@@ -48,9 +48,11 @@ DAY = Timeline.from_records(
 def test_silent_minutes_are_filled_up_to_the_last_element(engine: Interpreter) -> None:
     """A timer that always sets the next one ends after the last element of any key, in batches and streams alike."""
     run = engine.run(POINTS.process(FILLING, in_order=True), {SCORES: DAY})
-    found = [(each.key, f"{each.event_time.datetime:%H:%M}", each.value) for each in run.elements]
+    emitted = [
+        (element.key, f"{element.event_time.datetime:%H:%M}", element.value) for element in run.elements
+    ]
     of_a = [("a", f"12:0{at}", {1: 1, 4: 2}.get(at, 0)) for at in range(1, 8)]
-    assert sorted(found) == [*of_a, ("b", "12:07", 7)]
+    assert sorted(emitted) == [*of_a, ("b", "12:07", 7)]
 
 
 @pytest.mark.parametrize("engine", [*STREAMS, *BATCHES], ids=str)
@@ -107,7 +109,7 @@ def test_every_timer_fires_once_at_the_end(engine: Interpreter) -> None:
     last = Computation(initial="", on_element=set_all, on_timer=order_at_end, result=str)
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
     run = engine.run(POINTS.process(last), {SCORES: timeline})
-    assert sorted(each.value for each in run.elements) == ["a", "c", "clock", "e", "f"]
+    assert sorted(element.value for element in run.elements) == ["a", "c", "clock", "e", "f"]
     assert run.unfired_timers == 2
 
 

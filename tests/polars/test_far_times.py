@@ -72,19 +72,19 @@ def test_times_of_any_unit_are_rounded_down_to_microseconds(unit: Literal["ns", 
         }
     )
     times = far_times.SPANS.map(lambda span: span.at)
-    found = [
-        (each.at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-        for each in records(frame[:2])
+    micros = [
+        (span.at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+        for span in records(frame[:2])
     ]
-    assert found == [number * 10**6 // per_second for number in numbers[:2]]
+    assert micros == [number * 10**6 // per_second for number in numbers[:2]]
     run = batch.run(times, {far_times.SPANS: frame}, dead_letters=True)
     assert len(run.bad_records) == (unit == "ms")
     table = frame[:2].to_arrow()
-    assert [each.at for each in records_in(far_times.SPANS, table)] == [
-        each.at for each in records(frame[:2])
+    assert [span.at for span in records_in(far_times.SPANS, table)] == [
+        span.at for span in records(frame[:2])
     ]
 
 
 def records(frame: pl.DataFrame) -> list[far_times.Span]:
     """Returns the records of a frame as the local engine reads them."""
-    return [each.element for each in batch.run(far_times.SPANS, {far_times.SPANS: frame}).elements]
+    return [element.element for element in batch.run(far_times.SPANS, {far_times.SPANS: frame}).elements]

@@ -19,7 +19,7 @@ TIMELINE = (
 
 
 @pytest.mark.parametrize("step", FLOAT_KEYS)
-@pytest.mark.parametrize("interpreter", ALL, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("interpreter", ALL, ids=lambda interpreter: type(interpreter).__name__)
 def test_float_keys_are_rejected_by_every_keyed_step(interpreter: Interpreter, step: str) -> None:
     """The message begins with the label of the step, and says why."""
     label = step.partition(" ")[0]
@@ -29,13 +29,13 @@ def test_float_keys_are_rejected_by_every_keyed_step(interpreter: Interpreter, s
         interpreter.run(FLOAT_KEYS[step], {SCORES: TIMELINE})
 
 
-@pytest.mark.parametrize("interpreter", ALL, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("interpreter", ALL, ids=lambda interpreter: type(interpreter).__name__)
 def test_a_mapping_may_have_float_keys(interpreter: Interpreter) -> None:
     """``as_map`` compares no keys of groups: elements look floats up as in a dict, where NaN is not found."""
     windowed = SCORES.window(FixedWindows(timedelta(minutes=1)), allowed_lateness=timedelta(0))
     halves = windowed.map(lambda s: KV(s.points / 2.0 if s.points == 1 else float("nan"), s.points)).as_map()
     read = windowed.map_with(
-        halves, lambda s, known: known.get(s.points / 2.0 if s.points == 1 else float("nan"), -1)
+        halves, lambda s, mapping: mapping.get(s.points / 2.0 if s.points == 1 else float("nan"), -1)
     )
-    found = interpreter.run(read, {SCORES: TIMELINE}).elements
-    assert sorted(each.element for each in found) == [-1, 1]
+    elements = interpreter.run(read, {SCORES: TIMELINE}).elements
+    assert sorted(element.element for element in elements) == [-1, 1]

@@ -44,7 +44,7 @@ def put(folder: Path, name: str, key: str) -> None:
 def keys_of(folder: Path, format: Literal["csv", "jsonl", "parquet"] = "jsonl") -> list[str]:
     """Returns the keys of the records that a stream reads now."""
     inputs = {ITEMS: StreamInput(Files(folder, format), POLICY)}
-    return [each.element for batch in streaming.batches(KEYS, inputs) for each in batch.elements]
+    return [element.element for batch in streaming.batches(KEYS, inputs) for element in batch.elements]
 
 
 @pytest.mark.parametrize("name", ["_a", ".a", "a.tmp", "a.jsonl.crc", "a.jsonl._COPYING_", "A.TMP"])
@@ -89,11 +89,11 @@ def test_a_file_that_changed_after_it_was_read_is_reported_once(
     put(tmp_path, "1", "b")
     os.utime(tmp_path / "0", (1, 1))
     inputs = {ITEMS: StreamInput(Files(tmp_path, "jsonl"), POLICY)}
-    found = streaming.batches(KEYS, inputs, metrics=True)
+    batches = streaming.batches(KEYS, inputs, metrics=True)
     keys, changed = [], []
     with caplog.at_level(logging.WARNING, "flowalg.files"):
-        for number, batch in enumerate(found):
-            keys += [each.element for each in batch.elements]
+        for number, batch in enumerate(batches):
+            keys += [element.element for element in batch.elements]
             changed += [source.changed_files for source in batch.sources]
             if number == 1:
                 put(tmp_path, "0", "changed")
@@ -121,7 +121,7 @@ def test_a_changed_file_is_reported_once_over_restarts(
         caplog.clear()
         with caplog.at_level(logging.WARNING, "flowalg.files"):
             for batch in streaming.batches(KEYS, inputs, metrics=True, checkpoint=tmp_path / "checkpoint"):
-                keys += [each.element for each in batch.elements]
+                keys += [element.element for element in batch.elements]
                 changed += [source.changed_files for source in batch.sources]
         warned.append(len(caplog.records))
         if run == 0:
@@ -151,7 +151,7 @@ def test_a_batch_reads_folders_of_partitions_with_their_column(tmp_path: Path) -
     (tmp_path / "_temporary").mkdir()
     (tmp_path / "_temporary" / "0.parquet").write_bytes(b"nothing")
     run = batch.run(source.map(lambda item: (item.key, item.day)), {source: str(tmp_path)})
-    assert [each.element for each in run.elements] == [("a", 0), ("b", 1)]
+    assert [element.element for element in run.elements] == [("a", 0), ("b", 1)]
 
 
 def test_a_batch_of_empty_files_has_no_records(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_columns_that_an_input_names_are_read_besides_the_fields(
     for column, expected in times.items():
         time = column if column == "seen" else pl.from_epoch(column, "ms").dt.replace_time_zone("UTC")
         stream = StreamInput(Files(tmp_path, format), POLICY, processing_time=time, partition="device")
-        (found,) = streaming.batches(KEYS, {ITEMS: stream}, metrics=True)
-        assert [each.element for each in found.elements] == ["1", "2"]
-        assert found.processing_time.datetime == expected
-        assert [sorted(source.reached) for source in found.sources] == [["1", "2"]]
+        (batch,) = streaming.batches(KEYS, {ITEMS: stream}, metrics=True)
+        assert [element.element for element in batch.elements] == ["1", "2"]
+        assert batch.processing_time.datetime == expected
+        assert [sorted(source.reached) for source in batch.sources] == [["1", "2"]]
     lacking = StreamInput(Files(tmp_path, format), POLICY, processing_time="sent")
     with pytest.raises(
         SchemaMismatchError, match="processing_time is 'sent', which is no column of its rows"

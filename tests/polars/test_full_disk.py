@@ -60,11 +60,11 @@ def expected() -> list[tuple[object, ...]]:
 def test_a_checkpoint_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, done: int) -> None:
     """The error names the checkpoint and the reason; started again with room, the query goes on where it was."""
     checkpoint = disk / "checkpoint"
-    found: dict[int, tuple[Pane[KV[str, int]], ...]] = {}
+    panes_by_batch: dict[int, tuple[Pane[KV[str, int]], ...]] = {}
 
     def keep(batches: Iterable[MicroBatch[KV[str, int]]]) -> None:
         for batch in batches:
-            found[batch.number] = batch.panes
+            panes_by_batch[batch.number] = batch.panes
 
     query = streaming.batches(TOTALS, inputs(), checkpoint=checkpoint)
     keep(islice(query, done))
@@ -75,7 +75,7 @@ def test_a_checkpoint_on_a_full_disk_is_an_error_and_loses_nothing(disk: Path, d
         keep(query)
     query.close()
     keep(streaming.batches(TOTALS, inputs(), checkpoint=checkpoint))
-    panes = [(pane.key, pane.value) for number in sorted(found) for pane in found[number]]
+    panes = [(pane.key, pane.value) for number in sorted(panes_by_batch) for pane in panes_by_batch[number]]
     assert panes == expected()
 
 

@@ -76,8 +76,8 @@ def triggered(trigger: OnceTrigger) -> PCollection[KV[str, int]]:
 
 def custom(**functions: object) -> OnceTrigger:
     """Returns a user-defined trigger with some functions."""
-    given: dict[str, object] = {"zero": 0, "add": add, "merge": add, "ready": lambda total: total > 9}
-    return CustomTrigger(**{**given, **functions})  # type: ignore[call-overload,no-any-return]  # the functions vary
+    defaults: dict[str, object] = {"zero": 0, "add": add, "merge": add, "ready": lambda total: total > 9}
+    return CustomTrigger(**{**defaults, **functions})  # type: ignore[call-overload,no-any-return]  # the functions vary
 
 
 KEY = r"; the key of the group is '[ab]' \(str\)"

@@ -102,9 +102,9 @@ class Place:
         self, stream: StreamInput | None = None, *, checkpoint: str = "checkpoint", drain: bool = False
     ) -> int:
         """Runs the query over what there is; returns the number of micro-batches."""
-        given = {SCORES: stream or self.stream()}
+        inputs = {SCORES: stream or self.stream()}
         folder = self.folder / checkpoint
-        return streaming.run(TOTALS, given, sink=self.sink(), checkpoint=folder, drain=drain).batches
+        return streaming.run(TOTALS, inputs, sink=self.sink(), checkpoint=folder, drain=drain).batches
 
     def rows(self) -> list[tuple[object, ...]]:
         """Returns the rows of the table."""
@@ -208,8 +208,8 @@ def test_files_of_different_times_are_an_error(place: Place, file: str, batches:
         assert place.run() == 1
     else:
         intent, manifest = (2, 2 + batches) if file == "intent" else (2 + batches, 2)
-        found = rf"its intent is of micro-batch {intent} \(.*\), and its manifest of {manifest} \("
-        with pytest.raises(CheckpointError, match=found):
+        message = rf"its intent is of micro-batch {intent} \(.*\), and its manifest of {manifest} \("
+        with pytest.raises(CheckpointError, match=message):
             place.run()
     assert len(place.rows()) == 3 + batches
 
@@ -247,8 +247,8 @@ def test_a_dropped_table_is_an_error(place: Place, table: str) -> None:
     with pytest.raises(SinkError, match=f"the table '{table}' must exist, since the table 't' has batch 2"):
         place.run()
     with closing(sqlite3.connect(place.folder / "panes.db")) as connection:
-        found = connection.execute("SELECT name FROM sqlite_master WHERE name = ?", (table,)).fetchall()
-    assert found == []
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+    assert tables == []
 
 
 def test_two_outputs_need_two_tables(place: Place) -> None:
@@ -594,11 +594,11 @@ def test_a_file_that_is_taken_away_before_it_is_read_is_no_error(place: Place) -
     """Files that a listing of the folder has, and that are gone when it is their turn, are not read."""
     for number in (3, 4):
         place.arrive(number, number)
-    found = []
+    numbers = []
     for batch in streaming.batches(TOTALS, {SCORES: place.stream()}, checkpoint=place.checkpoint):
         (place.folder / "in" / "00004.parquet").unlink(missing_ok=True)
-        found.append(batch.number)
-    assert found == [3]
+        numbers.append(batch.number)
+    assert numbers == [3]
 
 
 @settings(max_examples=settings().max_examples)
@@ -609,19 +609,19 @@ def test_a_log_of_files_has_all_files_in_order(added: list[list[ReadFile]], late
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_log, "_LATEST", latest)
-        known = StoredFiles()
+        stored = StoredFiles()
         for files in added:
             # The first attempt is killed before the manifest is replaced.
-            FileLog(Path(folder), "source", known).add(files)
-            log = FileLog(Path(folder), "source", known)
+            FileLog(Path(folder), "source", stored).add(files)
+            log = FileLog(Path(folder), "source", stored)
             log.add(files)
-            known = log.stored
-        assert FileLog(Path(folder), "source", known).files() == [file for files in added for file in files]
-        if known.size:
+            stored = log.stored
+        assert FileLog(Path(folder), "source", stored).files() == [file for files in added for file in files]
+        if stored.size:
             (file,) = (Path(folder) / "files").iterdir()
             file.write_bytes(file.read_bytes()[:-1])
             with pytest.raises(CheckpointError, match="is damaged: the files that source 'source'"):
-                FileLog(Path(folder), "source", known).files()
+                FileLog(Path(folder), "source", stored).files()
 
 
 INTENTS: Final = st.builds(

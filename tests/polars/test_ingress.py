@@ -24,9 +24,9 @@ WITHOUT = ROWS.with_columns(pl.when(pl.col("seen") > SEEN[0]).then(pl.col("seen"
 """The first row has no processing time in the column ``observed``."""
 
 
-def times_of(found: list[MicroBatch[Reading]]) -> list[object]:
+def times_of(micro_batches: list[MicroBatch[Reading]]) -> list[object]:
     """Returns the event times of the elements of micro-batches."""
-    return [element.event_time.datetime for each in found for element in each.elements]
+    return [element.event_time.datetime for batch in micro_batches for element in batch.elements]
 
 
 def stream(frame: pl.DataFrame, column: str | None) -> StreamInput:
@@ -55,9 +55,9 @@ def test_a_row_without_a_processing_time_is_a_bad_record() -> None:
     """A null where the others carry a processing time fails the run, or is a dead letter."""
     with pytest.raises(ElementError, match="source 'arrivals': the event time must not be null"):
         list(batches(ARRIVALS, {ARRIVALS: stream(WITHOUT, "observed")}))
-    found = list(batches(ARRIVALS, {ARRIVALS: stream(WITHOUT, "observed")}, dead_letters=True))
-    assert times_of(found) == [SEEN[1]]
-    (bad,) = [record for each in found for record in each.bad_records]
+    micro_batches = list(batches(ARRIVALS, {ARRIVALS: stream(WITHOUT, "observed")}, dead_letters=True))
+    assert times_of(micro_batches) == [SEEN[1]]
+    (bad,) = [record for batch in micro_batches for record in batch.bad_records]
     assert (bad.stage, bad.error) == (
         "Source('arrivals')",
         "source 'arrivals': the event time must not be null",

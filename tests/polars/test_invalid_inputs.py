@@ -100,7 +100,7 @@ def test_no_folder_is_made_in_the_wrong_place(
 
 
 @pytest.mark.parametrize(
-    ("argument", "call"), [each for each in CALLS if each[0] in ("checkpoint", "Snapshots.folder")]
+    ("argument", "call"), [case for case in CALLS if case[0] in ("checkpoint", "Snapshots.folder")]
 )
 def test_a_file_is_no_folder(argument: str, call: Callable[[Any], object], tmp_path: Path) -> None:
     """A file, and a folder in a file, are an error that says which is the file."""

@@ -52,10 +52,10 @@ def names_error(failure: Failed, python: Raised) -> bool:
 
 def differences(functions: Sequence[EdgeFunction], elements: Sequence[Edge], engine: Engine) -> list[str]:
     """Returns the differences between the results of Polars and Python."""
-    found = polars_results(frame_of(elements), [lift_edge_function(f) for f in functions], engine)
+    columns = polars_results(frame_of(elements), [lift_edge_function(f) for f in functions], engine)
     return [
         f"{describe_function(f)}: {row}: {python!r}, not {in_polars!r}"
-        for f, column in zip(functions, found, strict=True)
+        for f, column in zip(functions, columns, strict=True)
         for row, in_polars in zip(elements, column, strict=True)
         for python in (python_result(f, row),)
         if differ(python, in_polars)
@@ -79,11 +79,11 @@ def test_a_failure_has_the_location_and_the_error_of_python() -> None:
     """The message of a failure has the file of the function, and the name of Python's error if Python raises one."""
     wrong = []
     for f in (f for f in LIFTED if can_raise_in_engine(lift_edge_function(f))):
-        for row, found in zip(ROWS, polars_results(FRAME, [lift_edge_function(f)])[0], strict=True):
-            if isinstance(found, Failed):
+        for row, in_polars in zip(ROWS, polars_results(FRAME, [lift_edge_function(f)])[0], strict=True):
+            if isinstance(in_polars, Failed):
                 python = python_result(f, row)
-                if not isinstance(python, Raised) or not names_error(found, python):
-                    wrong.append(f"{describe_function(f)}: {found.message}, not {python!r}")
+                if not isinstance(python, Raised) or not names_error(in_polars, python):
+                    wrong.append(f"{describe_function(f)}: {in_polars.message}, not {python!r}")
     assert wrong == []
 
 
@@ -155,10 +155,10 @@ def test_arithmetic_is_exact_with_columns_and_constants(
         value, failure = compile_scalar(Apply(op, (left, right), result, "here"), element)
         frame = pl.LazyFrame([column]).with_columns(column_b)
         message = pl.lit(None) if failure is None else failure
-        found = frame.select("a", value.alias("value"), message.alias("message")).collect()
-        assert found["value"].dtype == polars_type(result)
+        computed = frame.select("a", value.alias("value"), message.alias("message")).collect()
+        assert computed["value"].dtype == polars_type(result)
         for top, divisor, in_polars, failed in zip(
-            lefts, rights, found["value"], found["message"], strict=True
+            lefts, rights, computed["value"], computed["message"], strict=True
         ):
             expected = compute_in_python(compute, top, divisor)
             assert not differ(expected, in_polars if failed is None else Failed(failed)), (top, divisor)
@@ -194,11 +194,11 @@ def test_each_pair_of_edge_floats_has_the_result_of_python(
             expected[f"{name} {fixed} {number}"] = [
                 compute_in_python(compute, *((fixed, x) if turned else (x, fixed))) for x in FLOATS
             ]
-    found = frame.select("a", **columns).collect(engine=engine)
+    computed = frame.select("a", **columns).collect(engine=engine)
     wrong = [
         (name, top, python, in_polars)
         for name, results in expected.items()
-        for top, python, in_polars in zip(FLOATS, results, found[name], strict=True)
+        for top, python, in_polars in zip(FLOATS, results, computed[name], strict=True)
         if not isinstance(python, Raised) and differ(python, in_polars)
     ]
     assert wrong == []

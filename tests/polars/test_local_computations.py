@@ -146,8 +146,8 @@ def test_built_in_computations_are_those_of_their_functions(
     called = evolve(computation, name="its functions")
     by_functions = values.process(called, in_order=in_order, late=late)
     expected = Reference(Mode.MICRO_BATCH).run(in_columns, {READINGS: data})
-    found = PolarsStreaming(cluster).run(in_columns, {READINGS: data})
-    assert outcome(found) == outcome(expected)
+    output = PolarsStreaming(cluster).run(in_columns, {READINGS: data})
+    assert outcome(output) == outcome(expected)
     assert built_in(computation) is not None
     assert outcome(PolarsStreaming(cluster).run(by_functions, {READINGS: data})) == outcome(expected)
     assert PolarsBatch().run(in_columns, {READINGS: data}).elements == (
@@ -164,11 +164,11 @@ def test_built_in_computations_forget_corrections(data: Timeline[Reading], clust
         corrected.process(deduplication(3 * MINUTE), in_order=True),
         corrected.every(2, in_order=True).map_values(len),
     ):
-        found, expected = (
+        output, expected = (
             engine.run(pipeline, {READINGS: data})
             for engine in (PolarsStreaming(cluster), Reference(Mode.MICRO_BATCH))
         )
-        assert outcome(found) == outcome(expected)
+        assert outcome(output) == outcome(expected)
 
 
 def _unlucky(total: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
@@ -250,13 +250,13 @@ def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
     pipeline = SUMS.combine_per_key(Sum())
     whole = [summary(batch) for batch in streaming.batches(pipeline, {SCORES: stream_of()})]
     with tempfile.TemporaryDirectory() as folder:
-        found: dict[int, list[tuple[object, ...]]] = {}
+        by_number: dict[int, list[tuple[object, ...]]] = {}
         for count in [*runs, 99]:
             batches = streaming.batches(pipeline, {SCORES: stream_of()}, checkpoint=folder)
             for _, batch in zip(range(count), batches, strict=False):
-                assert found.setdefault(batch.number, summary(batch)) == summary(batch)
+                assert by_number.setdefault(batch.number, summary(batch)) == summary(batch)
             batches.close()
-        assert [found[number] for number in sorted(found)] == whole
+        assert [by_number[number] for number in sorted(by_number)] == whole
     assert any(whole)
 
 
@@ -330,7 +330,7 @@ def test_a_timer_of_processing_time_is_a_deadline() -> None:
     """A continuous run fires timers at their time."""
     data = Timeline[Score]().at(NOON, Score("a", 1, NOON)).at(NOON + 9 * MINUTE)
     run = PolarsStreaming(mode=Mode.CONTINUOUS).run(POINTS.process(HEARTBEAT), {SCORES: data})
-    assert [str(each.processing_time)[14:16] for each in run.elements] == ["02", "04"]
+    assert [str(element.processing_time)[14:16] for element in run.elements] == ["02", "04"]
 
 
 def test_a_checkpoint_of_another_computation_is_refused(tmp_path: object) -> None:

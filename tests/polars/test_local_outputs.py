@@ -62,7 +62,10 @@ def test_a_frame_of_elements_has_both_times() -> None:
         LARGE, {SCORES: pl.DataFrame([asdict(score) for scores in SOME for score in scores])}, time=NOON
     )
     assert frame.collect_schema().names() == ["key", "value", "event_time", "processing_time"]
-    assert [(each.key, each.value) for each in collect_elements(LARGE, frame)] == [("b", 4), ("a", 5)]
+    assert [(element.key, element.value) for element in collect_elements(LARGE, frame)] == [
+        ("b", 4),
+        ("a", 5),
+    ]
     with pytest.raises(UnsupportedError, match="the output of the pipeline is the panes of a grouping"):
         collect_elements(SUMS, frame)
     with pytest.raises(ArgumentError, match="a frame of panes, with the columns window"):
@@ -115,12 +118,15 @@ def test_each_output_is_written_to_its_own_table(tmp_path: Path) -> None:
 def test_a_micro_batch_of_elements_is_that_of_the_reference() -> None:
     """Its elements have the processing time of the micro-batch; a batch gives the same elements at its own time."""
     batches = list(streaming.batches(LARGE, {SCORES: stream()}, metrics=True))
-    assert [each.element for found in batches for each in found.elements] == [KV("b", 4), KV("a", 5)]
-    for found in batches:
-        assert {each.processing_time for each in found.elements} <= {found.processing_time}
-        assert (found.panes, found.dropped) == ((), ())
-        assert found.frame.columns == ["key", "value", "event_time", "processing_time"]
+    assert [element.element for micro_batch in batches for element in micro_batch.elements] == [
+        KV("b", 4),
+        KV("a", 5),
+    ]
+    for micro_batch in batches:
+        assert {element.processing_time for element in micro_batch.elements} <= {micro_batch.processing_time}
+        assert (micro_batch.panes, micro_batch.dropped) == ((), ())
+        assert micro_batch.frame.columns == ["key", "value", "event_time", "processing_time"]
     assert [metrics.stage for metrics in batches[0].metrics] == ["output output"]
     timeline = Timeline[Score]().at(NOON, *SOME[0]).at(NOON + MINUTE, *SOME[1])
     run = Reference(Mode.MICRO_BATCH).run(LARGE, {SCORES: timeline})
-    assert [each.element for each in run.elements] == [KV("b", 4), KV("a", 5)]
+    assert [element.element for element in run.elements] == [KV("b", 4), KV("a", 5)]

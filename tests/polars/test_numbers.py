@@ -74,12 +74,12 @@ def amount(value: str = "0", share: float = 0.0, key: str = "a") -> Amount:
 
 @EACH_ENGINE
 @settings(max_examples=6, deadline=None)
-@given(some=amounts())
-def test_numbers_are_those_of_plain_python(engine: Interpreter, some: list[Amount]) -> None:
+@given(amounts=amounts())
+def test_numbers_are_those_of_plain_python(engine: Interpreter, amounts: list[Amount]) -> None:
     """Each result has the digits and the text that plain Python computes with enough precision."""
-    found = results(engine.run_all(PIPELINES, {AMOUNTS: bounded(*some)}))
-    wanted = expected(some)
-    assert {name: found[name] for name in wanted} == wanted
+    texts = results(engine.run_all(PIPELINES, {AMOUNTS: bounded(*amounts)}))
+    wanted = expected(amounts)
+    assert {name: texts[name] for name in wanted} == wanted
 
 
 @given(value=decimals(), zeros=st.integers(0, 5))
@@ -129,16 +129,16 @@ def test_sums_return_from_infinity_over_several_instants(engine: Interpreter, mo
         timeline = timeline.at(minute(number), amount(share=share))
     windowed = FLOATS.window(GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=mode)
     inputs = {AMOUNTS: timeline.end(minute(9))}
-    found, wanted = (
+    emitted, wanted = (
         [
-            [pane.value for pane in each.run(windowed.combine_per_key(combiner), inputs).panes]
+            [pane.value for pane in interpreter.run(windowed.combine_per_key(combiner), inputs).panes]
             for combiner in (Sum[float](), Mean())
         ]
-        for each in (engine, Reference())
+        for interpreter in (engine, Reference())
     )
-    assert found == wanted
+    assert emitted == wanted
     if mode is Accumulation.ACCUMULATING:
-        assert found[0] == [LARGEST, float("inf"), LARGEST, 0.0, 1.5]
+        assert emitted[0] == [LARGEST, float("inf"), LARGEST, 0.0, 1.5]
 
 
 @pytest.mark.parametrize("engine", ENGINES[3:] + ENGINES[:1], ids=["stream", "divided stream", "reference"])
@@ -156,8 +156,11 @@ def test_decimals_can_be_retracted(engine: Interpreter, combiner: Sum[Decimal]) 
     )
     timeline = timeline.at(minute(2), amount("-0.3")).at(minute(3), amount("-1E2", key="b")).end(minute(9))
     runs = [
-        [(repr(pane.value), pane.change, pane.index) for pane in each.run(again, {AMOUNTS: timeline}).panes]
-        for each in (Reference(), engine)
+        [
+            (repr(pane.value), pane.change, pane.index)
+            for pane in interpreter.run(again, {AMOUNTS: timeline}).panes
+        ]
+        for interpreter in (Reference(), engine)
     ]
     assert runs[0] == runs[1]
     assert not any("E" in value for value, _, _ in runs[1])
@@ -175,8 +178,8 @@ def forever(amount: Amount) -> timedelta:
 
 def wrong(amount: Amount) -> int:
     """Returns a text, against its annotation."""
-    found: int = json.loads('"seven"')
-    return found
+    value: int = json.loads('"seven"')
+    return value
 
 
 @EACH_ENGINE
@@ -289,14 +292,14 @@ def test_what_functions_do_with_decimals_agrees_to_the_digit(engine: Interpreter
     """Each operation on decimals has Python's results on an engine, lifted or not."""
     function, result = OPERATIONS[number]
     values = ["0", "-0.0", "1.50", "1.5", "1E+2", "-1", "1E-18", "7", "0.1", "12345678901234567890.5"]
-    some = [
+    records = [
         Amount(key, Decimal(value), float(value), None if key == "b" else Decimal("1.500"), [], NOON)
         for value in values
         for key in ("a", "b")
     ]
     pipeline = AMOUNTS.map(function, result=result).combine_globally(ToList())
-    wanted, found = (
-        [repr(pane.element) for pane in each.run(pipeline, {AMOUNTS: bounded(*some)}).panes]
-        for each in (Reference(), engine)
+    wanted, texts = (
+        [repr(pane.element) for pane in interpreter.run(pipeline, {AMOUNTS: bounded(*records)}).panes]
+        for interpreter in (Reference(), engine)
     )
-    assert found == wanted
+    assert texts == wanted

@@ -66,8 +66,8 @@ def test_a_query_without_a_name_is_called_by_its_id_also_after_a_restart(tmp_pat
                 checkpoint=tmp_path / "checkpoint",
                 observers=[lambda event: names.append(event.query)],
             )
-        ) as found:
-            assert next(found).query == names[0]
+        ) as batches:
+            assert next(batches).query == names[0]
     assert len(set(names)) == 1
     assert len(names) == 6
 
@@ -91,8 +91,8 @@ def test_the_error_of_a_query_is_in_its_last_event() -> None:
     assert isinstance(events[-1], QueryEnded)
     assert events[-1].error == "OSError: the table is away"
     events.clear()
-    with closing(streaming.batches(TOTALS, {SCORES: scores_stream()}, observers=[events.append])) as found:
-        next(found)
+    with closing(streaming.batches(TOTALS, {SCORES: scores_stream()}, observers=[events.append])) as batches:
+        next(batches)
     assert [type(event) for event in events] == [QueryStarted, QueryEnded]
     assert isinstance(events[-1], QueryEnded)
     assert events[-1].error is None

@@ -44,7 +44,7 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)
 SCHEMA = {"team": pl.String(), "points": pl.Int64(), "at": pl.Datetime("us", "UTC")}
-COMPUTATIONS = [require_computation("computation", each) for each in (*EVENT_TIME, HEARTBEAT)]
+COMPUTATIONS = [require_computation("computation", computation) for computation in (*EVENT_TIME, HEARTBEAT)]
 BATCHES = (
     (Score("a", 1, minute(0)), Score("b", 2, minute(0.5))),
     (Score("a", 3, minute(1)), Score("a", 4, minute(0.25))),
@@ -80,19 +80,19 @@ def test_the_keys_of_a_checkpoint_are_those_of_the_reference(
     """After each micro-batch of a running query, the checkpoint has the keys of the reference at that instant."""
     pipeline = POINTS.process(computation, in_order=order[0], late=order[1])
     emitted: list[MicroBatch[KV[str, int]]] = []
-    found: list[object] = []
+    open_keys: list[object] = []
     with tempfile.TemporaryDirectory() as folder:
         for batch in streaming.batches(
             pipeline, {SCORES: stream_of(batches)}, checkpoint=folder, shards=shards, metrics=True
         ):
             if emitted:  # the micro-batch before this one is committed
-                found.append(streaming.open_keys(folder, pipeline, computation))
+                open_keys.append(streaming.open_keys(folder, pipeline, computation))
             emitted.append(batch)
-        found.append(streaming.open_keys(folder, pipeline, computation))
+        open_keys.append(streaming.open_keys(folder, pipeline, computation))
     records = [score for batch in batches for score in batch]
     timeline = streaming.replay_log(emitted).timeline(SCORES, records)
     run = reference.run(pipeline, {SCORES: timeline}, mode=Mode.MICRO_BATCH)
-    for batch, keys in zip(emitted, found, strict=True):
+    for batch, keys in zip(emitted, open_keys, strict=True):
         assert keys == kept_keys(run, "abc", batch.processing_time.datetime)
 
 
@@ -131,9 +131,9 @@ def read_after(pipeline: PCollection[object], count: int, folder: Path, read: Ca
     query = streaming.batches(pipeline, {SCORES: stream_of()}, checkpoint=folder)
     for _ in range(count + 1):
         next(query)
-    found = read()
+    result = read()
     query.close()
-    return found
+    return result
 
 
 def test_the_state_of_a_computation_is_a_frame(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_the_state_of_a_computation_is_a_frame(tmp_path: Path) -> None:
     pipeline = POINTS.process(MODELS)
     with pytest.raises(CheckpointError, match="is no checkpoint"):
         streaming.open_state(tmp_path)
-    found = read_after(pipeline, 1, tmp_path, lambda: streaming.open_state(tmp_path))
-    assert isinstance(found, pl.DataFrame)
+    frame = read_after(pipeline, 1, tmp_path, lambda: streaming.open_state(tmp_path))
+    assert isinstance(frame, pl.DataFrame)
     poll = {"tag": "poll", "clock": "processing time", "at": minute(10_000_000)}
-    assert found.sort("key").to_dicts() == [
+    assert frame.sort("key").to_dicts() == [
         {
             "stage": "process(models)",
             "shard": 0,
@@ -179,13 +179,13 @@ def test_a_state_of_unknown_type_is_text(tmp_path: Path) -> None:
     """A state whose type is unknown is stored as Python, and shown as its text."""
     numbers: Computation[str, int, frozenset[int], int] = Computation(
         initial=frozenset(),
-        on_element=lambda known, seen, clocks: Transition(known | {seen.value}),
+        on_element=lambda state, seen, clocks: Transition(state | {seen.value}),
         result=int,
     )
     pipeline = POINTS.process(numbers)
-    found = read_after(pipeline, 1, tmp_path, lambda: streaming.open_state(tmp_path))
-    assert isinstance(found, pl.DataFrame)
-    assert sorted(found["state_text"].to_list()) == ["frozenset({1})", "frozenset({2})"]
+    frame = read_after(pipeline, 1, tmp_path, lambda: streaming.open_state(tmp_path))
+    assert isinstance(frame, pl.DataFrame)
+    assert sorted(frame["state_text"].to_list()) == ["frozenset({1})", "frozenset({2})"]
     keys = streaming.open_keys(tmp_path, pipeline, numbers)
     assert [key.state for key in keys] == [frozenset({1}), frozenset({2})]
 

@@ -57,10 +57,10 @@ def test_a_copy_with_a_later_event_time_is_new_once_its_id_is_forgotten(
         instants = instants.at(NOON + 20 * MINUTE, first, watermark=NOON + 5 * MINUTE)
         instants = instants.at(NOON + 21 * MINUTE, later, watermark=NOON + 11 * MINUTE)
     inputs = {SCORES: instants.end(NOON + 30 * MINUTE)}
-    found = [each.element.points for each in stream.run(once, inputs).elements]
-    assert found == ([1] if together else [1, 2])
+    points = [element.element.points for element in stream.run(once, inputs).elements]
+    assert points == ([1] if together else [1, 2])
     for batch in BATCHES:
-        assert [each.element.points for each in batch.run(once, inputs).elements] == [1, 2]
+        assert [element.element.points for element in batch.run(once, inputs).elements] == [1, 2]
 
 
 @STREAMS
@@ -97,10 +97,10 @@ def test_a_bad_record_advances_the_watermark_if_its_source_accepts_it(fails: str
         for row in (("a", 1, NOON), later, ("a", 1, NOON + MINUTE / 2))
     ]
     stream = StreamInput(Frames(frames), BoundedOutOfOrderness(NONE))
-    found = list(streaming.batches(counts, {SCORES: stream}, dead_letters=True))
-    assert sum(len(each.bad_records) for each in found) == 1
-    assert sum(len(each.dropped) for each in found) == (fails == "function")
-    assert [pane.value for each in found for pane in each.panes] == [1 if fails == "function" else 2]
+    batches = list(streaming.batches(counts, {SCORES: stream}, dead_letters=True))
+    assert sum(len(batch.bad_records) for batch in batches) == 1
+    assert sum(len(batch.dropped) for batch in batches) == (fails == "function")
+    assert [pane.value for batch in batches for pane in batch.panes] == [1 if fails == "function" else 2]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_backfill_reads_what_the_stream_has_read_unless_an_update_was_late(
     scores = Timeline[Score]().at(NOON + 22 * MINUTE, at(5), watermark=NOON + 6 * MINUTE)
     inputs = {SCORES: scores.end(NOON + 30 * MINUTE), PRICES: prices}
     run = stream.run(read, inputs)
-    assert [each.element for each in run.elements] == [10 if late else 20]
+    assert [element.element for element in run.elements] == [10 if late else 20]
     assert len(run.dropped) == late
     for batch in BATCHES:
-        assert [each.element for each in batch.run(read, inputs).elements] == [20]
+        assert [element.element for element in batch.run(read, inputs).elements] == [20]

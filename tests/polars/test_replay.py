@@ -68,16 +68,16 @@ SOME = [
     reading("a", 4, 0, 7),
     reading("b", 5, 9, 30),
 ]
-FRAME = pl.DataFrame([asdict(each) for each in SOME[::-1]])
+FRAME = pl.DataFrame([asdict(reading) for reading in SOME[::-1]])
 POLICY = BoundedOutOfOrderness(MINUTE)
 SUMS = VALUES.window(FixedWindows(2 * MINUTE), allowed_lateness=MINUTE * 5).combine_per_key(Sum())
 
 
 def lines_of(batches: Iterable[MicroBatch[object]]) -> tuple[list[str], Counter[object]]:
     """Returns the panes, and the number of drops for each time, key, window and reason."""
-    found = list(batches)
-    panes = [full_line(pane) for batch in found for pane in batch.panes]
-    return panes, counts_of(drop for batch in found for drop in batch.dropped)
+    replayed = list(batches)
+    panes = [full_line(pane) for batch in replayed for pane in batch.panes]
+    return panes, counts_of(drop for batch in replayed for drop in batch.dropped)
 
 
 def counts_of(drops: Iterable[Drop]) -> Counter[object]:
@@ -165,9 +165,9 @@ def test_instants_are_those_of_all_sources() -> None:
         ).end(START + 50 * MINUTE)
         for source, records in ((READINGS, SOME), (others, more))
     }
-    frames = {READINGS: FRAME, others: pl.DataFrame([asdict(each) for each in more])}
-    found = lines_of(replay(counts, frames, watermark=POLICY, processing_time="seen"))
-    assert found == expected(REFERENCE.run(counts, timelines))
+    frames = {READINGS: FRAME, others: pl.DataFrame([asdict(reading) for reading in more])}
+    lines = lines_of(replay(counts, frames, watermark=POLICY, processing_time="seen"))
+    assert lines == expected(REFERENCE.run(counts, timelines))
 
 
 def test_rows_of_one_period_are_one_instant_of_all_sources() -> None:
@@ -242,19 +242,21 @@ def test_the_input_of_a_stream_can_be_replayed(tmp_path: Path) -> None:
     FRAME[:2].write_parquet(tmp_path / "1.parquet")
     FRAME[2:].write_parquet(tmp_path / "2.parquet")
     kinds = (Files(tmp_path), Frames([FRAME[:1], FRAME[1:]]), Records(SOME[::-1]))
-    found = [
+    replays = [
         lines_of(replay(SUMS, {READINGS: StreamInput(data, POLICY, processing_time="seen")}))
         for data in kinds
     ]
-    assert found == [lines_of(replay(SUMS, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))] * 3
+    assert (
+        replays == [lines_of(replay(SUMS, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))] * 3
+    )
 
 
 def test_the_policy_of_a_stream_can_be_replaced() -> None:
     """``watermark`` is the policy of all sources, whatever their ``StreamInput`` has."""
     slow = StreamInput(Frames([FRAME]), BoundedOutOfOrderness(600 * MINUTE), processing_time="seen")
-    found = lines_of(replay(SUMS, {READINGS: slow}, watermark=POLICY))
-    assert found == lines_of(replay(SUMS, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))
-    assert found != lines_of(replay(SUMS, {READINGS: slow}))
+    lines = lines_of(replay(SUMS, {READINGS: slow}, watermark=POLICY))
+    assert lines == lines_of(replay(SUMS, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))
+    assert lines != lines_of(replay(SUMS, {READINGS: slow}))
 
 
 def test_rows_after_the_last_batch_are_not_processed() -> None:
@@ -275,14 +277,14 @@ def test_rows_after_the_last_batch_are_not_processed() -> None:
 def test_outputs_share_a_replay() -> None:
     """Several outputs of one replay are those of a replay of each."""
     large = VALUES.filter(lambda pair: pair.value > 2)
-    found = list(
+    batches = list(
         replay_all(
             {"sums": SUMS, "large": large}, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"
         )
     )
     alone = list(replay(large, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))
-    assert [batch[large].elements for batch in found] == [batch.elements for batch in alone]
-    assert lines_of(batch[SUMS] for batch in found) == lines_of(
+    assert [batch[large].elements for batch in batches] == [batch.elements for batch in alone]
+    assert lines_of(batch[SUMS] for batch in batches) == lines_of(
         replay(SUMS, {READINGS: FRAME}, watermark=POLICY, processing_time="seen")
     )
 

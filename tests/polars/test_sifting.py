@@ -35,8 +35,8 @@ def sift(bad: set[int]) -> tuple[Sifted, int]:
         nonlocal seen
         seen += rows.height
         good = rows["n"] >= 0
-        found = (BadRecord("step", "negative", str(n)) for n in rows.filter(~good)["n"])
-        return Sifted(work(rows.filter(good)), tuple(found))
+        rejected = (BadRecord("step", "negative", str(n)) for n in rows.filter(~good)["n"])
+        return Sifted(work(rows.filter(good)), tuple(rejected))
 
     numbers = [-number - 1 if number in bad else number for number in range(ROWS)]
     return Sifter(work, in_python).sift(pl.DataFrame({"n": numbers})), seen

@@ -80,8 +80,8 @@ def test_what_waits_for_processing_time_is_emitted_without_data(name: str, tmp_p
     folder = written(tmp_path / "in", datetime.now(UTC) - 10 * MINUTE)
     stream = StreamInput(Files(folder), policy)
     batches = streaming.batches(pipeline, {SCORES: stream}, follow=True, tick=10 * MILLISECOND)
-    found = next(batch for batch in batches if batch.rows.height)
-    assert [pair[1] for pair in found.rows.select("key", "value").iter_rows()] == [EMITTED[name]]
+    batch = next(batch for batch in batches if batch.rows.height)
+    assert [pair[1] for pair in batch.rows.select("key", "value").iter_rows()] == [EMITTED[name]]
     batches.close()
 
 
@@ -134,7 +134,7 @@ def test_a_clock_that_goes_forward_and_back_does_not_stop_triggers(
     options = {"follow": True, "tick": MILLISECOND, "interval": MILLISECOND}
     with caplog.at_level(logging.WARNING, "flowalg.streaming"):
         batches = streaming.batches(pipeline, {SCORES: stream}, **options)  # type: ignore[arg-type]
-        found = next(batch for batch in batches if batch.rows.height)
+        batch = next(batch for batch in batches if batch.rows.height)
         batches.close()
-    assert found.processing_time.datetime < datetime(2024, 1, 1, 13, 0, 1, tzinfo=UTC)
+    assert batch.processing_time.datetime < datetime(2024, 1, 1, 13, 0, 1, tzinfo=UTC)
     assert sum("has gone back" in record.message for record in caplog.records) == 1

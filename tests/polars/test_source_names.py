@@ -44,7 +44,7 @@ ENGINES: tuple[Interpreter, ...] = (Reference(), ReferenceBatch(), PolarsBatch()
     ("other", "part"),
     [
         (LATER.map(lambda score: score.team), "event time"),
-        (LEVELS.map(lambda each: str(each.level)), "record"),
+        (LEVELS.map(lambda record: str(record.level)), "record"),
     ],
     ids=["event time", "record"],
 )

@@ -121,7 +121,7 @@ def items(item: AnyItem) -> Items:
 
 def by_team(collection: Items) -> Items:
     """Returns items by team, in windows that correct themselves."""
-    return windowed(collection.key_by(lambda each: each.team))
+    return windowed(collection.key_by(lambda element: element.team))
 
 
 def pair_with(item: AnyItem) -> AnyItem:
@@ -155,21 +155,23 @@ def count(state: int, observed: Observed[str, Any], clocks: Clocks) -> Transitio
 
 HOLDS: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
     "lists": lambda item: by_team(items(item)).group_by_key(),
-    "keys": lambda item: windowed(items(item).key_by(lambda each: each)).combine_per_key(Count()),
+    "keys": lambda item: windowed(items(item).key_by(lambda element: element)).combine_per_key(Count()),
     "values that may be retracted": lambda item: (
         by_team(items(item))
         .group_by_key()
-        .map_values(lambda some: some[-1], result=item)
+        .map_values(lambda values: values[-1], result=item)
         .combine_per_key(Last())
     ),
     "accumulators": lambda item: (
-        by_team(items(item)).map_values(lambda each: 1, result=int).combine_per_key(LastItem(item))
+        by_team(items(item)).map_values(lambda element: 1, result=int).combine_per_key(LastItem(item))
     ),
     "ranked values in columns": lambda item: by_team(items(item)).combine_per_key(
-        TopN(1, by=lambda each: each.team)
+        TopN(1, by=lambda element: element.team)
     ),
     "nested types": lambda item: (
-        by_team(items(item)).map_values(lambda each: (each.team, each), result=pair_with(item)).group_by_key()
+        by_team(items(item))
+        .map_values(lambda element: (element.team, element), result=pair_with(item))
+        .group_by_key()
     ),
     "both sides of a join": lambda item: by_team(items(item)).full_join(by_team(items(item))),
     "states of a computation": lambda item: by_team(items(item)).process(keep(item)),
@@ -178,7 +180,7 @@ HOLDS: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
     ),
     "tuples": lambda item: by_team(items(item)).every(3),
     "a side input": lambda item: SCORES.with_side(
-        by_team(items(item)).combine_per_key(TopN(1, by=lambda each: each.team)).as_map()
+        by_team(items(item)).combine_per_key(TopN(1, by=lambda element: element.team)).as_map()
     ).map(lambda pair: len(pair[1]), result=int),
     "elements that read a side input": lambda item: (
         items(item)
@@ -236,9 +238,9 @@ class Last(Combiner[Any, Any, Any]):
 def start(pipeline: PCollection[Any], folder: Path, stop: int | None = None) -> Iterable[object]:
     """Runs a pipeline from its checkpoint, and returns its panes and elements."""
     batches = streaming.batches(pipeline, {SCORES: stream_of()}, checkpoint=folder)
-    found = list(islice(batches, stop))
+    emitted = list(islice(batches, stop))
     batches.close()
-    return [row for batch in found for row in (*batch.panes, *batch.elements)]
+    return [row for batch in emitted for row in (*batch.panes, *batch.elements)]
 
 
 @pytest.mark.parametrize("after", AFTER, ids=lambda after: after.__name__)
@@ -278,11 +280,13 @@ def test_a_state_of_unknown_type_is_compared_when_it_is_read(
 
 
 HOLDS_NOT: Final[dict[str, Callable[[Any], PCollection[Any]]]] = {
-    "sums of a field": lambda item: by_team(items(item)).combine_per_key(Sum.of(lambda each: len(each.team))),
-    "the greatest of a field": lambda item: by_team(items(item)).combine_per_key(
-        Max.of(lambda each: each.team)
+    "sums of a field": lambda item: by_team(items(item)).combine_per_key(
+        Sum.of(lambda element: len(element.team))
     ),
-    "ids": lambda item: items(item).deduplicate(by=lambda each: each.team, within=MINUTE),
+    "the greatest of a field": lambda item: by_team(items(item)).combine_per_key(
+        Max.of(lambda element: element.team)
+    ),
+    "ids": lambda item: items(item).deduplicate(by=lambda element: element.team, within=MINUTE),
     "counts of a computation": lambda item: by_team(items(item)).process(
         Computation(initial=0, on_element=count, name="count")
     ),

@@ -161,15 +161,15 @@ def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
 
     whole = summary(streaming.batches(CHAIN, {SCORES: stream_of()}))
     with tempfile.TemporaryDirectory() as folder:
-        found: dict[int, list[tuple[object, ...]]] = {}
+        by_number: dict[int, list[tuple[object, ...]]] = {}
         for count in [*runs, 99]:
             batches = streaming.batches(CHAIN, {SCORES: stream_of()}, checkpoint=folder)
             for _, batch in zip(range(count), batches, strict=False):
                 panes = summary([batch])
                 # The last micro-batch of a stopped run is not committed, so it is repeated.
-                assert found.setdefault(batch.number, panes) == panes
+                assert by_number.setdefault(batch.number, panes) == panes
             batches.close()
-        assert [pane for number in sorted(found) for pane in found[number]] == whole
+        assert [pane for number in sorted(by_number) for pane in by_number[number]] == whole
 
 
 @pytest.fixture
@@ -224,8 +224,8 @@ def test_csv_and_json_lines_have_the_types_of_the_record(tmp_path: Path) -> None
     wanted = summary(streaming.batches(TOTALS, {SCORES: stream_of([records])}))
     for kind, name in (("jsonl", "json"), ("csv", "csv")):
         files = Files(tmp_path / name, kind)  # type: ignore[arg-type]  # both are formats
-        found = streaming.batches(TOTALS, {SCORES: StreamInput(files, WATERMARK)}, drain=True)
-        assert summary(found) == wanted
+        batches = streaming.batches(TOTALS, {SCORES: StreamInput(files, WATERMARK)}, drain=True)
+        assert summary(batches) == wanted
 
 
 def test_records_are_read_in_a_thread() -> None:
@@ -267,11 +267,11 @@ def test_control_rows_are_no_elements() -> None:
         allowed_lateness=FOREVER,
     ).combine_per_key(Sum())
     stream = StreamInput(Frames(frames), WATERMARK, signal="signal", end_of_input="ends")
-    found = [
+    emitted = [
         [(pane.key, pane.value) for pane in batch.panes]
         for batch in streaming.batches(signalled, {SCORES: stream})
     ]
-    assert found[:3] == [[], [("a", 1), ("b", 2)], []]
+    assert emitted[:3] == [[], [("a", 1), ("b", 2)], []]
 
 
 def test_an_idle_query_ticks() -> None:
@@ -450,10 +450,10 @@ def test_open_state_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, shard
     live = 0
     for batch in islice(query, 2):
         # The micro-batch before this one is committed.
-        found = streaming.open_state(checkpoint)
-        assert found.height == live or batch.number == 1
-        assert (found["next_watermark"] >= found["window"].struct.field("end")).all()
-        assert found.columns == [
+        state = streaming.open_state(checkpoint)
+        assert state.height == live or batch.number == 1
+        assert (state["next_watermark"] >= state["window"].struct.field("end")).all()
+        assert state.columns == [
             *("stage", "shard", "key", "window", "panes", "pending", "next_watermark", "next_time")
         ]
         live = batch.metrics[0].windows
@@ -594,10 +594,10 @@ def test_windows_of_a_batch_begin_at_their_offset(windows: Callable[..., WindowF
     """The windows of a batch begin at multiples of their period after the offset, as in the reference."""
     totals = POINTS.window(windows(4 * MINUTE, offset=MINUTE)).combine_per_key(Sum())
     records = [score for batch in BATCHES for score in batch]
-    found = PolarsBatch().run(totals, {SCORES: frame_of(records).lazy()}).panes
-    given = Timeline[Score]().at(NOON, *records).at(NOON, watermark=MAX_TIME.datetime)
-    wanted = reference.run(totals, {SCORES: given}).panes
-    assert {(p.key, p.window, p.value) for p in found} == {(p.key, p.window, p.value) for p in wanted}
+    panes = PolarsBatch().run(totals, {SCORES: frame_of(records).lazy()}).panes
+    timeline = Timeline[Score]().at(NOON, *records).at(NOON, watermark=MAX_TIME.datetime)
+    wanted = reference.run(totals, {SCORES: timeline}).panes
+    assert {(p.key, p.window, p.value) for p in panes} == {(p.key, p.window, p.value) for p in wanted}
 
 
 @pytest.mark.parametrize("damage", ["no Parquet", "cut off", "other columns"])
