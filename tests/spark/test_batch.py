@@ -77,9 +77,9 @@ def frame_of(spark: SparkSession, scores: list[Score], partitions: int = 3) -> D
 
 def assert_agrees(spark: SparkSession, pipeline: PCollection[object]) -> tuple[Pane[object], ...]:
     """Returns the panes of a pipeline over its sources, after a comparison with those of the reference."""
-    known: dict[Source[object], list[Score]] = {SCORES: SOME, RIVALS: MORE}
+    all_records: dict[Source[object], list[Score]] = {SCORES: SOME, RIVALS: MORE}
     read = [node.name for node in sources_of(pipeline.node)]
-    records = {source: scores for source, scores in known.items() if source.name in read}
+    records = {source: scores for source, scores in all_records.items() if source.name in read}
     expected = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
     frames = {source: frame_of(spark, scores) for source, scores in records.items()}
     panes = batch.run(pipeline, frames, time=NOON).panes
@@ -135,7 +135,7 @@ def test_a_lookup_is_a_join(spark: SparkSession, form: str) -> None:
 def test_a_key_that_is_missing_raises_an_error(spark: SparkSession) -> None:
     """An index that the mapping lacks fails the query, with the function and ``KeyError``."""
     most = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
-    read = SCORES.map_with(most, lambda s, known: known[s.team + "?"]).distinct()
+    read = SCORES.map_with(most, lambda s, maxima: maxima[s.team + "?"]).distinct()
     with pytest.raises(Exception, match=r"map_with\(<lambda> at .*KeyError"):
         batch.run(read, {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)})
 
@@ -188,8 +188,8 @@ def test_a_side_is_broadcast_to_every_partition(spark: SparkSession) -> None:
     """Every partition receives the side: with many partitions, empty partitions, and an empty side."""
     many = [Score("a", number, NOON) for number in range(40)]
     most = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
-    found = SCORES.filter_with(most, lambda s, known: s.team in known).map(lambda s: s.points)
-    sums = found.combine_globally(Sum())
+    points = SCORES.filter_with(most, lambda s, maxima: s.team in maxima).map(lambda s: s.points)
+    sums = points.combine_globally(Sum())
     for partitions in (1, 7, 60):
         frames = {SCORES: frame_of(spark, many, partitions), RIVALS: frame_of(spark, MORE)}
         assert [pane.element for pane in batch.run(sums, frames).panes] == [sum(range(40))]
@@ -200,7 +200,7 @@ def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> No
     """A map with two values for one key raises an error with the key and the window."""
     twice = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
     counts = SCORES.map_with(
-        twice, lambda s, known: KV(s.team, len(known)), result=KV[str, int]
+        twice, lambda s, mapping: KV(s.team, len(mapping)), result=KV[str, int]
     ).combine_per_key(Sum())
     with pytest.raises(
         ElementError, match=r"as_map\(\) has .* under 'a' \(str\) in .*; each key must have one value"
@@ -211,8 +211,8 @@ def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> No
 def test_two_values_for_a_key_that_is_looked_up_raise_an_error(spark: SparkSession) -> None:
     """Lookups fail with the key, and also if no later step reads what they found: no element is counted twice."""
     twice = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
-    found = SCORES.map_with(twice, lambda s, known: (s.team, known.get(s.team + "?", 0)))
-    for read in (found.distinct(), found.map(lambda pair: pair[0]).combine_globally(Count())):
+    lookups = SCORES.map_with(twice, lambda s, mapping: (s.team, mapping.get(s.team + "?", 0)))
+    for read in (lookups.distinct(), lookups.map(lambda pair: pair[0]).combine_globally(Count())):
         with pytest.raises(
             ElementError, match=r"as_map\(\) has \d values under a in a window; each key must have one"
         ):
@@ -263,10 +263,10 @@ def test_sets_are_equal_after_a_query(spark: SparkSession) -> None:
         through.key_by(lambda tagged: 0).group_by_key(),
     ):
         (pane,) = batch.run(pipeline, {TAGGED: frame}).panes
-        found = sorted(pane.element.value, key=lambda tagged: len(tagged.tags), reverse=True)
-        assert found == SETS
-        assert {type(tagged.mutable) for tagged in found} == {set}
-        assert {type(tagged.tags) for tagged in found} == {frozenset}
+        records = sorted(pane.element.value, key=lambda tagged: len(tagged.tags), reverse=True)
+        assert records == SETS
+        assert {type(tagged.mutable) for tagged in records} == {set}
+        assert {type(tagged.tags) for tagged in records} == {frozenset}
 
 
 def test_equal_sets_are_one_key(spark: SparkSession) -> None:
@@ -274,10 +274,10 @@ def test_equal_sets_are_one_key(spark: SparkSession) -> None:
     rows = [(["b", "a"],), (["a", "b", "a"],), (["a"],), ([],)]
     words = Source("words", Words, event_time=lambda record: NOON)
     counts = words.key_by(lambda record: record.words).combine_per_key(Count())
-    found = {
+    emitted = {
         pane.element.key: pane.element.value for pane in batch.run(counts, {words: arrays(spark, rows)}).panes
     }
-    assert found == {frozenset("ab"): 2, frozenset("a"): 1, frozenset(): 1}
+    assert emitted == {frozenset("ab"): 2, frozenset("a"): 1, frozenset(): 1}
 
 
 @frozen
@@ -325,12 +325,12 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     others = RIVALS.key_by(lambda s: s.team).combine_per_key(Count())
     inputs = {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)}
     outputs = {"sums": per_minute, "most": most, "others": others, "points": POINTS}
-    found = batch.run_all(outputs, inputs, time=NOON)
-    assert found[per_minute].panes == batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON).panes
-    assert found[most].panes == batch.run(most, {SCORES: inputs[SCORES]}, time=NOON).panes
-    assert found["others"].panes == batch.run(others, {RIVALS: inputs[RIVALS]}, time=NOON).panes
-    assert found["points"].elements == batch.run(POINTS, {SCORES: inputs[SCORES]}, time=NOON).elements
-    assert [len(found[name].panes) for name in found] == [7, 7, 3, 0]
+    run = batch.run_all(outputs, inputs, time=NOON)
+    assert run[per_minute].panes == batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON).panes
+    assert run[most].panes == batch.run(most, {SCORES: inputs[SCORES]}, time=NOON).panes
+    assert run["others"].panes == batch.run(others, {RIVALS: inputs[RIVALS]}, time=NOON).panes
+    assert run["points"].elements == batch.run(POINTS, {SCORES: inputs[SCORES]}, time=NOON).elements
+    assert [len(run[name].panes) for name in run] == [7, 7, 3, 0]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):
         batch.run_all({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
 

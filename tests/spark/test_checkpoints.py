@@ -166,8 +166,8 @@ def test_a_checkpoint_on_a_full_disk_loses_nothing(spark: SparkSession, tmp_path
         write_batches(files, Sale, BATCHES[1:], ends=False, first=1)
         with filled(disk), pytest.raises(StreamingQueryException, match="No space left on device"):
             run(disk / "checkpoint", tmp_path / "out")
-        found = run(disk / "checkpoint", tmp_path / "out")
-    assert found == run(tmp_path / "undisturbed", tmp_path / "whole")
+        rows = run(disk / "checkpoint", tmp_path / "out")
+    assert rows == run(tmp_path / "undisturbed", tmp_path / "whole")
 
 
 def test_state_of_an_unreadable_checkpoint_raise_an_error(

@@ -48,7 +48,7 @@ def test_a_shard_has_the_time_of_the_local_engine(readings: list[ProcessingTime]
 def test_a_clock_that_jumps_forward_and_back_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """After a jump of an hour, a second of the clock is half a second of processing time, and one warning says so."""
     readings = [0, 3600, 1, 2, 3, 4, 5]
-    times = times_of_a_shard([ProcessingTime(each * SECOND) for each in readings])
+    times = times_of_a_shard([ProcessingTime(reading * SECOND) for reading in readings])
     assert [time / SECOND for time in times] == [0, 3600, 3600, 3600.5, 3601, 3601.5, 3602]
     (warning,) = [record.getMessage() for record in caplog.records]
     assert "the clock of this machine has gone back" in warning

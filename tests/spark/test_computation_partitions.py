@@ -33,7 +33,7 @@ NOW = START + timedelta(hours=1)
 
 @given(computations(), st.lists(readings(keys="abc"), min_size=1, max_size=20), st.integers(1, 9))
 def test_a_partition_is_that_of_the_reference(
-    computation: Processor[str, int, int], some: list[Reading], size: int
+    computation: Processor[str, int, int], readings: list[Reading], size: int
 ) -> None:
     """However a partition is divided into Arrow batches, each key has the outputs of the reference."""
     node = VALUES.process(computation).node
@@ -44,8 +44,8 @@ def test_a_partition_is_that_of_the_reference(
     in_order = evolve(node, in_order=True, late=Late.DROP)
     stage = ComputationStage.of(in_order, element, pair, Codec.of, dead_letters=False)
     schema = arrow_schema(row_schema(pair, {EVENT_TIME: META_TYPES[EVENT_TIME]}))
-    ordered = sorted(some, key=lambda reading: reading.key)
-    horizon = max(event_time(reading.at) for reading in some) + 1
+    ordered = sorted(readings, key=lambda reading: reading.key)
+    horizon = max(event_time(reading.at) for reading in readings) + 1
     rows = pa.table(
         {
             "key": pa.array([reading.key for reading in ordered], pa.string()),
@@ -56,8 +56,10 @@ def test_a_partition_is_that_of_the_reference(
         }
     )
     run = ComputePartition(stage, layout_of(pair), schema)
-    found = [row for batch in run(rows.to_batches(max_chunksize=size)) for row in batch.to_pylist()]
-    expected = ReferenceBatch().run(VALUES.process(computation), {READINGS: Timeline.batch(some, time=NOW)})
-    assert sorted((row["key"], row["value"], row[EVENT_TIME]) for row in found) == sorted(
-        (each.key, each.value, each.event_time) for each in expected.elements
+    emitted = [row for batch in run(rows.to_batches(max_chunksize=size)) for row in batch.to_pylist()]
+    expected = ReferenceBatch().run(
+        VALUES.process(computation), {READINGS: Timeline.batch(readings, time=NOW)}
+    )
+    assert sorted((row["key"], row["value"], row[EVENT_TIME]) for row in emitted) == sorted(
+        (output.key, output.value, output.event_time) for output in expected.elements
     )

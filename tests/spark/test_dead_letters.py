@@ -236,9 +236,9 @@ def test_a_record_whose_event_time_function_raises_is_a_dead_letter(
     source = stream(spark, tmp_path, [stored])
     frame = streaming.compile(counts, {rows: source}, dead_letters=True)
     run_to_end(frame.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
-    found = spark.read.parquet(str(tmp_path / "out"))
-    assert [pane.element.value for pane in collect(counts, found)] == [1, 1]
-    (drop,) = found.filter("drop is not null").select("drop.*").collect()
+    output = spark.read.parquet(str(tmp_path / "out"))
+    assert [pane.element.value for pane in collect(counts, output)] == [1, 1]
+    (drop,) = output.filter("drop is not null").select("drop.*").collect()
     assert drop["stage"].startswith("Source('rows').event_time(at at ")
     assert "invalid literal for int()" in drop["error"]
     assert json.loads(drop["value"])["key"] == "x"
@@ -266,14 +266,14 @@ def test_a_line_that_does_not_parse_is_a_dead_letter_or_an_error(spark: SparkSes
         sums, {numbers: source}, dead_letters=True, drain_signal_path=tmp_path / "drain"
     )
     run_to_end(with_letters.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
-    found = spark.read.parquet(str(tmp_path / "out"))
-    assert [pane.element.value for pane in collect(sums, found)] == [3]
-    (drop,) = found.filter("drop is not null").select("drop.*").collect()
+    output = spark.read.parquet(str(tmp_path / "out"))
+    assert [pane.element.value for pane in collect(sums, output)] == [3]
+    (drop,) = output.filter("drop is not null").select("drop.*").collect()
     assert json.loads(drop["value"]) == {"text": lines[1]}
     assert "must parse" in drop["error"]
     lines_of_file = {numbers: spark.read.schema(frame.schema).json(str(tmp_path / "in"))}
     in_batch = batch.compile(sums, lines_of_file, dead_letters=True, corrupt_record="_corrupt_record")
-    assert collect_bad_records(in_batch.with_drops()) == collect_bad_records(found)
+    assert collect_bad_records(in_batch.with_drops()) == collect_bad_records(output)
     assert [pane.element.value for pane in collect(sums, in_batch)] == [3]
     with pytest.raises(ElementError, match="source 'numbers': a record must parse"):
         collect(sums, batch.compile(sums, lines_of_file, corrupt_record="_corrupt_record"))
@@ -366,7 +366,7 @@ def test_a_shared_step_of_two_outputs_has_one_dead_letter(spark: SparkSession, t
     run = batch.run_all(outputs, inputs, dead_letters=True)
     assert dirty.counted(run.bad_records) == {"Source": 6, "filter": 1, "map": 1}
     good = [cells for cells in dirty.DIRTY if cells in dirty.GOOD or cells["cents"] in (666, 777)]
-    assert Counter(each.element for each in run["sales"].elements) == Counter(
+    assert Counter(element.element for element in run["sales"].elements) == Counter(
         cells["cents"] for cells in good
     )
 

@@ -34,7 +34,9 @@ OUTPUTS = {
 def test_a_stream_ends_as_the_reference_does(spark: SparkSession) -> None:
     """Silent minutes are filled up to the last element, timers of processing time fire, and holds end."""
     engine = SparkStreaming(spark, shards=2, generate_watermarks=True)
-    run, reference = (each.run_all(OUTPUTS, {SCORES: DAY}) for each in (engine, Reference(Mode.MICRO_BATCH)))
+    run, reference = (
+        interpreter.run_all(OUTPUTS, {SCORES: DAY}) for interpreter in (engine, Reference(Mode.MICRO_BATCH))
+    )
     for name in OUTPUTS:
         assert run[name].elements == reference[name].elements
         assert run[name].panes == reference[name].panes

@@ -138,19 +138,19 @@ def test_final_values_are_the_current_panes(spark: SparkSession) -> None:
         current: dict[object, list[Pane[KV[str, int]]]] = {}
         for pane in panes:
             place = (pane.element.key, pane.window)
-            known = current.setdefault(place, [])
+            in_window = current.setdefault(place, [])
             if pane.change is Change.RETRACTION:
                 retracted += 1
-                known.remove(next(other for other in known if other.element == pane.element))
-            elif known and known[0].index != pane.index:
+                in_window.remove(next(other for other in in_window if other.element == pane.element))
+            elif in_window and in_window[0].index != pane.index:
                 current[place] = [pane]
             else:
-                known.append(pane)
-        expected += [final_row(run, pane) for known in current.values() for pane in known]
+                in_window.append(pane)
+        expected += [final_row(run, pane) for in_window in current.values() for pane in in_window]
     random.Random(1).shuffle(rows)
-    found = final_values(spark.createDataFrame(rows, PANES), by=("run", "key"))
-    assert found.columns == ["run", "key", "value", "window", "event_time"]
-    assert sorted(in_micros(found)) == sorted(expected)
+    finals = final_values(spark.createDataFrame(rows, PANES), by=("run", "key"))
+    assert finals.columns == ["run", "key", "value", "window", "event_time"]
+    assert sorted(in_micros(finals)) == sorted(expected)
     assert retracted > 100
     assert len(rows) > 2 * len(expected) > 200
 

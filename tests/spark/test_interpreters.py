@@ -84,9 +84,9 @@ def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: 
     The order of panes is not compared: a frame does not distinguish instants at the same processing time.
     """
     expected = Reference(Mode.MICRO_BATCH).run(CLOCKED, {SCORES: CLOCKS})
-    found = SparkStreaming(spark, folder=tmp_path).run(CLOCKED, {SCORES: CLOCKS})
-    assert sorted(map(repr, found.panes)) == sorted(map(repr, expected.panes))
-    assert [(drop.key, drop.window, drop.reason, drop.count) for drop in found.dropped] == [
+    output = SparkStreaming(spark, folder=tmp_path).run(CLOCKED, {SCORES: CLOCKS})
+    assert sorted(map(repr, output.panes)) == sorted(map(repr, expected.panes))
+    assert [(drop.key, drop.window, drop.reason, drop.count) for drop in output.dropped] == [
         (drop.key, drop.window, drop.reason, drop.count) for drop in expected.dropped
     ]
     assert (list(tmp_path.iterdir()), spark.streams.active) == ([], [])
@@ -198,12 +198,12 @@ def test_a_row_of_a_stream_arrives_at_its_own_processing_time(spark: SparkSessio
     windowed = keyed.window(FixedWindows(MINUTE), trigger=Repeat(AtCount(1)), allowed_lateness=MINUTE)
     for pipeline in (windowed.combine_per_key(Count()), keyed):
         run = SparkStreaming(spark, shards=2, dead_letters=True).run(pipeline, {ARRIVALS: stream})
-        assert [(each.error, json.loads(each.record)["team"]) for each in run.bad_records] == [
+        assert [(bad.error, json.loads(bad.record)["team"]) for bad in run.bad_records] == [
             ("source 'arrivals': the event time must not be null", "c")
         ]
-        found = [(pane.element, pane.event_time) for pane in run.panes]
-        found += [(element.element, element.event_time) for element in run.elements]
-        minutes = [(pair.key, time.datetime.replace(second=0, microsecond=0)) for pair, time in found]
+        emitted = [(pane.element, pane.event_time) for pane in run.panes]
+        emitted += [(element.element, element.event_time) for element in run.elements]
+        minutes = [(pair.key, time.datetime.replace(second=0, microsecond=0)) for pair, time in emitted]
         assert sorted(minutes) == [("a", minute(3)), ("b", minute(4))]
 
 
@@ -211,8 +211,8 @@ def test_other_records_arrive_at_their_instant(spark_engine: SparkBatch | SparkS
     """The records of a timeline without processing times of their own have that of their instant."""
     timeline = Timeline[Score]().at(minute(9), Score("a", 1, minute(0))).end(minute(9))
     keyed = ARRIVALS.key_by(lambda score: score.team)
-    found = spark_engine.run(keyed, {ARRIVALS: timeline}).elements
-    assert [(each.element.key, each.event_time.datetime) for each in found] == [("a", minute(9))]
+    elements = spark_engine.run(keyed, {ARRIVALS: timeline}).elements
+    assert [(element.element.key, element.event_time.datetime) for element in elements] == [("a", minute(9))]
 
 
 def add(left: int, right: int) -> int:

@@ -56,10 +56,10 @@ def differences(
     """Returns the differences between Spark's and Python's results, for rows on which Python does not raise."""
     expected = [[python_result(f, row) for row in elements] for f in functions]
     raised = [frozenset(i for i, result in enumerate(row) if isinstance(result, Raised)) for row in expected]
-    found = spark_results(frame_of(spark, elements), [lift_edge_function(f) for f in functions], raised)
+    columns = spark_results(frame_of(spark, elements), [lift_edge_function(f) for f in functions], raised)
     return [
         f"{describe_function(f)}: {row}: {python!r}, not {spark_result!r}"
-        for f, in_python, in_spark, skipped in zip(functions, expected, found, raised, strict=True)
+        for f, in_python, in_spark, skipped in zip(functions, expected, columns, raised, strict=True)
         for number, (row, python, spark_result) in enumerate(zip(elements, in_python, in_spark, strict=True))
         if number not in skipped and repr(python) != repr(spark_result)
     ]

@@ -93,7 +93,7 @@ def test_a_run_is_replayed_from_its_metrics(
     timelines = job.replay.timelines
     streaming_run = run_as_query(spark, tmp_path, job.pipeline, timelines, stops=stops, metrics=True)
     log = replay_log(spark.read.parquet(str(tmp_path / "out")))
-    replayed = {source: log.timeline(source, each.elements) for source, each in timelines.items()}
+    replayed = {source: log.timeline(source, timeline.elements) for source, timeline in timelines.items()}
     instants = list(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
     for source, timeline in replayed.items():
         assert timeline == timeline_of(source.name, instants)
@@ -183,12 +183,12 @@ class Events:
     """An observer that keeps the events of a query, and waits for its end."""
 
     def __init__(self) -> None:
-        self.found: list[QueryEvent] = []
+        self.received: list[QueryEvent] = []
         self.ended = Event()
 
     def __call__(self, event: QueryEvent) -> None:
         """Receives an event."""
-        self.found.append(event)
+        self.received.append(event)
         if isinstance(event, QueryEnded):
             self.ended.set()
 
@@ -208,7 +208,7 @@ def observe_query(spark: SparkSession, folder: Path, frame: DataFrame) -> list[Q
         assert events.ended.wait(timeout=120), "the listener receives the end of the query"
     finally:
         spark.streams.removeListener(reporting)
-    return events.found
+    return events.received
 
 
 def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
@@ -259,10 +259,10 @@ def test_a_listener_reports_the_progress_of_a_query(spark: SparkSession, tmp_pat
     assert last_progress is not None
     read = spark_windows(spark, tmp_path / "checkpoint")
     for stage in last_progress.stages:
-        found = read(stage.number, len(last_progress.stages))
-        assert found.total == len(found.rows) == stage.windows
-        counted.append(found.total)
-        assert all("waits" in describe_row(row, stage) for row in found.rows)
+        open_windows = read(stage.number, len(last_progress.stages))
+        assert open_windows.total == len(open_windows.rows) == stage.windows
+        counted.append(open_windows.total)
+        assert all("waits" in describe_row(row, stage) for row in open_windows.rows)
     assert counted[0] > counted[1] > 0
 
 

@@ -67,10 +67,10 @@ ON_STREAM: Final = ("sum", "mean of floats")
 def test_numbers_are_those_of_plain_python(spark: SparkSession, names: tuple[str, ...]) -> None:
     """Each result has the digits and the text that plain Python computes with enough precision."""
     engine: Interpreter = SparkBatch(spark) if names == IN_BATCH else SparkStreaming(spark, shards=1)
-    wanted = {name: found for name, found in expected(SOME).items() if name in names}
+    wanted = {name: texts for name, texts in expected(SOME).items() if name in names}
     outputs = {name: PIPELINES[name] for name in wanted}
-    found = results(engine.run_all(outputs, {AMOUNTS: bounded(*SOME)}))
-    assert found == wanted
+    texts = results(engine.run_all(outputs, {AMOUNTS: bounded(*SOME)}))
+    assert texts == wanted
 
 
 @pytest.mark.parametrize("ansi", [True, False])
@@ -81,9 +81,9 @@ def test_the_text_of_a_decimal_has_no_exponent(spark: SparkSession, ansi: bool) 
     schema = T.StructType([T.StructField("number", spark_type(DECIMAL))])
     numbers = spark.createDataFrame([(Decimal(text),) for text in texts], schema)
     with replace_settings(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
-        found = [row[0] for row in numbers.select(value_json(F.col("number"), DECIMAL)).collect()]
-    assert [json.loads(text) for text in found] == texts
-    assert found == [render_json(Decimal(text)) for text in texts]
+        json_texts = [row[0] for row in numbers.select(value_json(F.col("number"), DECIMAL)).collect()]
+    assert [json.loads(text) for text in json_texts] == texts
+    assert json_texts == [render_json(Decimal(text)) for text in texts]
 
 
 def third(amount: Amount) -> Decimal:

@@ -86,7 +86,7 @@ def test_the_keys_of_a_checkpoint_are_those_of_the_reference(spark: SparkSession
         query.processAllAvailable()
         first = open_keys(spark, checkpoint, pipeline, TILL, stage=1)
         assert first == kept_keys(run, SHOPS, times[2])
-        assert {len(each.waiting) for each in first} != {0}
+        assert {len(contents.waiting) for contents in first} != {0}
         write_batches(tmp_path / "in", Sale, BATCHES[3:], ends=False, first=3)
         query.processAllAvailable()
         assert query.isActive
@@ -95,14 +95,16 @@ def test_the_keys_of_a_checkpoint_are_those_of_the_reference(spark: SparkSession
     finally:
         query.stop()
     rows = open_state(spark, checkpoint, stage=1).orderBy("key").collect()
-    assert [(row["key"], row["waiting"]) for row in rows] == [(each.key, len(each.waiting)) for each in last]
-    known = [each for each in last if each.state is not None]
+    assert [(row["key"], row["waiting"]) for row in rows] == [
+        (contents.key, len(contents.waiting)) for contents in last
+    ]
+    with_state = [contents for contents in last if contents.state is not None]
     assert [Till(row["state.total"], row["state.sales"]) for row in rows if row["state.sales"]] == [
-        each.state for each in known
+        contents.state for contents in with_state
     ]
     tags = [[(timer["tag"], timer["at"].timestamp()) for timer in row["timers"] or ()] for row in rows]
-    assert tags == [[(timer.tag, timer.at.timestamp()) for timer in each.timers] for each in last]
-    assert [each.hold and each.hold.timestamp() for each in last] == [
+    assert tags == [[(timer.tag, timer.at.timestamp()) for timer in contents.timers] for contents in last]
+    assert [contents.hold and contents.hold.timestamp() for contents in last] == [
         row["hold"] and row["hold"].timestamp() for row in rows
     ]
     with pytest.raises(CheckpointError, match=r"'combine_per_key\(Sum\)' is not a computation"):

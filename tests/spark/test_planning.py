@@ -85,11 +85,13 @@ def test_stages_have_the_numbers_that_spark_gives_them(
     """The plan of an unchanged pipeline compares each stage with its own state, and all continue."""
     write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
     run_to_end(compiled(spark, pipeline, tmp_path / "in"), tmp_path / "out", tmp_path / "checkpoint")
-    found = plan(spark, pipeline, tmp_path / "checkpoint", shards=2)
-    assert found.accepted
-    assert {finding.outcome for finding in found.stages} == {Outcome.CONTINUES}
-    stored = [read_heads(spark, tmp_path / "checkpoint", number)[0] for number in range(len(found.stages))]
-    assert [head.stage.label for head in stored] == [finding.stage for finding in found.stages]
+    change_plan = plan(spark, pipeline, tmp_path / "checkpoint", shards=2)
+    assert change_plan.accepted
+    assert {finding.outcome for finding in change_plan.stages} == {Outcome.CONTINUES}
+    stored = [
+        read_heads(spark, tmp_path / "checkpoint", number)[0] for number in range(len(change_plan.stages))
+    ]
+    assert [head.stage.label for head in stored] == [finding.stage for finding in change_plan.stages]
 
 
 @pytest.mark.thorough
@@ -104,9 +106,9 @@ def test_a_query_starts_if_and_only_if_its_plan_is_accepted(spark: SparkSession,
         (totals(timedelta(0)), "allowed lateness was"),
         (totals(minutes=6), "windows was"),
     ):
-        found = plan(spark, pipeline, checkpoint)
-        assert not found.accepted
-        assert why in str(found)
+        change_plan = plan(spark, pipeline, checkpoint)
+        assert not change_plan.accepted
+        assert why in str(change_plan)
         with pytest.raises(FlowalgError, match=why), raise_causes():
             run_to_end(compiled(spark, pipeline, folder), tmp_path / "out", checkpoint)
     assert "has 1 stages, and the pipeline 2" in str(plan(spark, CHAIN, checkpoint))
@@ -125,11 +127,11 @@ def test_the_shards_of_a_checkpoint_do_not_depend_on_the_session(spark: SparkSes
     write_batches(folder, Sale, BATCHES[1:2], ends=False, first=1)
     partitions = spark.conf.get("spark.sql.shuffle.partitions")
     assert partitions is not None
-    known = shard_ids(spark, 2)
+    ids = shard_ids(spark, 2)
     try:
         for number in range(3, 40):
             spark.conf.set("spark.sql.shuffle.partitions", number)
-            if shard_ids(spark, 2) != known:
+            if shard_ids(spark, 2) != ids:
                 break
         assert "its shards were" in str(plan(spark, totals(), checkpoint, shards=2))
         with pytest.raises(FlowalgError, match="its shards were"), raise_causes():

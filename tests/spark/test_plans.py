@@ -192,30 +192,30 @@ ONE_SHUFFLE = {
 @pytest.mark.parametrize("name", ONE_SHUFFLE)
 def test_a_grouping_is_one_shuffle(visits: DataFrame, name: str) -> None:
     """Element-wise steps do not shuffle, and Spark's own aggregates do not sort."""
-    found = operators(compiled_plan(ONE_SHUFFLE[name], visits))
-    assert (found["Exchange"], found["Sort"]) == (1, 0)
-    assert found["HashAggregate"] >= 2
+    by_operator = operators(compiled_plan(ONE_SHUFFLE[name], visits))
+    assert (by_operator["Exchange"], by_operator["Sort"]) == (1, 0)
+    assert by_operator["HashAggregate"] >= 2
 
 
 def test_sliding_windows_shuffle_partial_results_of_slices(visits: DataFrame) -> None:
     """There is one shuffle by slice and one by window, which has fewer rows, and no sort."""
-    found = operators(
+    by_operator = operators(
         compiled_plan(POINTS.window(SlidingWindows(2 * MINUTE, MINUTE)).combine_per_key(Mean()), visits)
     )
-    assert (found["Exchange"], found["Sort"]) == (2, 0)
+    assert (by_operator["Exchange"], by_operator["Sort"]) == (2, 0)
 
 
 def test_sessions_are_one_shuffle_and_one_sort(visits: DataFrame) -> None:
     """Rows are sorted by key and event time to find sessions; the aggregation needs no further shuffle."""
-    found = operators(compiled_plan(POINTS.window(Sessions(MINUTE)).combine_per_key(Sum()), visits))
-    assert (found["Exchange"], found["Sort"]) == (1, 1)
+    by_operator = operators(compiled_plan(POINTS.window(Sessions(MINUTE)).combine_per_key(Sum()), visits))
+    assert (by_operator["Exchange"], by_operator["Sort"]) == (1, 1)
 
 
 def test_a_second_grouping_by_window_is_one_more_shuffle(visits: DataFrame) -> None:
     """A sum per key and minute, and then the maximum of each minute, are two shuffles without a sort."""
     most = PER_MINUTE.map(lambda pair: pair.value).combine_globally(Max())
-    found = operators(compiled_plan(most, visits))
-    assert (found["Exchange"], found["Sort"]) == (2, 0)
+    by_operator = operators(compiled_plan(most, visits))
+    assert (by_operator["Exchange"], by_operator["Sort"]) == (2, 0)
 
 
 def test_a_join_shuffles_each_side_once(visits: DataFrame) -> None:
@@ -223,8 +223,11 @@ def test_a_join_shuffles_each_side_once(visits: DataFrame) -> None:
     raw = POINTS.window(FIXED)
     counts = raw.combine_per_key(Count())
     for joined in (raw.inner_join(raw.map_values(lambda n: -n)), PER_MINUTE.left_join(counts)):
-        found = operators(compiled_plan(joined, visits))
-        assert (found["SortMergeJoin"], found["Exchange"] + found["ReusedExchange"]) == (1, 2)
+        by_operator = operators(compiled_plan(joined, visits))
+        assert (by_operator["SortMergeJoin"], by_operator["Exchange"] + by_operator["ReusedExchange"]) == (
+            1,
+            2,
+        )
 
 
 def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
@@ -233,31 +236,33 @@ def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
     shares = VISITS.map_with(total, lambda v, all_: KV(v.team, v.points - all_)).combine_per_key(Sum())
     most = POINTS.combine_per_key(Max()).as_map()
     tops = (
-        VISITS.filter_with(most, lambda v, known: known[v.team] == v.points).map(lambda v: v.team).distinct()
+        VISITS.filter_with(most, lambda v, maxima: maxima[v.team] == v.points)
+        .map(lambda v: v.team)
+        .distinct()
     )
-    totals = VISITS.map_with(most, lambda v, known: KV(v.team, sum(known.values())), result=KV[str, int])
+    totals = VISITS.map_with(most, lambda v, maxima: KV(v.team, sum(maxima.values())), result=KV[str, int])
     for pipeline, joins, nested, shuffles in (
         (shares, 1, 0, 3),
         (tops, 1, 1, 4),
         (totals.combine_per_key(Max()), 0, 1, 3),
     ):
-        found = operators(compiled_plan(pipeline, visits))
-        assert (found["BroadcastHashJoin"], found["BroadcastNestedLoopJoin"]) == (joins, nested)
-        assert (found["BroadcastExchange"], found["Exchange"]) == (joins + nested, shuffles)
+        by_operator = operators(compiled_plan(pipeline, visits))
+        assert (by_operator["BroadcastHashJoin"], by_operator["BroadcastNestedLoopJoin"]) == (joins, nested)
+        assert (by_operator["BroadcastExchange"], by_operator["Exchange"]) == (joins + nested, shuffles)
 
 
 def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> None:
     """A self-join, and two outputs of one collection, compute the collection once in a query."""
     itself = PER_MINUTE.inner_join(PER_MINUTE.map_values(lambda n: n + 1))
-    found = operators(compiled_plan(itself, visits))
-    assert (found["Exchange"], found["ReusedExchange"], found["Scan"]) == (1, 1, 1)
+    by_operator = operators(compiled_plan(itself, visits))
+    assert (by_operator["Exchange"], by_operator["ReusedExchange"], by_operator["Scan"]) == (1, 1, 1)
     in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
     per_minute = in_python.window(FIXED).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
     sums, maxima = batch.compile_all({"sums": per_minute, "most": most}, {VISITS: visits}).values()
-    found = operators(plan_of(sums.select("value").union(maxima.select("value"))))
-    assert found["ReusedExchange"] == 1
-    assert found["ArrowEvalPython"] == 1
+    by_operator = operators(plan_of(sums.select("value").union(maxima.select("value"))))
+    assert by_operator["ReusedExchange"] == 1
+    assert by_operator["ArrowEvalPython"] == 1
 
 
 def test_python_receives_rows_of_generated_code(visits: DataFrame, tmp_path: Path) -> None:

@@ -132,10 +132,10 @@ def wordy(r: Reading) -> str:
 def test_a_function_receives_only_the_fields_that_it_reads() -> None:
     """A lambda that calls a function has lifted arguments; other functions receive a record of the fields they read."""
     shape = shape_of(Reading)
-    found = delegated_call(lambda r: scaled(3, r.value + 1), shape)
-    assert found is not None
-    assert found[0] is scaled
-    assert [argument.shape for argument in found[1]] == [INTEGER, INTEGER]
+    call = delegated_call(lambda r: scaled(3, r.value + 1), shape)
+    assert call is not None
+    assert call[0] is scaled
+    assert [argument.shape for argument in call[1]] == [INTEGER, INTEGER]
     read = required_shape(wordy, shape)
     assert isinstance(read, RecordOf)
     assert [field.name for field in read.fields] == ["key", "value"]
@@ -149,9 +149,9 @@ def test_a_function_receives_only_the_fields_that_it_reads() -> None:
 def test_a_function_that_uses_the_element_itself_receives_it(f: Callable[[Reading], object]) -> None:
     """A function that does more than read fields receives the whole element."""
     shape = shape_of(Reading)
-    found = delegated_call(f, shape)
+    call = delegated_call(f, shape)
     assert required_shape(f, shape) is shape
-    assert found is None or [argument.shape for argument in found[1]] == [shape]
+    assert call is None or [argument.shape for argument in call[1]] == [shape]
 
 
 def test_values_of_a_column_are_checked() -> None:
@@ -205,14 +205,14 @@ class Named:
 @pytest.mark.parametrize("cls", [Loose, Hashed, Named, KV])
 def test_records_from_columns_equal_those_of_the_constructor(cls: type) -> None:
     """They are equal, with equal hashes, and frozen, for classes with and without slots, and with a cached hash."""
-    found = build_records(cls, [[1, 2], ["a", "b"]])
+    records = build_records(cls, [[1, 2], ["a", "b"]])
     names = [field.name for field in attrs.fields(cls)]
     expected = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
-    assert found == expected
-    assert list(map(hash, found)) == list(map(hash, expected))
-    assert list(map(repr, found)) == list(map(repr, expected))
+    assert records == expected
+    assert list(map(hash, records)) == list(map(hash, expected))
+    assert list(map(repr, records)) == list(map(repr, expected))
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        setattr(found[0], names[0], 3)
+        setattr(records[0], names[0], 3)
 
 
 def test_post_init_of_a_record_runs() -> None:

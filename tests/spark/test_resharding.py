@@ -119,9 +119,9 @@ def test_keys_of_all_types_are_found_again(spark: SparkSession, tmp_path: Path) 
     write_batches(tmp_path / "in", Visit, [visits], ends=True, first=1)
     run_query("resharded", 3)
     run = read_back(spark, counted, tmp_path / "out")
-    found = {pane.element for pane in run.panes}
-    assert found == {KV(_everything(visit), 2) for visit in visits}
-    assert len(run.panes) == len(found)
+    elements = {pane.element for pane in run.panes}
+    assert elements == {KV(_everything(visit), 2) for visit in visits}
+    assert len(run.panes) == len(elements)
 
 
 @pytest.mark.thorough

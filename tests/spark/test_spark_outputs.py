@@ -69,9 +69,9 @@ def test_elements_are_a_plain_select(spark: SparkSession, tmp_path: Path) -> Non
     assert not any(
         name in plan for name in ("StateStore", "TransformWithState", "Exchange", "Python", "Arrow")
     )
-    found = collect_elements(doubled, spark.read.parquet(str(tmp_path / "out")))
+    elements = collect_elements(doubled, spark.read.parquet(str(tmp_path / "out")))
     timelines = elements_of_a_filter_and_a_map.replay.timelines
-    assert found == Reference(Mode.MICRO_BATCH).run(doubled, timelines).elements
+    assert elements == Reference(Mode.MICRO_BATCH).run(doubled, timelines).elements
 
 
 def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
         query.stop()
     expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
     for name, collection in outputs.items():
-        found = collect_output(collection, reduce(DataFrame.unionByName, written[name]))
-        assert found.elements == expected[name].elements, name
-        assert found.panes == expected[name].panes, name
+        output = collect_output(collection, reduce(DataFrame.unionByName, written[name]))
+        assert output.elements == expected[name].elements, name
+        assert output.panes == expected[name].panes, name
 
 
 @pytest.mark.thorough
@@ -122,9 +122,9 @@ def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
     outputs = {"sums": sums, "doubles": doubles, "joined": joined, "sums again": sums}
     timelines = outputs_of_several_stages.replay.timelines
     expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
-    found = SparkStreaming(spark, shards=2).run_all(outputs, timelines)
+    run = SparkStreaming(spark, shards=2).run_all(outputs, timelines)
     for name in outputs:
-        assert found[name].panes == expected[name].panes, name
+        assert run[name].panes == expected[name].panes, name
 
 
 def test_a_drop_of_a_side_input_inside_a_transform_has_its_key(spark: SparkSession) -> None:

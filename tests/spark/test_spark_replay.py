@@ -79,19 +79,21 @@ class SparkReplays:
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
         """Replays the timelines."""
         batches = replay(pipeline, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
-        found = [(batch.output, batch.dropped) for batch in batches]
-        output = joined(output for output, _ in found)
-        return Run(output.panes, tuple(drop for _, some in found for drop in some), elements=output.elements)
+        parts = [(batch.output, batch.dropped) for batch in batches]
+        output = joined(output for output, _ in parts)
+        return Run(
+            output.panes, tuple(drop for _, dropped in parts for drop in dropped), elements=output.elements
+        )
 
     def run_all(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> Outputs:
         """Replays the timelines."""
         batches = replay_all(outputs, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
-        found = [batch.outputs for batch in batches]
+        parts = [batch.outputs for batch in batches]
         return Outputs(
-            {name: joined(some[name] for some in found) for name in outputs},
-            tuple(drop for some in found for drop in some.dropped),
+            {name: joined(part[name] for part in parts) for name in outputs},
+            tuple(drop for part in parts for drop in part.dropped),
             outputs,
         )
 
@@ -139,13 +141,13 @@ def test_instants_are_those_of_the_local_engine(
     ).combine_per_key(Sum())
     local = flowalg_polars.replay(
         sums,
-        {READINGS: FRAME, others: pl.DataFrame([asdict(each) for each in more])},
+        {READINGS: FRAME, others: pl.DataFrame([asdict(reading) for reading in more])},
         watermark=POLICY,
         processing_time="seen",
         every=every,
         tick=tick,
     )
-    found = replay(
+    replayed = replay(
         sums,
         {READINGS: recorded, others: spark.createDataFrame(record_table(others, more))},
         watermark=POLICY,
@@ -155,15 +157,15 @@ def test_instants_are_those_of_the_local_engine(
         shards=2,
     )
     expected = [(batch.processing_time, list(map(full_line, batch.panes))) for batch in local]
-    assert [(batch.processing_time, list(map(full_line, batch.panes))) for batch in found] == expected
+    assert [(batch.processing_time, list(map(full_line, batch.panes))) for batch in replayed] == expected
     assert any(panes for _, panes in expected[:-1])
 
 
 def test_without_a_column_rows_are_in_order_of_event_time(recorded: DataFrame) -> None:
     """The event time is then the processing time, if Spark can compute it."""
     local = flowalg_polars.replay(SUMS, {READINGS: FRAME}, watermark=POLICY, every=5 * MINUTE)
-    found = replay(SUMS, {READINGS: recorded}, watermark=POLICY, every=5 * MINUTE)
-    assert [batch.panes for batch in found] == [batch.panes for batch in local]
+    replayed = replay(SUMS, {READINGS: recorded}, watermark=POLICY, every=5 * MINUTE)
+    assert [batch.panes for batch in replayed] == [batch.panes for batch in local]
     opaque = Source("opaque", type(SOME[0]), event_time=lambda reading: min([reading.at], key=str))
     with pytest.raises(UnsupportedError, match="source 'opaque': its event times are computed in Python"):
         replay(opaque, {opaque: recorded}, watermark=POLICY)

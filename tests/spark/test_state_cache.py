@@ -147,11 +147,11 @@ def test_the_cache_never_changes_a_result(data: st.DataObject) -> None:
             store = task.store(
                 data.draw(st.sampled_from(workers)), data.draw(st.sampled_from([0, 2_000, 1 << 30]))
             )
-            found = store.read(0)
+            before = store.read(0)
             after, emitted = advance(
-                operator, None if found is None else found.stored, parts, first_shard=True
+                operator, None if before is None else before.stored, parts, first_shard=True
             )
-            store.write(found, after)
+            store.write(before, after)
             assert bag(emitted.panes) == bag(expected.panes)
             assert bag(emitted.drops) == bag(expected.drops)
             assert emitted.report == expected.report
@@ -179,11 +179,11 @@ def stage_with_inputs(keys: int, count: int, last: int = 10) -> tuple[Stage, lis
 
 def run_batch(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None:
     """Runs a micro-batch once."""
-    found = store.read(0)
+    before = store.read(0)
     after, _ = advance(
-        Grouping(stage, (FromStage(),)), None if found is None else found.stored, parts, first_shard=True
+        Grouping(stage, (FromStage(),)), None if before is None else before.stored, parts, first_shard=True
     )
-    store.write(found, after)
+    store.write(before, after)
 
 
 def test_a_micro_batch_writes_only_the_windows_that_it_touches() -> None:
@@ -211,9 +211,9 @@ def test_the_cache_stays_within_its_limit() -> None:
     for parts in instants:
         run_batch(variables.store(cache, 10_000), stage, parts)
         assert cache.size <= 10_000
-    found = variables.store(cache, 10_000).read(0)
-    assert found is not None
-    assert found.stored.windows.activate_all().windows.height == 2_000
+    evicted = variables.store(cache, 10_000).read(0)
+    assert evicted is not None
+    assert evicted.stored.windows.activate_all().windows.height == 2_000
 
 
 @pytest.mark.long
@@ -339,12 +339,12 @@ def test_a_compatible_change_takes_effect_for_open_windows(name: str) -> None:
     counts = []
     for clocks in at[1:]:
         store = variables.store(cache, 1 << 30, stage=after)
-        found = store.read(0)
-        assert found is not None
+        previous = store.read(0)
+        assert previous is not None
         later, emitted = advance(
-            Grouping(new, (FromStage(),)), found.stored, empty_input(clocks), first_shard=True
+            Grouping(new, (FromStage(),)), previous.stored, empty_input(clocks), first_shard=True
         )
-        store.write(found, later)
+        store.write(previous, later)
         counts.append((unpack(emitted.panes).height, later.windows.activate_all().windows.height))
         state = later
     assert state is not None

@@ -284,9 +284,9 @@ def test_a_drained_query_emits_the_last_panes(
     assert open_now == ends_of(last) - ends_of(first)
     # A new file in the folder of the drained source is an error, and nothing is written.
     write_batches(tmp_path / "in", Sale, BATCHES[:1], first=len(BATCHES), ends=False)
-    found = r"source 'sales': by the state of the query its input has ended, .* it has \d+ further elements"
+    message = r"source 'sales': by the state of the query its input has ended, .* it has \d+ further elements"
     for _ in range(2):
-        with pytest.raises(StreamingQueryException, match=found):
+        with pytest.raises(StreamingQueryException, match=message):
             panes_after_a_run()
     assert collect(pipeline, spark.read.parquet(str(tmp_path / "out"))) == last
 

@@ -76,8 +76,8 @@ def read_locally(folder: Path, kind: str) -> tuple[list[object], list[str]]:
     files = Files(folder, "csv" if kind == "csv" else "jsonl", per_batch=10)
     inputs = {ITEMS: local.StreamInput(files, POLICY)}
     batches = list(local.batches(ALL, inputs, dead_letters=True, drain=True))
-    elements: list[object] = [each.element for found in batches for each in found.elements]
-    return elements, [json.loads(bad.record)["text"] for found in batches for bad in found.bad_records]
+    elements: list[object] = [element.element for batch in batches for element in batch.elements]
+    return elements, [json.loads(bad.record)["text"] for batch in batches for bad in batch.bad_records]
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -90,15 +90,15 @@ def test_files_of_text_are_read_as_on_the_local_engine(
     assert (len(elements), len(texts)) == {"csv": (5, 3), "json": (2, 4)}[kind]
     frame = read_files(spark, ITEMS, str(tmp_path / "in"), format=kind, dead_letters=True)
     run = batch.run(ALL, {ITEMS: frame}, dead_letters=True)
-    assert sorted(repr(each.element) for each in run.elements) == sorted(map(repr, elements))
+    assert sorted(repr(element.element) for element in run.elements) == sorted(map(repr, elements))
     assert sorted(json.loads(bad.record)["text"] for bad in run.bad_records) == sorted(texts)
     assert all(str(tmp_path / "in") in bad.error for bad in run.bad_records)
     stream = stream_files(spark, ITEMS, str(tmp_path / "in"), format=kind, dead_letters=True, per_batch=2)
     rows = streaming.compile(ALL, {ITEMS: StreamInput(stream, POLICY)}, dead_letters=True).with_drops()
     run_to_end(rows, tmp_path / "out", tmp_path / "checkpoint")
     stored = spark.read.parquet(str(tmp_path / "out"))
-    found = collect_elements(ALL, stored)
-    assert sorted(repr(each.element) for each in found) == sorted(map(repr, elements))
+    streamed = collect_elements(ALL, stored)
+    assert sorted(repr(element.element) for element in streamed) == sorted(map(repr, elements))
     assert collect_bad_records(stored) == run.bad_records
 
 
@@ -119,4 +119,4 @@ def test_folders_of_partitions_are_rejected(spark: SparkSession, tmp_path: Path)
     with pytest.raises(ElementError, match="day=1/0.jsonl is in a folder of a partition"):
         batch.run(ALL, {ITEMS: read_files(spark, ITEMS, str(tmp_path), format="json")})
     inside = read_files(spark, ITEMS, str(tmp_path / "day=1"), format="json")
-    assert [each.element for each in batch.run(ALL, {ITEMS: inside}).elements] == [("a", None)]
+    assert [element.element for element in batch.run(ALL, {ITEMS: inside}).elements] == [("a", None)]
