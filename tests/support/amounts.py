@@ -117,56 +117,56 @@ def expected(amounts: Sequence[Amount]) -> dict[str, list[str]]:
     def by_key(of: Callable[[list[Amount]], object]) -> list[str]:
         return [shown(KV(key, of([a for a in amounts if a.key == key]))) for key in keys]
 
-    def decimals(some: list[Amount]) -> list[Decimal]:
-        return sorted(canonical(a.amount) for a in some)
+    def decimals(group: list[Amount]) -> list[Decimal]:
+        return sorted(canonical(a.amount) for a in group)
 
-    def floats(some: list[Amount], sign: int = 1) -> list[float]:
-        return sorted(sign * a.share + 0.0 for a in some)
+    def floats(group: list[Amount], sign: int = 1) -> list[float]:
+        return sorted(sign * a.share + 0.0 for a in group)
 
     counts = {canonical(a.amount): 0 for a in amounts}
     for a in amounts:
         counts[canonical(a.amount)] += 1
     return {
-        "sum": by_key(lambda some: total(decimals(some))),
-        "mean": by_key(lambda some: mean(decimals(some))),
-        "sum of": by_key(lambda some: total(decimals(some))),
-        "mean and count": by_key(lambda some: (mean(decimals(some)), len(some))),
+        "sum": by_key(lambda group: total(decimals(group))),
+        "mean": by_key(lambda group: mean(decimals(group))),
+        "sum of": by_key(lambda group: total(decimals(group))),
+        "mean and count": by_key(lambda group: (mean(decimals(group)), len(group))),
         "together": by_key(
-            lambda some: (
-                total(decimals(some)),
-                mean(decimals(some)),
-                min(floats(some, -1)),
-                float_total(floats(some)) / len(some) + 0.0,
+            lambda group: (
+                total(decimals(group)),
+                mean(decimals(group)),
+                min(floats(group, -1)),
+                float_total(floats(group)) / len(group) + 0.0,
             )
         ),
-        "variance": by_key(lambda some: variance(decimals(some))),
-        "least and greatest": by_key(lambda some: (min(decimals(some)), max(decimals(some)))),
-        "top": by_key(lambda some: decimals(some)[::-1][:2]),
-        "set": by_key(lambda some: frozenset(decimals(some))),
+        "variance": by_key(lambda group: variance(decimals(group))),
+        "least and greatest": by_key(lambda group: (min(decimals(group)), max(decimals(group)))),
+        "top": by_key(lambda group: decimals(group)[::-1][:2]),
+        "set": by_key(lambda group: frozenset(decimals(group))),
         "list": by_key(decimals),
         "by amount": [shown(KV(amount, counts[amount])) for amount in sorted(counts)],
-        "text": by_key(lambda some: sorted(map(text_of, map(in_normal_form, some)))),
-        "halves": by_key(lambda some: sorted(canonical(half(in_normal_form(a))) for a in some)),
-        "maybe": by_key(lambda some: frozenset(in_normal_form(a).maybe for a in some)),
-        "sum of floats": by_key(lambda some: float_total(floats(some))),
+        "text": by_key(lambda group: sorted(map(text_of, map(in_normal_form, group)))),
+        "halves": by_key(lambda group: sorted(canonical(half(in_normal_form(a))) for a in group)),
+        "maybe": by_key(lambda group: frozenset(in_normal_form(a).maybe for a in group)),
+        "sum of floats": by_key(lambda group: float_total(floats(group))),
         "mean of floats": by_key(
-            lambda some: (float_total(floats(some)) / len(some) + 0.0, float_total(floats(some, -1)))
+            lambda group: (float_total(floats(group)) / len(group) + 0.0, float_total(floats(group, -1)))
         ),
-        "least float": by_key(lambda some: (min(floats(some)), max(floats(some)))),
-        "least negative": by_key(lambda some: min(floats(some, -1))),
+        "least float": by_key(lambda group: (min(floats(group)), max(floats(group)))),
+        "least negative": by_key(lambda group: min(floats(group, -1))),
         "floats": by_key(floats),
-        "set of floats": by_key(lambda some: frozenset(floats(some))),
-        "negatives": by_key(lambda some: floats(some, -1)),
-        "parts": by_key(lambda some: sorted([part + 0.0 for part in a.parts] for a in some)),
+        "set of floats": by_key(lambda group: frozenset(floats(group))),
+        "negatives": by_key(lambda group: floats(group, -1)),
+        "parts": by_key(lambda group: sorted([part + 0.0 for part in a.parts] for a in group)),
         "text of floats": by_key(
-            lambda some: sorted(f"{a.share + 0.0!r}{[part + 0.0 for part in a.parts]!r}" for a in some)
+            lambda group: sorted(f"{a.share + 0.0!r}{[part + 0.0 for part in a.parts]!r}" for a in group)
         ),
     }
 
 
 def results(outputs: Outputs) -> dict[str, list[str]]:
     """Returns the elements of the panes of each output as text, in order."""
-    return {name: [shown(pane.element) for pane in each.panes] for name, each in outputs.by_name.items()}
+    return {name: [shown(pane.element) for pane in output.panes] for name, output in outputs.by_name.items()}
 
 
 def shown(value: object) -> str:
@@ -204,7 +204,7 @@ def variance(values: list[Decimal]) -> float:
     """Returns the population variance."""
     numbers = list(map(Fraction, values))
     middle = sum(numbers, Fraction(0)) / len(numbers)
-    return float(sum(((each - middle) ** 2 for each in numbers), Fraction(0)) / len(numbers))
+    return float(sum(((number - middle) ** 2 for number in numbers), Fraction(0)) / len(numbers))
 
 
 def float_total(values: list[float]) -> float:
@@ -238,7 +238,7 @@ def amounts() -> SearchStrategy[list[Amount]]:
     small = st.sampled_from([0.0, -0.0, 1.5, -1.5, 4.0])
     huge = st.sampled_from([LARGEST, -LARGEST, 0.0])
 
-    def some(shares: SearchStrategy[float]) -> SearchStrategy[list[Amount]]:
+    def lists_of(shares: SearchStrategy[float]) -> SearchStrategy[list[Amount]]:
         return st.lists(
             st.builds(
                 Amount,
@@ -253,4 +253,4 @@ def amounts() -> SearchStrategy[list[Amount]]:
             max_size=8,
         )
 
-    return some(small) | some(huge)
+    return lists_of(small) | lists_of(huge)

@@ -126,7 +126,7 @@ def take_set(values: Values) -> Values:
 def take_list(values: Values) -> Values:
     """Combines the list of values, in any order. The modulus keeps chains within 64 bits."""
     return values.group_by_key().map_values(
-        lambda some: sum(value * value % 1_009 for value in some), result=int
+        lambda group: sum(value * value % 1_009 for value in group), result=int
     )
 
 
@@ -209,8 +209,8 @@ def assign(windows: WindowFn, point: int, key: str) -> list[Span]:
             return assign(SlidingWindows(windows.size, windows.size, windows.offset), point, key)
         case SlidingWindows():
             size, period, offset = (
-                round(each.total_seconds()) * 1_000_000
-                for each in (windows.size, windows.period, windows.offset)
+                round(duration.total_seconds()) * 1_000_000
+                for duration in (windows.size, windows.period, windows.offset)
             )
             first = (point - size - offset) // period * period + offset
             starts = range(first, point + 1, period)
@@ -275,19 +275,19 @@ class Stage:
             spans = [window] if self.strategy is None else assign(self.strategy.windows, point, key)
             placed[key] += [(span, row) for span in spans]
         groups: dict[tuple[str, Span], list[Row]] = defaultdict(list)
-        for key, some in placed.items():
+        for key, placements in placed.items():
             windows = GlobalWindows() if self.strategy is None else self.strategy.windows
-            merged = merge(windows, [span for span, _ in some])
-            for span, row in some:
+            merged = merge(windows, [span for span, _ in placements])
+            for span, row in placements:
                 groups[key, merged[span]].append(row)
         return [
             (
                 key,
-                self.grouping.plain([row[1] for row in some]),
-                _time(times, span, [row[2] for row in some]),
+                self.grouping.plain([row[1] for row in group]),
+                _time(times, span, [row[2] for row in group]),
                 span,
             )
-            for (key, span), some in groups.items()
+            for (key, span), group in groups.items()
         ]
 
 
@@ -340,17 +340,17 @@ class Chain:
     def difference_in(self, engine: Interpreter) -> str:
         """Returns how the current panes of an engine differ from the plain result."""
         run = engine.run(self.pipeline, {READINGS: self.timeline})
-        expected, found = self.expected(), Counter[Row]()
+        expected, emitted = self.expected(), Counter[Row]()
         for pane in run.panes:
             row = (pane.key, pane.value, int(pane.event_time), (int(pane.window.start), int(pane.window.end)))
-            found[row] += 1 if pane.change is Change.VALUE else -1
+            emitted[row] += 1 if pane.change is Change.VALUE else -1
         standing = Counter(
             (final.key, final.value, int(final.event_time), (int(final.window.start), int(final.window.end)))
             for final in final_values(run.panes)
         )
         differences = [
             f"{engine}: {name} {dict(counts)} instead of {dict(expected)}"
-            for name, counts in (("panes", found), ("final values", standing))
+            for name, counts in (("panes", emitted), ("final values", standing))
             if {row: count for row, count in counts.items() if count} != expected
         ]
         return "\n".join([*differences, *(f"{engine}: dropped {drop}" for drop in run.dropped)])

@@ -72,7 +72,7 @@ LIFTED: Final[dict[str, PCollection[object]]] = {
     .combine_per_key(TopN(2))
     .flat_map(lambda pair: [(pair.key, place, size) for place, size in enumerate(pair.value, 1)]),
     "a lookup of each item": LINES.flat_map_with(
-        longest, lambda line, known: [(number, known.get(line.text[:1], 0)) for number in line.numbers]
+        longest, lambda line, lengths: [(number, lengths.get(line.text[:1], 0)) for number in line.numbers]
     ),
     "steps after it": LINES.flat_map(lambda line: [n % 5 for n in line.numbers])
     .filter(lambda n: n != 0)

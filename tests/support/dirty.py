@@ -77,7 +77,7 @@ FAILING: Final = [
     row(cents=777),
 ]
 DIRTY: Final = [
-    each for some in zip(GOOD, UNREADABLE[:4], FAILING, strict=True) for each in some
+    cells for triple in zip(GOOD, UNREADABLE[:4], FAILING, strict=True) for cells in triple
 ] + UNREADABLE[4:]
 
 
@@ -126,11 +126,11 @@ def record_of(cells: dict[str, object]) -> Sale:
 
 def counted(records: tuple[BadRecord, ...]) -> dict[str, int]:
     """Returns the number of bad records of each stage, by the name of its transform."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for record in records:
         name = record.stage.partition("(")[0]
-        found[name] = found.get(name, 0) + 1
-    return found
+        counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 EXPECTED: Final = {"Source": 6, "filter": 1, "map": 1, "flat_map": 1, "combine_per_key": 2}

@@ -12,16 +12,16 @@ from flowalg import KeyContents, WaitingElement
 Contents = KeyContents[object, object, object]
 
 
-def contents_of(found: KeyExplanation) -> Contents:
+def contents_of(explanation: KeyExplanation) -> Contents:
     """Returns the contents of a key from what it is waiting for."""
     return KeyContents(
-        found.key,
-        found.state,
-        tuple(each.timer for each in found.timers),
-        None if found.key_hold is None else found.key_hold.datetime,
+        explanation.key,
+        explanation.state,
+        tuple(pending.timer for pending in explanation.timers),
+        None if explanation.key_hold is None else explanation.key_hold.datetime,
         tuple(
-            WaitingElement(each.observed.value, each.observed.event_time, each.retraction)
-            for each in found.waiting
+            WaitingElement(element.observed.value, element.observed.event_time, element.retraction)
+            for element in explanation.waiting
         ),
     )
 
@@ -30,5 +30,9 @@ def kept_keys(
     run: ReferenceRun[object], keys: Iterable[object], at: datetime | None = None
 ) -> tuple[Contents, ...]:
     """Returns the contents of those keys that have a state or elements that wait, at a processing time."""
-    found = [why_not(run, key, at=at) for key in keys]
-    return tuple(contents_of(each) for each in found if each.state is not None or each.waiting)
+    explanations = [why_not(run, key, at=at) for key in keys]
+    return tuple(
+        contents_of(explanation)
+        for explanation in explanations
+        if explanation.state is not None or explanation.waiting
+    )

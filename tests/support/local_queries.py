@@ -59,8 +59,8 @@ class LocalTimelines(ABC):
     ) -> Outputs:
         """Runs the query to the end of the timelines."""
         batches = self.batches(outputs, inputs)
-        by_name = {name: joined(each[name].output for each in batches) for name in outputs}
-        return Outputs(by_name, tuple(drop for each in batches for drop in each.dropped), outputs)
+        by_name = {name: joined(batch[name].output for batch in batches) for name in outputs}
+        return Outputs(by_name, tuple(drop for batch in batches for drop in batch.dropped), outputs)
 
 
 @frozen
@@ -86,7 +86,7 @@ class LocalQueries(LocalTimelines):
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
     ) -> list[MicroBatches]:
         """Returns the micro-batches of all starts; of a repeated one, the last."""
-        found: dict[int, MicroBatches] = {}
+        by_number: dict[int, MicroBatches] = {}
         shards, following = self.shards, iter(self.resharded)
         with TemporaryDirectory(prefix="flowalg-") as folder:
             streams = streams_of(inputs, Path(folder))
@@ -97,9 +97,9 @@ class LocalQueries(LocalTimelines):
                     streaming.reshard(checkpoint, shards)
                 batches = streaming.batches_all(outputs, streams, checkpoint=checkpoint, shards=shards)
                 for batch in islice(batches, stop):
-                    found[batch[next(iter(outputs))].number] = batch
+                    by_number[batch[next(iter(outputs))].number] = batch
                 batches.close()
-        return list(found.values())
+        return list(by_number.values())
 
 
 _NOT_REPEATED: Final[Mapping[AnyFeature, str]] = {

@@ -44,46 +44,50 @@ thirds: SideInput[Mapping[float, int]] = (
 )
 
 
-def either(score: Score, known: Mapping[str, int]) -> int:
+def either(score: Score, mapping: Mapping[str, int]) -> int:
     """Returns a value that a branch looks up, or another."""
-    if score.team in known:
-        return known[score.team]
-    return known.get("a", -1)
+    if score.team in mapping:
+        return mapping[score.team]
+    return mapping.get("a", -1)
 
 
-def listed(score: Score, known: Mapping[str, int]) -> list[tuple[str, int | None]]:
+def listed(score: Score, mapping: Mapping[str, int]) -> list[tuple[str, int | None]]:
     """Returns two values, of which one may be missing."""
-    return [(score.team, known.get(score.team)), ("b", known.get("b"))]
+    return [(score.team, mapping.get(score.team)), ("b", mapping.get("b"))]
 
 
 LIFTED: dict[str, PCollection[object]] = {
-    "get": SCORES.map_with(points, lambda score, known: (score, known.get(score.team))),
-    "get with a default": SCORES.map_with(points, lambda score, known: (score, known.get(score.team, -1))),
-    "in": SCORES.filter_with(points, lambda score, known: score.team in known),
-    "not in": SCORES.filter_with(points, lambda score, known: score.team not in known),
+    "get": SCORES.map_with(points, lambda score, mapping: (score, mapping.get(score.team))),
+    "get with a default": SCORES.map_with(
+        points, lambda score, mapping: (score, mapping.get(score.team, -1))
+    ),
+    "in": SCORES.filter_with(points, lambda score, mapping: score.team in mapping),
+    "not in": SCORES.filter_with(points, lambda score, mapping: score.team not in mapping),
     "a branch": SCORES.map_with(points, either),
-    "a record": SCORES.map_with(bests, lambda score, known: (score.at, known.get(score.team))),
-    "a field of a record": SCORES.filter_with(bests, lambda score, known: score.team in known).map_with(
-        bests, lambda score, known: known[score.team].team + score.team
+    "a record": SCORES.map_with(bests, lambda score, mapping: (score.at, mapping.get(score.team))),
+    "a field of a record": SCORES.filter_with(bests, lambda score, mapping: score.team in mapping).map_with(
+        bests, lambda score, mapping: mapping[score.team].team + score.team
     ),
     "a computed key": SCORES.map_with(
-        odd, lambda score, known: (score, known.get(score.points % 7 * 10, -1))
+        odd, lambda score, mapping: (score, mapping.get(score.points % 7 * 10, -1))
     ),
-    "a constant key": SCORES.map_with(points, lambda score, known: (score, known.get("c"), "a" in known)),
+    "a constant key": SCORES.map_with(
+        points, lambda score, mapping: (score, mapping.get("c"), "a" in mapping)
+    ),
     "a flat_map": SCORES.flat_map_with(points, listed),
-    "steps after it": SCORES.map_with(points, lambda score, known: (score, known.get(score.team, 0)))
+    "steps after it": SCORES.map_with(points, lambda score, mapping: (score, mapping.get(score.team, 0)))
     .filter(lambda pair: pair[1] > 0)
     .map(lambda pair: pair[1] + pair[0].points),
 }
 
 IN_PYTHON: dict[str, PCollection[object]] = {
-    "the size": SCORES.map_with(points, lambda score, known: (score, len(known))),
+    "the size": SCORES.map_with(points, lambda score, mapping: (score, len(mapping))),
     "a key that may fail": SCORES.filter(lambda score: score.points != 0).map_with(
-        odd, lambda score, known: known.get(60 // score.points)
+        odd, lambda score, mapping: mapping.get(60 // score.points)
     ),
-    "a float as key": SCORES.map_with(thirds, lambda score, known: known.get(score.points / 3)),
+    "a float as key": SCORES.map_with(thirds, lambda score, mapping: mapping.get(score.points / 3)),
     "a key found by another": SCORES.map_with(
-        odd, lambda score, known: known.get(known.get(score.points, 0) or 0)
+        odd, lambda score, mapping: mapping.get(mapping.get(score.points, 0) or 0)
     ),
     "the mapping itself": SCORES.with_side(points)
     .map(lambda pair: (pair[0], pair[1]))

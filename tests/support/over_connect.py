@@ -143,8 +143,8 @@ def run_two_outputs(spark: SparkSession, folder: Path) -> str:
     scores = spark.createDataFrame(
         [(score.team, score.points, score.at) for score in SOME], schema_of(SCORES)
     )
-    found = batch.run_all({"totals": TOTALS, "most": most}, {SCORES: scores}, time=NOON)
-    return " and ".join(str([pane.element for pane in found[name].panes]) for name in found)
+    outputs = batch.run_all({"totals": TOTALS, "most": most}, {SCORES: scores}, time=NOON)
+    return " and ".join(str([pane.element for pane in outputs[name].panes]) for name in outputs)
 
 
 def raise_error(spark: SparkSession, folder: Path) -> str:

@@ -13,10 +13,10 @@ from tests.support.scores import SCORES, Score
 
 @frozen
 class Row:
-    """A number, and what a function in Python found."""
+    """A number, and the vowel that a function in Python found."""
 
     number: int
-    found: str | None
+    vowel: str | None
 
 
 VOWELS: Final = re.compile("[aeiou]")
@@ -24,8 +24,8 @@ VOWELS: Final = re.compile("[aeiou]")
 
 def first_vowel(text: str) -> str | None:
     """Finds the first vowel of a text."""
-    found = VOWELS.search(text)
-    return found[0] if found else None
+    match = VOWELS.search(text)
+    return match[0] if match else None
 
 
 def repeated(text: str, times: int) -> str:

@@ -51,7 +51,7 @@ def run_program(
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
                 below = psutil.Process(process.pid).children(recursive=True)
-                running = [_described(each) for each in (psutil.Process(process.pid), *below)]
+                running = [_described(member) for member in (psutil.Process(process.pid), *below)]
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

@@ -62,13 +62,13 @@ def current_panes(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
     """Returns the current panes: a retraction removes a pane, and a value replaces those of an earlier index."""
     current: dict[object, list[Pane[A]]] = {}
     for pane in panes:
-        known = current.setdefault((_key(pane), pane.window), [])
+        in_window = current.setdefault((_key(pane), pane.window), [])
         if pane.change is Change.RETRACTION:
-            known.remove(next(other for other in known if repr(other.element) == repr(pane.element)))
-        elif known and known[0].index != pane.index:
+            in_window.remove(next(other for other in in_window if repr(other.element) == repr(pane.element)))
+        elif in_window and in_window[0].index != pane.index:
             current[_key(pane), pane.window] = [pane]
         else:
-            known.append(pane)
+            in_window.append(pane)
     return [pane for panes in current.values() for pane in panes]
 
 

@@ -138,9 +138,9 @@ class Pair:
             expected = Reference(self.mode).run(self.pipeline, timelines)
         except FlowalgError as error:
             return self._error_difference(error, lambda: local.run(self.pipeline, timelines))
-        found = local.run(self.pipeline, timelines)
-        panes = difference_of(list(map(full_line, expected.panes)), list(map(full_line, found.panes)))
-        drops = difference_of(_drop_lines(expected.dropped), _drop_lines(found.dropped))
+        output = local.run(self.pipeline, timelines)
+        panes = difference_of(list(map(full_line, expected.panes)), list(map(full_line, output.panes)))
+        drops = difference_of(_drop_lines(expected.dropped), _drop_lines(output.dropped))
         return "\n".join(part for part in (panes, drops) if part)
 
     @staticmethod
@@ -259,7 +259,7 @@ def add_newest_count(values: Values) -> Values:
     if values.shape != kv_of(TEXT, INTEGER):
         return values
     return values.map_with(
-        NEWEST, lambda pair, known: KV(pair.key, pair.value + known.get(pair.key, 0)), result=KV[str, int]
+        NEWEST, lambda pair, counts: KV(pair.key, pair.value + counts.get(pair.key, 0)), result=KV[str, int]
     )
 
 

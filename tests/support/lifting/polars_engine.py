@@ -50,14 +50,14 @@ def polars_results(
         columns.append(nest(compiled.columns).alias(f"value{number}"))
         for name, column in (("message", compiled.failure), ("fails", compiled.fails)):
             columns.append((pl.lit(None) if column is None else column).alias(f"{name}{number}"))
-    found = frame.lazy().select(pl.first().alias("row"), *columns).collect(engine=engine)
+    computed = frame.lazy().select(pl.first().alias("row"), *columns).collect(engine=engine)
     results = []
     for number, expression in enumerate(expressions):
         shape = expression.shape
         assert shape is not None
-        values, messages = found[f"value{number}"], found[f"message{number}"]
+        values, messages = computed[f"value{number}"], computed[f"message{number}"]
         assert values.dtype == polars_type(shape), f"{values.dtype}, not {polars_type(shape)}"
-        assert found[f"fails{number}"].fill_null(value=False).to_list() == messages.is_not_null().to_list()
+        assert computed[f"fails{number}"].fill_null(value=False).to_list() == messages.is_not_null().to_list()
         succeeds = iter(values.filter(messages.is_null()).to_arrow().to_pylist())
         results.append(
             [decode(next(succeeds), shape) if message is None else Failed(message) for message in messages]
