@@ -163,17 +163,17 @@ def run_all(
     """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
     frames = compile_all(outputs, inputs, time=time, dead_letters=dead_letters)
     others = [next(iter(frames.values())).dead_letters()] if dead_letters else []
-    found, tables = collect_all(list(outputs.values()), list(frames.values()), others)
+    collected, tables = collect_all(list(outputs.values()), list(frames.values()), others)
     bad = tuple(record for table in tables for record in read_bad_records(table))
-    return Outputs(dict(zip(outputs, found, strict=True)), (), outputs, bad_records=bad)
+    return Outputs(dict(zip(outputs, collected, strict=True)), (), outputs, bad_records=bad)
 
 
 def _with_dead_letters(flow: Flow, node: Node, letters: DataFrame, *, metrics: bool) -> DataFrame:
     """Returns the output and, as additional rows, its bad records: the only drops of a batch."""
     output = _with_empty_drops(flow, node, metrics=metrics)
-    fields = [each for each in output.schema if each.name != "drop"]
-    empty = [F.lit(None).cast(each.dataType).alias(each.name) for each in fields]
-    own = [col(each.name) for each in fields]
+    fields = [field for field in output.schema if field.name != "drop"]
+    empty = [F.lit(None).cast(field.dataType).alias(field.name) for field in fields]
+    own = [col(field.name) for field in fields]
     drop = F.struct(*map(col, BAD_RECORD_TYPE.names)).alias("drop")
     unset = F.lit(None).cast(BAD_RECORD_TYPE).alias("drop")
     return output.select(*own, unset).union(letters.select(*empty, drop)).select(*output.columns)

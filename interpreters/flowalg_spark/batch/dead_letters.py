@@ -64,7 +64,7 @@ class DeadLetters:
     @property
     def frame(self) -> DataFrame:
         """All bad records, with the columns of drops; the pipeline has been lowered."""
-        known = {
+        by_name = {
             "stage": col(STAGE),
             "reason": F.lit(BAD_RECORD),
             "count": F.lit(1),
@@ -73,7 +73,8 @@ class DeadLetters:
             "error": col(ERROR),
         }
         columns = (
-            known.get(each.name, F.lit(None)).cast(each.dataType).alias(each.name) for each in BAD_RECORD_TYPE
+            by_name.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
+            for field in BAD_RECORD_TYPE
         )
         return reduce(DataFrame.union, self.frames).select(*columns)
 

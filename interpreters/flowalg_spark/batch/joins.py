@@ -82,7 +82,7 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
     shape = kv_of(key, TupleOf((*(optional(of) for of in shapes), INTEGER)))
     names = leaf_columns(layout_of(shape))
     whole: Flow | None = None
-    for number, flow in enumerate(each.without_meta(SPAN) for each in flows):
+    for number, flow in enumerate(flow.without_meta(SPAN) for flow in flows):
         key_columns, value_columns = key_and_value(flow.element)
         values = [
             nest(value_columns) if position == number else F.lit(None).cast(spark_type(of))
@@ -286,7 +286,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     if isinstance(view, LatestComplete):
         side_values = _newest_before(main.frame.select(start.alias(f"{_SIDE} start")), side_values)
     reading = main.frame.withColumn(f"{_SIDE} read", start)
-    found = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
+    joined = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
     read = shape.items[1]
     several = F.raise_error(
         F.concat(
@@ -301,14 +301,14 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
         .otherwise(several)
     )
     columns = Branch(shape, (main.element, unnest(value, read)))
-    frame = found.select(*flatten_columns(columns, shape), *map(col, main.meta))
+    frame = joined.select(*flatten_columns(columns, shape), *map(col, main.meta))
     return apply_analyses(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), analyses)
 
 
 def _newest_before(windows: DataFrame, side_values: DataFrame) -> DataFrame:
     """Returns the newest value of the side before each of some windows: an as-of join, of windows alone."""
-    start, found = col(f"{_SIDE} start"), F.struct(col(_SIDE), col(_COUNT))
-    values = side_values.select(start, found.alias(_SIDE), F.lit(False).alias(_READS))
+    start, value = col(f"{_SIDE} start"), F.struct(col(_SIDE), col(_COUNT))
+    values = side_values.select(start, value.alias(_SIDE), F.lit(False).alias(_READS))
     nothing = F.lit(None).cast(values.schema[_SIDE].dataType)
     both = values.union(windows.distinct().select(start, nothing, F.lit(True)))
     earlier = Window.partitionBy(F.lit(0)).orderBy(start).rangeBetween(Window.unboundedPreceding, -1)

@@ -50,7 +50,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     )
     # A key with several values would repeat elements. A filter fails first, also if no later step reads the value.
     frame = frame.filter(F.when(col(_COUNT) > 1, several.cast("boolean")).otherwise(F.lit(True)))
-    found: list[Columns] = []
+    results: list[Columns] = []
     for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
         own_key, own_value, is_there = (f"{name} {number}" for name in (_KEY, _VALUE, _FOUND))
@@ -60,8 +60,8 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
         on = (col(_READ) == col(_SIDE)) & (compile_scalar(looked_up, main.element) == col(own_key))
         frame = frame.join(F.broadcast(right), on, "left").drop(_SIDE)
         parts = (Leaf(BOOLEAN, col(is_there).isNotNull()), unnest(col(own_value), shape.items[1]))
-        found.append(Branch(shape, parts))
-    columns = Branch(lookups.shape, (main.element, *found))
+        results.append(Branch(shape, parts))
+    columns = Branch(lookups.shape, (main.element, *results))
     joined = frame.select(*flatten_columns(columns, lookups.shape), *map(col, main.meta))
     flow = evolve(main, frame=joined, shape=lookups.shape).with_notes(*side.notes)
     return apply_analyses(flow, lookups.steps)

@@ -60,7 +60,7 @@ def lower_side_input_in_python(
     everything = side.frame.agg(F.collect_list(row).alias(_SIDE))
     # Rows are numbered after the join: before it, Spark may number them and then change the partitions.
     number = F.monotonically_increasing_id() % F.lit(_ROWS_OF_A_PARTITION)
-    found = main.frame.crossJoin(F.broadcast(everything)).withColumn(
+    joined = main.frame.crossJoin(F.broadcast(everything)).withColumn(
         _SIDE, F.when(number == F.lit(0), col(_SIDE))
     )
     function = ReadInPython(
@@ -74,7 +74,7 @@ def lower_side_input_in_python(
         arrow_schema(row_schema(after, main.meta)),
     )
     notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(lifting_note, together)]
-    flow = evolve(main, frame=found).map_in_arrow(function, after)
+    flow = evolve(main, frame=joined).map_in_arrow(function, after)
     return apply_analyses(flow.with_notes(*side.notes, *notes), others)
 
 
@@ -93,34 +93,36 @@ class ReadInPython:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches after the steps."""
-        known: SideValues | None = None
+        side_values: SideValues | None = None
         for batch in batches:
             if batch.num_rows:
-                known = (
-                    SideValues(self.view, self.windows, self.side_values(batch)) if known is None else known
+                side_values = (
+                    SideValues(self.view, self.windows, self.side_values(batch))
+                    if side_values is None
+                    else side_values
                 )
-                yield self.transform(batch, known)
+                yield self.transform(batch, side_values)
 
     def side_values(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
         """Returns the values of each window of the side, by event time and then by value."""
         rows = cast("list[dict[str, object]] | None", batch.column(_SIDE)[0].as_py())
         assert rows is not None, "the first row of a partition has the side"
-        found: dict[Window, list[tuple[int, object]]] = {}
+        by_window: dict[Window, list[tuple[int, object]]] = {}
         for row in rows:
             timed = (cast("int", row["time"]), decode(row["value"], self.side))
-            found.setdefault(self.window_of(row), []).append(timed)
-        return {window: sort_by_time(timed) for window, timed in found.items()}
+            by_window.setdefault(self.window_of(row), []).append(timed)
+        return {window: sort_by_time(timed) for window, timed in by_window.items()}
 
     def window_of(self, row: dict[str, object]) -> Window:
         """Returns the window of a value of the side."""
         time, start, end = (EventTime(cast("int", row[name])) for name in ("time", "start", "end"))
         return window_read(self.windows, time) if self.fresh else Window(start, end)
 
-    def transform(self, batch: pa.RecordBatch, known: SideValues) -> pa.RecordBatch:
+    def transform(self, batch: pa.RecordBatch, side_values: SideValues) -> pa.RecordBatch:
         """Returns one batch after the steps."""
         times = read_integers(batch, EVENT_TIME)
         pairs: list[object] = [
-            (element, known.read(time))
+            (element, side_values.read(time))
             for element, time in zip(read_elements(self.main, batch), times, strict=True)
         ]
         rows = Rows(pairs, [*times], list(range(batch.num_rows)))

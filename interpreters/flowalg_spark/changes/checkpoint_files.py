@@ -38,7 +38,7 @@ class CheckpointFiles:
 
     def find(self, pattern: str) -> list[str]:
         """Returns the paths of the files that match a pattern, such as ``state/*/*/1.zip``."""
-        return [str(found.getPath().toString()) for found in self.system.globStatus(self._path(pattern))]
+        return [str(status.getPath().toString()) for status in self.system.globStatus(self._path(pattern))]
 
     def write(self, part: str, text: str) -> None:
         """Writes a text to a file, and replaces an existing one."""
@@ -52,7 +52,7 @@ class CheckpointFiles:
         """Returns the names of the files in a folder; none if it does not exist."""
         if not self.system.exists(self._path(part)):
             return []
-        return [str(found.getPath().getName()) for found in self.system.listStatus(self._path(part))]
+        return [str(status.getPath().getName()) for status in self.system.listStatus(self._path(part))]
 
     def read(self, part: str) -> str | None:
         """Returns the text of a file; ``None`` if it does not exist."""

@@ -60,17 +60,17 @@ def plan(
     planned = plan_query(outputs, dead_letters=dead_letters)
     ids = None if shards is None else shard_ids(session, shards)
     now = _stages(session, planned, ids, single=isinstance(pipeline, PCollection))
-    known = count_stages(session, checkpoint)
+    stored_count = count_stages(session, checkpoint)
     path = path_text("checkpoint", checkpoint)
-    if now and not known:
+    if now and not stored_count:
         raise CheckpointError(
             f"{path} has no state; give the checkpoint directory of a query that has committed a micro-batch"
         )
     problems: list[str] = []
-    if known != len(now):
+    if stored_count != len(now):
         names = ", ".join(repr(stage.label) for stage in now) or "none"
         problems.append(
-            f"the checkpoint {path} has {known} stages, and the pipeline {len(now)} ({names}); Spark "
+            f"the checkpoint {path} has {stored_count} stages, and the pipeline {len(now)} ({names}); Spark "
             "rejects another number of stages: start the changed pipeline with a new checkpoint"
         )
         return plans.ChangePlan((), problems=tuple(problems))

@@ -117,9 +117,9 @@ def _route(session: SparkSession, shards: Sequence[int]) -> Route:
         numbers = pl.int_range(rows.height, eager=True).alias(_ROW)
         keys = session.createDataFrame(rows.select(key).with_columns(numbers).to_arrow())
         shard = shard_of([col(name) for name in key], tuple(shards))
-        found = pl.from_arrow(keys.select(_ROW, shard.alias(SHARD)).toArrow())
-        assert isinstance(found, pl.DataFrame)
-        return found.sort(_ROW)[SHARD]
+        routes = pl.from_arrow(keys.select(_ROW, shard.alias(SHARD)).toArrow())
+        assert isinstance(routes, pl.DataFrame)
+        return routes.sort(_ROW)[SHARD]
 
     return route
 
@@ -167,6 +167,6 @@ def _with_watermark(commit: str, other: str) -> str:
 def _with_settings(offsets: str, other: str) -> str:
     """Returns a log of offsets with the settings of Spark of another one: those that the state was written with."""
     version, metadata, *sources = offsets.split("\n")
-    known = json.loads(metadata)
-    known["conf"] |= json.loads(other.split("\n")[1])["conf"]
-    return "\n".join([version, json.dumps(known), *sources])
+    fields = json.loads(metadata)
+    fields["conf"] |= json.loads(other.split("\n")[1])["conf"]
+    return "\n".join([version, json.dumps(fields), *sources])

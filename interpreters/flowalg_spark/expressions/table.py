@@ -34,8 +34,8 @@ def _one_of(_: Apply, of: Column, *items: Column) -> Column:
     return of.isin(*items)
 
 
-def _require(node: Apply, found: Column, value: Column) -> Column:
-    return fail_where(~found, node, "KeyError: the mapping has no such key", value)
+def _require(node: Apply, has_key: Column, value: Column) -> Column:
+    return fail_where(~has_key, node, "KeyError: the mapping has no such key", value)
 
 
 TABLE: Final[Mapping[Op, Builder]] = {

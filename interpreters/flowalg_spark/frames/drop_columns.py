@@ -31,14 +31,14 @@ def drop_struct(*, errors: bool) -> Column:
 
 def drop_columns(columns: Iterable[str]) -> tuple[Column, Column]:
     """Returns the drop of a row and its window, given the columns of its frame; null if nothing can drop elements."""
-    known = set(columns)
-    if DROP_REASON not in known:
+    names = set(columns)
+    if DROP_REASON not in names:
         window_type = "struct<start: timestamp, end: timestamp>"
         return F.lit(None).cast(DROP_TYPE).alias("drop"), F.lit(None).cast(window_type).alias(DROP_WINDOW)
     window = F.struct(
         F.timestamp_micros(col(START)).alias("start"), F.timestamp_micros(col(END)).alias("end")
     )
     return (
-        drop_struct(errors=ERROR in known).alias("drop"),
+        drop_struct(errors=ERROR in names).alias("drop"),
         F.when(col(DROP_REASON).isNotNull(), window).alias(DROP_WINDOW),
     )

@@ -50,7 +50,7 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
 def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> Outputs:
     """Collects several outputs, with the drops and bad records of all, as typed values from a frame with these rows."""
     return Outputs(
-        {name: collect_output(each, output_of(frame, name)) for name, each in outputs.items()},
+        {name: collect_output(pipeline, output_of(frame, name)) for name, pipeline in outputs.items()},
         collect_drops_of(outputs, frame),
         outputs,
         bad_records=collect_bad_records(frame),

@@ -352,9 +352,9 @@ def noted_frame(
     dead_letters: DataFrame | None = None,
 ) -> PaneFrame[object]:
     """Returns a frame with notes on how functions run, with its drops and its dead letters."""
-    found = cast("PaneFrame[object]", object.__new__(_pane_frame_class(type(frame))))
-    vars(found).update(vars(frame))
-    found._notes = notes
-    found._with_drops = with_drops
-    found._dead_letters = dead_letters
-    return found
+    noted = cast("PaneFrame[object]", object.__new__(_pane_frame_class(type(frame))))
+    vars(noted).update(vars(frame))
+    noted._notes = notes
+    noted._with_drops = with_drops
+    noted._dead_letters = dead_letters
+    return noted

@@ -129,8 +129,8 @@ def _read_text(
     dead_letters: bool,
 ) -> DataFrame:
     require_flag("dead_letters", dead_letters)
-    known = {name for name, _ in fields_in(node.shape)}
-    more = [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in known]
+    field_names = {name for name, _ in fields_in(node.shape)}
+    more = [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in field_names]
     return read_text(
         reader, node, path, "csv" if format == "csv" else "json", more, dead_letters=dead_letters
     )

@@ -108,7 +108,7 @@ class DecodeTexts:
                 yield self._file(row[_DATA], row[_FILE])
             return
         lines = cast("pa.LargeBinaryArray", batch.column(_DATA).cast(pa.large_binary()))
-        found = read_objects(lines, self.fields, not_blank(lines))
+        parsed = read_objects(lines, self.fields, not_blank(lines))
         files = batch.column(_FILE)
         bad = [
             self._bad(
@@ -116,17 +116,17 @@ class DecodeTexts:
                 error.describe("a line"),
                 (lines[number].as_py() or b"").decode(errors="backslashreplace").rstrip("\r"),
             )
-            for number, error in found.bad.items()
+            for number, error in parsed.bad.items()
         ]
-        yield found.rows, bad
+        yield parsed.rows, bad
 
     def _file(self, data: bytes, path: str) -> tuple[pa.Table, list[BadRecord]]:
         try:
-            found = read_file(data, "csv", self.fields)
+            file = read_file(data, "csv", self.fields)
         except BadFileError as error:
             raise ElementError(f"source {self.source.name!r}: {path}: {error}") from error
-        bad = [self._bad(path, line.error, line.text) for line in found.bad]
-        return found.rows, bad
+        bad = [self._bad(path, line.error, line.text) for line in file.bad]
+        return file.rows, bad
 
     def _bad(self, path: str, error: str, text: str) -> BadRecord:
         described = f"source {self.source.name!r}: {path}: {error}"

@@ -159,5 +159,5 @@ def _corrupt_rows(messages: pa.Table, bad: Mapping[int, BadRecord], schema: pa.S
         CORRUPT_RECORD: pa.array([record.record for record in bad.values()], pa.string()),
         CORRUPT_ERROR: pa.array([record.error for record in bad.values()], pa.string()),
     }
-    found = [columns.get(field.name, pa.nulls(len(bad), field.type)) for field in schema]
-    return pa.Table.from_arrays(found, schema=schema)
+    arrays = [columns.get(field.name, pa.nulls(len(bad), field.type)) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -194,12 +194,12 @@ def require_frame(name: str, frame: object) -> DataFrame:
 
 def require_bounded(name: str, frame: object) -> DataFrame:
     """Returns the frame; raises ``ArgumentError`` if it is not a bounded DataFrame."""
-    found = require_frame(name, frame)
-    if found.isStreaming:
+    data_frame = require_frame(name, frame)
+    if data_frame.isStreaming:
         raise ArgumentError(
             f"the input of source {name!r}", frame, "a bounded DataFrame; use streaming.compile for a stream"
         )
-    return found
+    return data_frame
 
 
 def require_parsed(source: SourceNode, frame: DataFrame, corrupt_record: str | None) -> DataFrame:

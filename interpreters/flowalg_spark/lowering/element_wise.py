@@ -83,10 +83,10 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
     assert_never(analysis.step)
 
 
-def _comprehension(flow: Flow, each: Each) -> Flow:
+def _comprehension(flow: Flow, comprehension: Each) -> Flow:
     """Returns the flow with a row for each item of a list, that is kept and mapped beside its element."""
-    rows = item_rows(each, flow.shape)
-    items = compile_scalar(each.of, flow.element)
+    rows = item_rows(comprehension, flow.shape)
+    items = compile_scalar(comprehension.of, flow.element)
     position = Leaf(INTEGER, col(_POSITION).cast("bigint"))
     parts = (flow.element, unnest(col(_ITEM), rows.shape.items[1]), position)
     columns = flatten_columns(Branch(rows.shape, parts), rows.shape)

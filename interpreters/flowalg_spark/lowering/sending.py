@@ -86,15 +86,15 @@ def _variable_at_fault(f: Callable[..., object]) -> tuple[str, object, str] | No
 def _variables(f: object) -> Mapping[str, object]:
     """Returns what a callable refers to, by name."""
     if isinstance(f, partial):
-        return {"func": f.func, **{f"args[{i}]": each for i, each in enumerate(f.args)}, **f.keywords}
+        return {"func": f.func, **{f"args[{i}]": argument for i, argument in enumerate(f.args)}, **f.keywords}
     if ismethod(f):
         return {**_attributes(f.__self__, "self."), **_variables(f.__func__)}
     if isinstance(f, FunctionType):
-        known = getclosurevars(f)
+        closure = getclosurevars(f)
         defaults = dict(enumerate(f.__defaults__ or ()))
         return {
-            **known.nonlocals,
-            **known.globals,
+            **closure.nonlocals,
+            **closure.globals,
             **{f"default {number}": value for number, value in defaults.items()},
             **(f.__kwdefaults__ or {}),
         }
@@ -102,4 +102,4 @@ def _variables(f: object) -> Mapping[str, object]:
 
 
 def _attributes(value: object, prefix: str) -> dict[str, object]:
-    return {f"{prefix}{name}": each for name, each in getattr(value, "__dict__", {}).items()}
+    return {f"{prefix}{name}": attribute for name, attribute in getattr(value, "__dict__", {}).items()}

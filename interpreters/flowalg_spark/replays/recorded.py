@@ -168,12 +168,12 @@ class Recording:
     @classmethod
     def of(cls, rows: Sequence[RecordedRows], division: Division) -> Recording:
         """The rows of several sources, divided together."""
-        latest = [pair for each in rows for pair in each.latest.items()]
+        latest = [pair for recorded in rows for pair in recorded.latest.items()]
         return cls(rows, list(division.instants(latest)))
 
     def stage(self, folder: Path) -> T.StructType:
         """Writes the rows of each instant to a folder of its own, as one file, and returns the schema of the files."""
-        parts = [self._numbered(number, each) for number, each in enumerate(self.rows)]
+        parts = [self._numbered(number, recorded) for number, recorded in enumerate(self.rows)]
         whole = reduce(
             lambda one, other: one.unionByName(other, allowMissingColumns=True), [self._control(), *parts]
         )
@@ -190,11 +190,17 @@ class Recording:
 
     def streams(self, rows: DataFrame) -> dict[str, StreamInput]:
         """Returns the input of each source, by name, in the stream of the files."""
-        return {each.node.name: each.stream_of(rows, number) for number, each in enumerate(self.rows)}
+        return {
+            recorded.node.name: recorded.stream_of(rows, number) for number, recorded in enumerate(self.rows)
+        }
 
     def _numbered(self, source: int, rows: RecordedRows) -> DataFrame:
         """Returns the rows of a source with the numbers of their instants."""
-        keyed = [(each.key, number) for number, each in enumerate(self.instants) if each.key in rows.latest]
+        keyed = [
+            (instant.key, number)
+            for number, instant in enumerate(self.instants)
+            if instant.key in rows.latest
+        ]
         schema = T.StructType([rows.frame.schema[_KEY], T.StructField(_INSTANT, T.LongType())])
         numbers = self._session.createDataFrame(keyed, schema)
         own = F.struct(*(col(name) for name in (_RECORD, *rows.marks)))

@@ -175,11 +175,11 @@ def replay_all(
 
     The arguments and errors are those of ``replay``.
     """
-    known = require_outputs(outputs)
+    pipelines = require_outputs(outputs)
     return _replayed(
-        lambda number, time, frame: ReplayedBatches(known, number, time, frame),
-        lambda streams: compile_all(known, streams, shards=shards, dead_letters=dead_letters),
-        [pipeline.node for pipeline in known.values()],
+        lambda number, time, frame: ReplayedBatches(pipelines, number, time, frame),
+        lambda streams: compile_all(pipelines, streams, shards=shards, dead_letters=dead_letters),
+        [pipeline.node for pipeline in pipelines.values()],
         inputs,
         watermark,
         processing_time,
@@ -204,10 +204,10 @@ def _replayed(
 
     The rows are checked and divided at once; the query starts when the first instant is asked for.
     """
-    given = inputs_by_name(inputs, "DataFrame", *roots)
+    by_name = inputs_by_name(inputs, "DataFrame", *roots)
     rows = [
         in_order(
-            node, _stream_of(node.name, given[node.name], watermark, processing_time), division, micro_batch
+            node, _stream_of(node.name, by_name[node.name], watermark, processing_time), division, micro_batch
         )
         for node in sources_of(*roots)
     ]
@@ -234,15 +234,15 @@ def _run(
     out = place / "out"
     writer = frame.writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
     query = writer.start(str(out))
-    known: set[Path] = set()
+    earlier: set[Path] = set()
     try:
         for number, instant in enumerate(recording.instants):
             # A rename is atomic, so the query never reads a part of the file.
             recording.file_of(number, place / "staged").rename(place / "in" / f"{number:06}.parquet")
             with raise_causes():
                 query.processAllAvailable()
-            written = set(out.glob("*.parquet")) - known
-            known |= written
+            written = set(out.glob("*.parquet")) - earlier
+            earlier |= written
             stored = _read(frame.sparkSession, frame, written)
             yield batch(number, instant.processing_time, stored)
     finally:
@@ -256,14 +256,14 @@ def _read(session: SparkSession, frame: DataFrame, files: set[Path]) -> DataFram
 
 
 def _stream_of(
-    source: str, given: object, watermark: WatermarkPolicy | None, processing_time: Column | None
+    source: str, replay_input: object, watermark: WatermarkPolicy | None, processing_time: Column | None
 ) -> StreamInput:
     """Returns the input of a source; the arguments replace its own policy and processing time."""
-    if isinstance(given, StreamInput):
-        stream = given if watermark is None else evolve(given, watermark=watermark)
+    if isinstance(replay_input, StreamInput):
+        stream = replay_input if watermark is None else evolve(replay_input, watermark=watermark)
     elif watermark is None:
         raise frame_without_policy(source)
     else:
-        stream = StreamInput(require_bounded(source, given), watermark)
+        stream = StreamInput(require_bounded(source, replay_input), watermark)
     require_bounded(source, stream.frame)
     return stream if processing_time is None else evolve(stream, processing_time=processing_time)

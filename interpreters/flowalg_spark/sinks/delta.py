@@ -52,8 +52,12 @@ class Delta(Lakehouse):
     schema: str | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        given = self.path if self.schema is None else self.schema
-        if not isinstance(given, str) or not given or (self.path is not None and self.schema is not None):
+        location = self.path if self.schema is None else self.schema
+        if (
+            not isinstance(location, str)
+            or not location
+            or (self.path is not None and self.schema is not None)
+        ):
             valid = (
                 "the folder of the tables, a path or URL, or schema=... with the name of a schema, not both"
             )

@@ -83,8 +83,8 @@ class Iceberg(Lakehouse):
                 "repeated batches cannot be detected; keep the newest snapshot of the sink, and write to another table"
             )
         version = None if snapshot is None else int(snapshot.snapshotId())
-        known = None if query is None else str(query)
-        return TableState(known, batch, session.table(name).schema, version, written)
+        query_id = None if query is None else str(query)
+        return TableState(query_id, batch, session.table(name).schema, version, written)
 
     def create(self, session: SparkSession, table: str, schema: T.StructType, query: str) -> None:
         """Creates a table that belongs to a query, without a snapshot."""

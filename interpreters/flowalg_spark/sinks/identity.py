@@ -35,7 +35,9 @@ class _Start:
         """Returns the fingerprint of the offsets of a micro-batch; ``None`` if Spark has removed them."""
         if batch not in self.inputs:
             text = self.files.read(f"offsets/{batch}")
-            self.inputs = {number: known for number, known in self.inputs.items() if number == batch - 1}
+            self.inputs = {
+                number: fingerprint for number, fingerprint in self.inputs.items() if number == batch - 1
+            }
             self.inputs[batch] = None if text is None else fingerprint_of_offsets(text)
         return self.inputs[batch]
 
@@ -76,11 +78,11 @@ def _start_of(frame: DataFrame, query: str) -> _Start | None:
     if execution is None:
         return None
     run = str(execution.runId().toString())
-    known = _STARTS.get(query)
-    if known is None or known.run != run:
+    start = _STARTS.get(query)
+    if start is None or start.run != run:
         files = CheckpointFiles.of(session, str(execution.resolvedCheckpointRoot()), _USE)
-        known = _STARTS[query] = _Start(run, _count_start(files), files)
-    return known
+        start = _STARTS[query] = _Start(run, _count_start(files), files)
+    return start
 
 
 def _count_start(files: CheckpointFiles) -> int:

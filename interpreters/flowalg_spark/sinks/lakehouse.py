@@ -124,12 +124,12 @@ def require_own(table: str, state: TableState) -> str:
 def missing_jar(session: SparkSession, target: str, artifact: str, jars: Mapping[str, str]) -> NoReturn:
     """Raises ``UnsupportedError`` with the coordinate of the missing jar, and the two ways to give it."""
     version = ".".join(session.version.split(".")[:2])
-    known = ", ".join(jars.values())
+    coordinates = ", ".join(jars.values())
     if version in jars:
         coordinate, note = jars[version], ""
     else:
         coordinate = f"{artifact.format(version)}:<release>"
-        note = f" (none was known for Spark {version} when this was written; there are {known})"
+        note = f" (none was known for Spark {version} when this was written; there are {coordinates})"
     raise UnsupportedError(
         f"{target} needs the jar {coordinate}{note} on the class path of Spark {session.version}; give it when the "
         f"session starts: spark.jars.packages={coordinate}, or spark.jars with the paths of the downloaded jar and its "
@@ -144,7 +144,7 @@ def missing_setting(target: str, name: str, value: str) -> NoReturn:
 
 def create_statement(identifier: str, using: str, schema: T.StructType, query: str) -> str:
     """Returns the SQL that creates a table of a query."""
-    columns = ", ".join(f"{quote(each.name)} {_sql_type(each.dataType)}" for each in schema)
+    columns = ", ".join(f"{quote(field.name)} {_sql_type(field.dataType)}" for field in schema)
     text = query.replace("\\", "\\\\").replace("'", "\\'")
     return (
         f"CREATE TABLE {identifier} ({columns}) USING {using} TBLPROPERTIES ('{QUERY_PROPERTY}' = '{text}')"
@@ -156,7 +156,7 @@ def _sql_type(kind: T.DataType) -> str:
         case T.ArrayType():
             return f"ARRAY<{_sql_type(kind.elementType)}>"
         case T.StructType():
-            parts = (f"{quote(each.name)}: {_sql_type(each.dataType)}" for each in kind.fields)
+            parts = (f"{quote(field.name)}: {_sql_type(field.dataType)}" for field in kind.fields)
             return f"STRUCT<{', '.join(parts)}>"
         case _:
             return kind.simpleString()

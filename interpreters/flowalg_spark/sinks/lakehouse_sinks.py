@@ -185,9 +185,9 @@ class LakehouseUpsert(LakehouseSink):
         """
         key = F.struct(*map(col, self.table.key))
         start = F.unix_micros(col("window_start"))
-        found = rows.agg(F.min(start), F.max(start), F.min(F.when(col(DUPLICATE), F.to_json(key)))).first()
-        assert found is not None, "an aggregate has a row"
-        low, high, duplicate = found
+        row = rows.agg(F.min(start), F.max(start), F.min(F.when(col(DUPLICATE), F.to_json(key)))).first()
+        assert row is not None, "an aggregate has a row"
+        low, high, duplicate = row
         if duplicate is not None:
             raise ElementError(
                 f"several elements of one pane are equal by {', '.join(self.by) or 'no fields'}, so they have the same "

@@ -39,5 +39,5 @@ def spark_query_id(frame: DataFrame) -> str | None:
     # A client of Spark Connect has no SparkContext, and its error has no specific type.
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         return None
-    found: str | None = frame.sparkSession.sparkContext.getLocalProperty(_PROPERTY)
-    return found
+    query_id: str | None = frame.sparkSession.sparkContext.getLocalProperty(_PROPERTY)
+    return query_id

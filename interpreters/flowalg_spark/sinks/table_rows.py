@@ -160,7 +160,7 @@ def _stored_type(kind: T.DataType) -> T.DataType:
             return T.ArrayType(_stored_type(kind.elementType))
         case T.StructType():
             return T.StructType(
-                [T.StructField(each.name, _stored_type(each.dataType)) for each in kind.fields]
+                [T.StructField(field.name, _stored_type(field.dataType)) for field in kind.fields]
             )
         case _:
             return kind
@@ -175,7 +175,8 @@ def _stored(column: Column, kind: T.DataType) -> Column:
             return F.transform(column, lambda item: _stored(item, kind.elementType))
         case T.StructType():
             parts = (
-                _stored(column.getField(each.name), each.dataType).alias(each.name) for each in kind.fields
+                _stored(column.getField(field.name), field.dataType).alias(field.name)
+                for field in kind.fields
             )
             return F.when(column.isNotNull(), F.struct(*parts))
         case _:

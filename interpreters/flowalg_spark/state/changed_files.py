@@ -20,27 +20,27 @@ _LOG: Final = logging.getLogger("flowalg.files")
 
 def warn_of_changed_files(session: SparkSession, logs: Iterable[str]) -> None:
     """Warns in the log of files whose time of modification is not the one in some source's logs, by their texts."""
-    known = files_in_logs(logs)
-    changed = sorted(path for path, time in _times(session, known).items() if known.get(path, time) != time)
+    logged = files_in_logs(logs)
+    changed = sorted(path for path, time in _times(session, logged).items() if logged.get(path, time) != time)
     if changed:
         _LOG.warning("%s", describe_changed(changed))
 
 
 def files_in_logs(logs: Iterable[str]) -> dict[str, int]:
     """Returns the files that sources have read, with the times of their modification then, in milliseconds."""
-    found: dict[str, int] = {}
+    times: dict[str, int] = {}
     for text in logs:
         for line in text.splitlines():
             entry = json.loads(line) if line.startswith("{") else None
             if isinstance(entry, dict) and isinstance(entry.get("path"), str) and "timestamp" in entry:
-                found[_plain(entry["path"])] = int(entry["timestamp"])
-    return found
+                times[_plain(entry["path"])] = int(entry["timestamp"])
+    return times
 
 
-def _times(session: SparkSession, known: Iterable[str]) -> dict[str, int]:
+def _times(session: SparkSession, paths: Iterable[str]) -> dict[str, int]:
     """Returns the times of modification of the files in the folders of some files."""
-    found: dict[str, int] = {}
-    for folder in sorted({path.rpartition("/")[0] for path in known}):
+    times: dict[str, int] = {}
+    for folder in sorted({path.rpartition("/")[0] for path in paths}):
         try:
             files = session.read.format("binaryFile").load(pattern_of(folder))
             rows = files.select("path", F.unix_micros("modificationTime").alias("micros")).collect()
@@ -50,8 +50,8 @@ def _times(session: SparkSession, known: Iterable[str]) -> dict[str, int]:
             ):  # all files were moved away once they had been read
                 raise
             continue
-        found.update((_plain(row["path"]), row["micros"] // 1000) for row in rows)
-    return found
+        times.update((_plain(row["path"]), row["micros"] // 1000) for row in rows)
+    return times
 
 
 def _plain(path: str) -> str:

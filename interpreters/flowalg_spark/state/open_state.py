@@ -68,14 +68,14 @@ def open_state(session: SparkSession, checkpoint: str | PathLike[str], *, stage:
     table = stack([live(label, shard, state.windows) for shard, state in states.items()])
     if table.is_empty():
         return session.createDataFrame([], _NO_KEYS if is_computation else _NO_WINDOWS)
-    found = session.createDataFrame(table.to_arrow())
+    frame = session.createDataFrame(table.to_arrow())
     if is_computation:
         times = {name: F.timestamp_micros(name) for name in ("hold", *_TIMES)}
-        return found.withColumns({"timers": F.transform("timers", _timer), **times})
+        return frame.withColumns({"timers": F.transform("timers", _timer), **times})
     window = F.struct(F.timestamp_micros(START).alias("start"), F.timestamp_micros(END).alias("end"))
     due = [F.timestamp_micros(name).alias(name) for name in _TIMES]
-    key = [F.col(f"`{name}`") for name in found.columns if name not in OWN_COLUMNS]
-    return found.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *due)
+    key = [F.col(f"`{name}`") for name in frame.columns if name not in OWN_COLUMNS]
+    return frame.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *due)
 
 
 def open_keys(
@@ -154,15 +154,15 @@ def _readable(what: str, checkpoint: str) -> Iterator[None]:
     try:
         yield
     except Exception as cause:
-        found = _UNREADABLE.search(str(cause))
-        if found is None and not isinstance(cause, IllegalArgumentException):
+        match = _UNREADABLE.search(str(cause))
+        if match is None and not isinstance(cause, IllegalArgumentException):
             raise
         if _ENCODED.search(checkpoint):
             raise CheckpointError(
                 f"{what} cannot be read from the checkpoint {checkpoint}: Spark does not find the state in a path with "
                 "spaces or other characters that a URL encodes; copy it to another path, and read it there"
             ) from cause
-        why = "it has none" if found is None else found.group(1)
+        why = "it has none" if match is None else match.group(1)
         raise CheckpointError(
             f"{what} cannot be read from the checkpoint {checkpoint}: {why}; give the checkpoint directory of "
             "a query that has committed a micro-batch, and the number of one of its stages"

@@ -10,4 +10,4 @@ _GLOB: Final = re.compile(r"[\\*?\[\]{}]")
 
 def pattern_of(path: str) -> str:
     """Returns the pattern that matches a path, and nothing else."""
-    return _GLOB.sub(lambda found: f"\\{found.group()}", path)
+    return _GLOB.sub(lambda match: f"\\{match.group()}", path)

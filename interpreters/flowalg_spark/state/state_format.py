@@ -164,13 +164,13 @@ class Store:
         return StoredState(head.id, stored, head.entries)
 
     def _read_chunk(self, name: str, number: int) -> bytes | None:
-        found = self.log.getValue((name, number))
-        return None if found is None else bytes(found[0])
+        row = self.log.getValue((name, number))
+        return None if row is None else bytes(row[0])
 
     def write(self, before: StoredState | None, after: OperatorState) -> None:
         """Writes the state that follows ``before``: the head, and the segments that are new."""
-        identity, known = (uuid4().hex, ()) if before is None else (before.id, before.entries)
-        chunks = {entry.name: entry.chunks for entry in known if entry.chunks}
+        identity, previous = (uuid4().hex, ()) if before is None else (before.id, before.entries)
+        chunks = {entry.name: entry.chunks for entry in previous if entry.chunks}
         newest = b""
         entries: list[SegmentEntry] = []
         for segment in after.windows.segments:
@@ -208,10 +208,10 @@ def seal(payload: bytes) -> bytes:
 
 def unseal(payload: bytes | bytearray) -> bytes:
     """Returns the payload without its checksum; raises ``ValueError`` if the checksum differs."""
-    found = bytes(payload)
-    if len(found) < 4 or crc32(found[4:]) != int.from_bytes(found[:4]):
+    sealed = bytes(payload)
+    if len(sealed) < 4 or crc32(sealed[4:]) != int.from_bytes(sealed[:4]):
         raise ValueError("its checksum differs")
-    return found[4:]
+    return sealed[4:]
 
 
 def _read(shard: int, what: str, read: Callable[[], A]) -> A:

@@ -275,10 +275,10 @@ def compile_all(
         sink = sinks.route({"totals": sinks.upsert(totals, table="totals", target=SQLite("tables.db")), ...})
         rows.writeStream.foreachBatch(sink).option("checkpointLocation", "checkpoint").start()
     """
-    known = require_outputs(outputs)
+    pipelines = require_outputs(outputs)
     sources = stream_sources(
         inputs,
-        *known.values(),
+        *pipelines.values(),
         tick=tick,
         tick_when_idle=tick_when_idle,
         drain_signal_path=drain_signal_path,
@@ -287,7 +287,7 @@ def compile_all(
         dead_letters=dead_letters,
     )
     return compile_sources_all(
-        known,
+        pipelines,
         sources,
         shards=shards,
         state_cache_bytes=state_cache_bytes,
@@ -376,17 +376,17 @@ def _with_frames(streams: Mapping[str, StreamInput], nodes: Sequence[SourceNode]
     frames = [stream.data for stream in streams.values() if isinstance(stream.data, DataFrame)]
     session = frames[0].sparkSession if frames else _active_session()
     by_name = {node.name: node for node in nodes}
-    found = {}
+    inputs = {}
     for name, stream in streams.items():
         if isinstance(stream.data, KafkaInput):
             partition = F.col(MESSAGE_PARTITION) if stream.partition is None else stream.partition
             frame = read_topic(session, by_name[name], stream.data)
-            found[name] = evolve(
+            inputs[name] = evolve(
                 stream, data=frame, partition=partition, corrupt_record=F.col(CORRUPT_RECORD)
             )
         else:
-            found[name] = stream
-    return found
+            inputs[name] = stream
+    return inputs
 
 
 def _active_session() -> SparkSession:
@@ -527,15 +527,15 @@ def _with_ticks(stream: StreamInput) -> StreamInput:
 
 
 def _with_marks(
-    frame: DataFrame, marks: DataFrame, name: str, known: Column | None
+    frame: DataFrame, marks: DataFrame, name: str, already_marked: Column | None
 ) -> tuple[DataFrame, Column]:
     """Returns a frame with more rows, which have only the column ``name``; and the condition for rows with a mark.
 
-    ``known`` is the condition for the rows of the frame that have such a mark already.
+    ``already_marked`` is the condition for the rows of the frame that have such a mark already.
     """
     marked = F.coalesce(F.col(name), F.lit(False))
-    if known is not None:
-        marked |= F.coalesce(known, F.lit(False))
+    if already_marked is not None:
+        marked |= F.coalesce(already_marked, F.lit(False))
     return frame.unionByName(marks, allowMissingColumns=True), marked
 
 

@@ -59,5 +59,5 @@ def prepare_computation(
 
 def _bound(flow: Flow, name: str, otherwise: int) -> Column:
     """Returns a bound of the window of each element: that of the global window where it is in no pane."""
-    known = [col(name)] if name in flow.meta else []
-    return F.coalesce(*known, F.lit(int(otherwise)).cast("long"))
+    bounds = [col(name)] if name in flow.meta else []
+    return F.coalesce(*bounds, F.lit(int(otherwise)).cast("long"))

@@ -51,10 +51,10 @@ from flowalg_spark.lowering.computations import bad_record_columns
 Columns = Mapping[str, AnyArray]
 
 _PANE_COLUMNS: Final = (EVENT_TIME, START, END, CHANGE, TIMING, INDEX, IS_FIRST, IS_LAST)
-"""The metadata columns of a pane in an emission."""
+"""The metadata columns of a pane in the output of a stage."""
 
 _DROP_COLUMNS: Final = (START, END, DROP_REASON, DROP_COUNT)
-"""The columns of a drop in an emission."""
+"""The columns of a drop in the output of a stage."""
 
 
 @frozen
@@ -69,22 +69,26 @@ class GroupingRows:
     pair: RecordOf
     json_drops: bool
 
-    def panes(self, emission: StageOutput) -> Iterator[Columns]:
+    def panes(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of panes; a retraction precedes the pane that replaces it."""
-        table = unpack(emission.output.panes)
+        table = unpack(stage_output.output.panes)
         if POSITION in table.columns:
             table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
-            yield {**self.elements(table), **_select(table, _PANE_COLUMNS), **emission.clocks(table.height)}
+            yield {
+                **self.elements(table),
+                **_select(table, _PANE_COLUMNS),
+                **stage_output.clocks(table.height),
+            }
 
-    def drops(self, emission: StageOutput) -> Iterator[Columns]:
+    def drops(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of drops: one for each key and window, with the combined value of the dropped elements."""
-        table = unpack(emission.output.drops)
+        table = unpack(stage_output.output.drops)
         if not table.height:
             return
         columns = {
             **_select(table, _DROP_COLUMNS),
-            **emission.clocks(table.height),
+            **stage_output.clocks(table.height),
             EVENT_TIME: (table[END] - 1).to_arrow(),
         }
         elements = self.elements(table)
@@ -133,12 +137,12 @@ class SideInputRows:
     steps: tuple[Step, ...]
     after: Layout
 
-    def panes(self, emission: StageOutput) -> Iterator[Columns]:
+    def panes(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of elements."""
-        table = unpack(emission.output.panes)
+        table = unpack(stage_output.output.panes)
         if not table.height:
             return
-        readings = unpack_side_values(emission.output.side_values)
+        readings = unpack_side_values(stage_output.output.side_values)
         starts = table[READ_START].to_list()
         pairs: list[object] = [
             (element, readings[EventTime(start)])
@@ -153,19 +157,19 @@ class SideInputRows:
         origins = table.select(metadata)[rows.origins]
         yield {
             **element_columns,
-            **emission.clocks(origins.height),
+            **stage_output.clocks(origins.height),
             **_select(origins, metadata),
             EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
-    def drops(self, emission: StageOutput) -> Iterator[Columns]:
+    def drops(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of dropped elements, one for each."""
-        dropped = unpack_side_drops(emission.output.drops)
+        dropped = unpack_side_drops(stage_output.output.drops)
         if dropped.side:
-            yield _dropped(emission, self.label, dropped.side, self.side)
+            yield _dropped(stage_output, self.label, dropped.side, self.side)
         if not dropped.elements.is_empty():
             late = dropped.late_elements(self._elements(dropped.elements))
-            yield _dropped(emission, self.label, late, self.main.shape)
+            yield _dropped(stage_output, self.label, late, self.main.shape)
 
     def _elements(self, table: pl.DataFrame) -> list[object]:
         """Returns the elements in a table."""
@@ -182,37 +186,37 @@ class ComputationRows:
     pair: RecordOf
     shape: Shape
 
-    def panes(self, emission: StageOutput) -> Iterator[Columns]:
+    def panes(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of outputs, which are in no pane."""
-        table = unpack(emission.output.panes)
+        table = unpack(stage_output.output.panes)
         if not table.height:
             return
         pair = layout_of(self.pair)
         names = leaf_columns(pair)
         yield {
             **_columns(_arrays(table.select(names), pair), pair),
-            **emission.clocks(table.height),
+            **stage_output.clocks(table.height),
             EVENT_TIME: table[EVENT_TIME].to_arrow(),
         }
 
-    def drops(self, emission: StageOutput) -> Iterator[Columns]:
+    def drops(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of late elements and of bad records, one for each."""
-        late, bad, _ = unpack_computation_drops(emission.output.drops)
+        late, bad, _ = unpack_computation_drops(stage_output.output.drops)
         if late:
-            yield _dropped(emission, self.stage.label, late, self.shape)
+            yield _dropped(stage_output, self.stage.label, late, self.shape)
         if bad:
             yield {
-                **emission.clocks(len(bad)),
+                **stage_output.clocks(len(bad)),
                 **bad_record_columns(bad),
-                EVENT_TIME: pa.array([emission.output.report.clocks.watermark] * len(bad), pa.int64()),
+                EVENT_TIME: pa.array([stage_output.output.report.clocks.watermark] * len(bad), pa.int64()),
             }
 
 
-def _dropped(emission: StageOutput, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
+def _dropped(stage_output: StageOutput, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
     """Returns the rows of elements of a shape that a stage dropped."""
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     return {
-        **emission.clocks(len(late)),
+        **stage_output.clocks(len(late)),
         START: pa.array([drop.window.start for drop in late], pa.int64()),
         END: pa.array([drop.window.end for drop in late], pa.int64()),
         EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
@@ -248,37 +252,37 @@ RowsOfStage: TypeAlias = GroupingRows | SideInputRows | ComputationRows
 class EmittedRows:
     """The rows of a stage as batches of ``schema``, whose unset columns are null.
 
-    With ``reports`` there is a row for the report of each emission.
+    With ``reports`` there is a row for the report of each output.
     """
 
     unpacker: RowsOfStage
     reports: bool
     schema: pa.Schema
 
-    def of(self, emission: StageOutput) -> Iterator[pa.RecordBatch]:
-        """Returns the rows of an emission."""
-        for columns in self.unpacker.panes(emission):
+    def of(self, stage_output: StageOutput) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of a stage's output."""
+        for columns in self.unpacker.panes(stage_output):
             yield self.rows(columns, kept=True)
-        for columns in self.unpacker.drops(emission):
+        for columns in self.unpacker.drops(stage_output):
             yield self.rows(columns, kept=False)
-        yield from self.pass_through(emission)
+        yield from self.pass_through(stage_output)
 
-    def pass_through(self, emission: StageOutput) -> Iterator[pa.RecordBatch]:
+    def pass_through(self, stage_output: StageOutput) -> Iterator[pa.RecordBatch]:
         """Returns the rows of earlier stages' drops and metrics, of this stage's metrics, and of the report."""
-        if emission.upstream.height:
-            yield self.rows(_select(emission.upstream, emission.upstream.columns), kept=False)
-        if emission.metrics is not None:
-            yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
+        if stage_output.upstream.height:
+            yield self.rows(_select(stage_output.upstream, stage_output.upstream.columns), kept=False)
+        if stage_output.metrics is not None:
+            yield self.rows({meta.METRICS: _texts([stage_output.metrics])}, kept=False)
         if self.reports:
-            report = pickle.dumps(emission.output.report)
+            report = pickle.dumps(stage_output.output.report)
             yield self.rows({REPORT: pa.array([report], pa.binary())}, kept=False)
 
     def rows(self, columns: Columns, *, kept: bool) -> pa.RecordBatch:
         """Returns a batch of the output schema."""
         count = len(next(iter(columns.values())))
-        known = {**columns, KEEP: pa.array([kept] * count, pa.bool_())}
+        by_name = {**columns, KEEP: pa.array([kept] * count, pa.bool_())}
         arrays = [
-            known[field.name].cast(field.type) if field.name in known else pa.nulls(count, field.type)
+            by_name[field.name].cast(field.type) if field.name in by_name else pa.nulls(count, field.type)
             for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -57,16 +57,16 @@ def prepare_grouping(
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
-    known = grouping_stage(node, [stream.flow.shape for stream in streams])
-    if isinstance(node, CombinePerKey) and known.stage.combiner is None:
-        rows, stage = _prepare_columns(streams[0], node, known.stage, shards)
-        return PreparedGrouping(stage, known.pair, known.values, rows)
+    grouping = grouping_stage(node, [stream.flow.shape for stream in streams])
+    if isinstance(node, CombinePerKey) and grouping.stage.combiner is None:
+        rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards)
+        return PreparedGrouping(stage, grouping.pair, grouping.values, rows)
     tags = (None,) if len(streams) == 1 else range(len(streams))
     inputs = [
-        _prepare_objects(stream, node, known.stage, tag, shards)
+        _prepare_objects(stream, node, grouping.stage, tag, shards)
         for stream, tag in zip(streams, tags, strict=True)
     ]
-    return PreparedGrouping(known.stage, known.pair, known.values, unite(inputs))
+    return PreparedGrouping(grouping.stage, grouping.pair, grouping.values, unite(inputs))
 
 
 def _prepare_columns(

@@ -113,18 +113,20 @@ class SparkStreaming:
         inputs: Mapping[AnySource, Timeline[object] | StreamInput],
     ) -> Outputs:
         """Returns several named outputs of one query, over inputs as in ``run``."""
-        known = require_outputs(outputs)
-        with self._opened(inputs, *known.values()) as opened:
+        pipelines = require_outputs(outputs)
+        with self._opened(inputs, *pipelines.values()) as opened:
             letters = self.dead_letters
             sources = opened.sources
             if opened.streams is not None:
-                sources = stream_sources(opened.streams, *known.values(), dead_letters=letters, bounded=True)
-            frame = compile_sources_all(known, sources, shards=self.shards, dead_letters=letters)
+                sources = stream_sources(
+                    opened.streams, *pipelines.values(), dead_letters=letters, bounded=True
+                )
+            frame = compile_sources_all(pipelines, sources, shards=self.shards, dead_letters=letters)
             stored = self._stored(frame.with_drops(), opened.folder)
             if stored is None:
-                run = Outputs({name: Output(()) for name in known}, (), known)
+                run = Outputs({name: Output(()) for name in pipelines}, (), pipelines)
             else:
-                run = collect_outputs(known, stored)
+                run = collect_outputs(pipelines, stored)
             return with_bad_records(run, opened.bad)
 
     @contextmanager

@@ -102,7 +102,7 @@ class Lowering:
 
     With ``json_drops`` the keys and values of drops are JSON. ``state_cache_bytes`` is the size of a Python worker's
     state cache. With ``metrics`` each stage reports metrics in each micro-batch. ``stages`` are the names of the stages
-    that have been lowered, and ``known`` the streams.
+    that have been lowered, and ``streams`` their streams by node.
 
     ``waiting`` has, by node, the number of further outputs that read its stages. Its rows are parked in one of
     ``slots`` until then, and ``parked`` are the streams that no output has continued yet.
@@ -119,7 +119,7 @@ class Lowering:
     numbers: Iterator[int] = field(factory=count)
     slots: dict[PlanNode, Slot] = field(factory=dict)
     parked: list[Stream] = field(factory=list)
-    known: dict[PlanNode, Stream] = field(factory=dict)
+    streams: dict[PlanNode, Stream] = field(factory=dict)
 
     @classmethod
     def of(
@@ -137,8 +137,10 @@ class Lowering:
         upstreams = read_together(
             {name: source.upstream for name, source in sources.items()}, plan.read_together
         )
-        known = {name: evolve(source, upstream=upstreams[name]) for name, source in sources.items()}
-        return cls(plan, known, shards, not in_columns, state_cache_bytes, metrics, _read_again(plan))
+        with_upstreams = {name: evolve(source, upstream=upstreams[name]) for name, source in sources.items()}
+        return cls(
+            plan, with_upstreams, shards, not in_columns, state_cache_bytes, metrics, _read_again(plan)
+        )
 
     def stream(self, node: PlanNode) -> Stream:
         """Returns the stream of a node. Only its first reader receives the drops.
@@ -152,9 +154,9 @@ class Lowering:
                 if slot.mark in stream.flow.meta:
                     self.parked.remove(stream)
                     return self.with_copy(node, slot, slot.take(stream))
-        if node in self.known:
-            return _without_drops(self.known[node])
-        stream = self.known[node] = self.lower(node)
+        if node in self.streams:
+            return _without_drops(self.streams[node])
+        stream = self.streams[node] = self.lower(node)
         if not self.waiting[node]:
             return stream
         slot = self.slots[node] = Slot.of(next(self.numbers), stream)
@@ -178,12 +180,12 @@ class Lowering:
 
     def outputs(self) -> dict[str, Slot]:
         """Lowers all outputs, and returns where each is parked in one of ``parked``."""
-        found = {}
+        slots = {}
         for name in self.plan.outputs:
             stream = self.output(name)
-            slot = found[name] = Slot.of(next(self.numbers), stream)
+            slot = slots[name] = Slot.of(next(self.numbers), stream)
             self.parked.append(slot.park(stream))
-        return found
+        return slots
 
     def lower(self, node: PlanNode) -> Stream:
         """Lowers a node, once."""
@@ -289,11 +291,13 @@ class Lowering:
         Only an idle source follows others, so most stages need none. The rows of these sources are one more input.
         """
         upstreams = [upstream for rows, _ in inputs for upstream in rows.upstreams]
-        names = sources_followed(upstreams, {name: each.upstream for name, each in self.sources.items()})
+        names = sources_followed(upstreams, {name: source.upstream for name, source in self.sources.items()})
         clocks = [_clocks_of(self.lower(self.plan.sources[name])) for name in names]
         everything = (*inputs, (unite(clocks), ClocksOnly())) if clocks else inputs
-        bundles = (self.to_bundles(number, *each) for number, each in enumerate(everything))
-        return reduce(DataFrame.union, bundles), tuple(each for rows in clocks for each in rows.upstreams)
+        bundles = (self.to_bundles(number, *routed) for number, routed in enumerate(everything))
+        return reduce(DataFrame.union, bundles), tuple(
+            upstream for rows in clocks for upstream in rows.upstreams
+        )
 
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
@@ -348,7 +352,7 @@ class Lowering:
         )
         self.stages.append(stage.label)
         arrays = T.StructType(
-            [T.StructField(each.name, T.ArrayType(each.dataType)) for each in schema.fields]
+            [T.StructField(field.name, T.ArrayType(field.dataType)) for field in schema.fields]
         )
         emitted = bundles.groupBy(SHARD).transformWithState(Postponed(processor), arrays, "append", "None")
         # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
@@ -414,13 +418,13 @@ def _with_drop_column(flow: Flow) -> Flow:
 
 def _read_again(plan: Plan) -> Counter[PlanNode]:
     """Returns how many outputs read a node whose stages an earlier output has computed."""
-    known: set[PlanNode] = set()
-    found: Counter[PlanNode] = Counter()
+    computed: set[PlanNode] = set()
+    reads: Counter[PlanNode] = Counter()
     for root in plan.outputs.values():
-        reached = list(nodes_of(root, inputs=lambda node: () if node in known else node.inputs))
-        found.update(node for node in reached if node in known and stages_of(node))
-        known.update(reached)
-    return found
+        reached = list(nodes_of(root, inputs=lambda node: () if node in computed else node.inputs))
+        reads.update(node for node in reached if node in computed and stages_of(node))
+        computed.update(reached)
+    return reads
 
 
 def _without_drops(stream: Stream) -> Stream:

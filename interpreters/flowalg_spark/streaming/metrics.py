@@ -70,13 +70,13 @@ def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], C
         return value if of_stage is None else F.when(of_stage, value)
 
     now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
-    known = (watermark > long_literal(MIN_TIME)) & (watermark < long_literal(MAX_TIME))
+    has_watermark = (watermark > long_literal(MIN_TIME)) & (watermark < long_literal(MAX_TIME))
     elements = F.aggregate(
         of("sources"), F.lit(0).cast("long"), lambda sum, source: sum + source.getField("elements")
     )
     yield show(F.timestamp_micros(now)).alias("processing_time")
     yield show(F.timestamp_micros(watermark)).alias("watermark")
-    yield F.when(known, (now - watermark) / F.lit(1_000_000)).alias("watermark_lag")
+    yield F.when(has_watermark, (now - watermark) / F.lit(1_000_000)).alias("watermark_lag")
     yield F.sum(elements).alias("elements")
     for name in COUNTS:
         yield F.sum(of(name)).alias(name)
@@ -103,8 +103,8 @@ def bad_records(progress: StreamingQueryProgress) -> int:
 
 
 def _observed(progress: StreamingQueryProgress) -> Row | None:
-    found: dict[str, Row] = progress.observedMetrics
-    return found.get(OBSERVATION)
+    metrics: dict[str, Row] = progress.observedMetrics
+    return metrics.get(OBSERVATION)
 
 
 def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
@@ -179,19 +179,19 @@ def query_progress(progress: StreamingQueryProgress) -> QueryProgress | None:
     """
     if "addBatch" not in progress.durationMs:
         return None
-    found = list(_stages(progress))
-    times = [stage.processing_time for stage, _ in found]
+    stages = list(_stages(progress))
+    times = [stage.processing_time for stage, _ in stages]
     return QueryProgress(
         batch=progress.batchId,
         processing_time=max(times, default=datetime.fromisoformat(progress.timestamp)),
         seconds=progress.durationMs["triggerExecution"] / 1000,
         bad_records=bad_records(progress),
-        stages=tuple(stage for stage, _ in found),
-        sources=_by_name(source for _, sources in found for source in sources),
+        stages=tuple(stage for stage, _ in stages),
+        sources=_by_name(source for _, sources in stages for source in sources),
     )
 
 
 def _by_name(sources: Iterable[SourceMetrics]) -> tuple[SourceMetrics, ...]:
     """Returns each source once, in the order of their names: a source may flow into several stages."""
-    found = {source.source: source for source in sources}
-    return tuple(source for _, source in sorted(found.items()))
+    by_name = {source.source: source for source in sources}
+    return tuple(source for _, source in sorted(by_name.items()))

@@ -112,7 +112,7 @@ def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Colum
 def require_metrics(stored: object) -> DataFrame:
     """Returns the rows that are metrics; raises ``ArgumentError`` for a frame without the column of metrics."""
     if not isinstance(stored, DataFrame) or METRICS_COLUMN not in stored.columns:
-        found = stored.columns if isinstance(stored, DataFrame) else stored
+        value = stored.columns if isinstance(stored, DataFrame) else stored
         valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() returns"
-        raise ArgumentError("stored", found, valid)
+        raise ArgumentError("stored", value, valid)
     return stored.filter(F.col(METRICS_COLUMN).isNotNull())

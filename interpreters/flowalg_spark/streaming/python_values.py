@@ -113,8 +113,10 @@ class AssignWindows:
         }
         rest = table.slice(len(origins))
         for name, bounds in columns.items():
-            known = rest.column(name) if name in batch.schema.names else pa.nulls(len(others), pa.int64())
-            columns[name] = pa.concat_arrays([bounds, known])
+            other_bounds = (
+                rest.column(name) if name in batch.schema.names else pa.nulls(len(others), pa.int64())
+            )
+            columns[name] = pa.concat_arrays([bounds, other_bounds])
         columns[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
         if OBSERVED_TIME in self.schema.names:
             columns[OBSERVED_TIME] = mask_column(table.column(OBSERVED_TIME), mark_firsts(rows))
