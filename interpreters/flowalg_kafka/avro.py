@@ -90,7 +90,9 @@ class AvroFormat:
         if not isinstance(self.schema, str) and not (
             isinstance(self.schema, Mapping)
             and self.schema
-            and all(type(each) is int and isinstance(text, str) for each, text in self.schema.items())
+            and all(
+                type(schema_id) is int and isinstance(text, str) for schema_id, text in self.schema.items()
+            )
         ):
             valid = "a schema as JSON text, or a mapping of ids to such schemas"
             raise ArgumentError("AvroFormat.schema", self.schema, valid)
@@ -125,10 +127,12 @@ def _texts(schema: str | Mapping[int, str]) -> Mapping[int | None, str]:
 def _of_id(schemas: Mapping[int, str], value: bytes) -> str:
     if len(value) < _PREFIX or value[0]:
         raise AvroError("the value must begin with a zero byte and the id of its schema in four bytes")
-    found = int.from_bytes(value[1:_PREFIX], "big")
-    if found not in schemas:
-        raise AvroError(f"the id of its schema must be one of {', '.join(map(str, schemas))}; got {found}")
-    return schemas[found]
+    schema_id = int.from_bytes(value[1:_PREFIX], "big")
+    if schema_id not in schemas:
+        raise AvroError(
+            f"the id of its schema must be one of {', '.join(map(str, schemas))}; got {schema_id}"
+        )
+    return schemas[schema_id]
 
 
 def _driver() -> ModuleType:
@@ -144,15 +148,15 @@ def _parse(text: str) -> dict[str, object]:
     valid = "a schema of an Avro record, as JSON text"
     module = _driver()
     try:
-        found = module.parse_schema(json.loads(text))
+        schema = module.parse_schema(json.loads(text))
     except Exception as error:  # an invalid schema raises various errors of Python
         raise ArgumentError("AvroFormat.schema", text, valid, why=str(error)) from error
-    if not isinstance(found, dict) or found["type"] != "record":
+    if not isinstance(schema, dict) or schema["type"] != "record":
         raise ArgumentError("AvroFormat.schema", text, valid)
-    if not _prepare(found, _named(found), frozenset()):
+    if not _prepare(schema, _named(schema), frozenset()):
         why = "a record class is not recursive"
         raise ArgumentError("AvroFormat.schema", text, "a schema without recursive types", why=why)
-    return cast("dict[str, object]", found)
+    return cast("dict[str, object]", schema)
 
 
 def _prepare(node: AvroType, named: Mapping[str, AvroType], enclosing: Set[str]) -> bool:
@@ -167,14 +171,14 @@ def _prepare(node: AvroType, named: Mapping[str, AvroType], enclosing: Set[str])
                 node not in named or _prepare(named[node], named, {*enclosing, node})
             )
         case list():
-            return all(_prepare(each, named, enclosing) for each in node)
+            return all(_prepare(branch, named, enclosing) for branch in node)
         case dict():
             if node.get("logicalType") not in _LOGICAL:
                 node.pop("logicalType", None)
             elif "precision" in node:
                 node["precision"] = _PRECISION
             inside = {*enclosing, cast("str", node["name"])} if node["type"] == "record" else enclosing
-            return all(_prepare(each, named, inside) for each in _parts(node))
+            return all(_prepare(part, named, inside) for part in _parts(node))
     assert_never(node)
 
 
@@ -206,11 +210,11 @@ def describe_unlike(format: AvroFormat, fields: Mapping[str, Shape]) -> Iterator
                 yield f"{name} must have a type of {where} for {shape}{kinds}; got {json.dumps(types[name])}"
 
 
-def _fits(found: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
+def _fits(avro_type: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
     """Whether the values of a type of a schema, except for nulls, are values of a shape."""
     if isinstance(shape, OptionalOf):
-        return _fits(found, shape.of, named)
-    kind, node = _kind(found, named)
+        return _fits(avro_type, shape.of, named)
+    kind, node = _kind(avro_type, named)
     match shape:
         case Scalar():
             return kind in _KINDS[shape] and cast("int", node.get("scale", 0)) <= DECIMAL_SCALE
@@ -229,11 +233,11 @@ def _fits(found: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
     assert_never(shape)
 
 
-def _kind(found: AvroType, named: Mapping[str, AvroType]) -> tuple[str, Mapping[str, object]]:
+def _kind(avro_type: AvroType, named: Mapping[str, AvroType]) -> tuple[str, Mapping[str, object]]:
     """Returns the name of a type, or of the only one besides null in a union, and the type."""
-    if isinstance(found, list):
-        some = [each for each in found if each != "null"]
-        return _kind(some[0], named) if len(some) == 1 else ("union", {})
-    if isinstance(found, str):
-        return _kind(named[found], named) if found in named else (found, {})
-    return str(found.get("logicalType", found["type"])), found
+    if isinstance(avro_type, list):
+        branches = [branch for branch in avro_type if branch != "null"]
+        return _kind(branches[0], named) if len(branches) == 1 else ("union", {})
+    if isinstance(avro_type, str):
+        return _kind(named[avro_type], named) if avro_type in named else (avro_type, {})
+    return str(avro_type.get("logicalType", avro_type["type"])), avro_type

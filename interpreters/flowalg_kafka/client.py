@@ -208,16 +208,18 @@ class Admin:
 
         def describe() -> Topic:
             futures = self._client.describe_topics(driver().TopicCollection([name]), request_timeout=5)
-            found = futures[name].result()
-            return Topic(str(found.topic_id), tuple(sorted(each.id for each in found.partitions)))
+            description = futures[name].result()
+            return Topic(
+                str(description.topic_id), tuple(sorted(partition.id for partition in description.partitions))
+            )
 
         return self._repeat(describe, grace=grace)
 
     def create(self, name: str, partitions: int, replication: int, config: Mapping[str, str]) -> Topic:
         """Returns a topic, which is created if it does not exist."""
-        found = self.topic(name, grace=0.0)
-        if found is not None:
-            return found
+        topic = self.topic(name, grace=0.0)
+        if topic is not None:
+            return topic
 
         def create() -> None:
             admin = self._admin_module()
@@ -233,12 +235,12 @@ class Admin:
 
     def require(self, name: str) -> Topic:
         """Returns a topic; raises ``TopicError`` if it does not exist."""
-        found = self.topic(name)
-        if found is None:
+        topic = self.topic(name)
+        if topic is None:
             raise TopicError(
                 f"the topic {name!r} does not exist at {self.connection.servers}; create it first"
             )
-        return found
+        return topic
 
     def earliest(self, name: str, partitions: Sequence[int]) -> dict[int, int]:
         """Returns the first offset that each partition has."""
@@ -250,8 +252,8 @@ class Admin:
 
     def at(self, name: str, partitions: Sequence[int], millis: int) -> dict[int, int]:
         """Returns the offset of the first message at a timestamp or later, in each partition that has one."""
-        found = self._offsets(name, partitions, self._admin_module().OffsetSpec.for_timestamp(millis))
-        return {partition: offset for partition, offset in found.items() if offset >= 0}
+        offsets = self._offsets(name, partitions, self._admin_module().OffsetSpec.for_timestamp(millis))
+        return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
     def _offsets(self, name: str, partitions: Sequence[int], spec: object) -> dict[int, int]:
         def request() -> dict[int, int]:
@@ -260,14 +262,17 @@ class Admin:
             futures = self._client.list_offsets(
                 wanted, isolation_level=module.IsolationLevel.READ_COMMITTED, request_timeout=5
             )
-            return {int(each.partition): int(future.result().offset) for each, future in futures.items()}
+            return {
+                int(topic_partition.partition): int(future.result().offset)
+                for topic_partition, future in futures.items()
+            }
 
         return self._require(self._repeat(request), name)
 
-    def _require(self, found: A | None, name: str) -> A:
-        if found is None:
+    def _require(self, answer: A | None, name: str) -> A:
+        if answer is None:
             raise TopicError(f"the topic {name!r} does not exist at {self.connection.servers}")
-        return found
+        return answer
 
     def _repeat(self, request: Callable[[], A], *, grace: float = _GRACE_SECONDS) -> A | None:
         """Returns the answer of a request; ``None`` if the topic does not exist, also after some seconds of grace."""

@@ -145,9 +145,9 @@ class _Decoder:
         bad: dict[int, str] = {}
         for name, part in self.topic.fields.items():
             if (part == "key" or isinstance(part, Header)) and required(shapes[name]) == TEXT:
-                for number, found in enumerate(_bytes_of(part, self.messages)):
-                    if found is not None and not _is_text(found):
-                        bad.setdefault(number, f"{name} must be UTF-8 text; got {found!r}")
+                for number, data in enumerate(_bytes_of(part, self.messages)):
+                    if data is not None and not _is_text(data):
+                        bad.setdefault(number, f"{name} must be UTF-8 text; got {data!r}")
         for number in sorted(bad):
             self._fail(number, bad[number])
         return np.delete(np.arange(len(self.values)), sorted(bad))
@@ -249,9 +249,9 @@ class _Decoder:
 
 def _array(messages: pa.Table, name: str) -> pa.LargeBinaryArray:
     """Returns a column of bytes as one array."""
-    found = messages.column(name).combine_chunks()
-    assert isinstance(found, pa.LargeBinaryArray), "columns have the types of MESSAGES"
-    return found
+    column = messages.column(name).combine_chunks()
+    assert isinstance(column, pa.LargeBinaryArray), "columns have the types of MESSAGES"
+    return column
 
 
 def _written(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table | None:
@@ -266,8 +266,11 @@ def _bytes_of(part: MessageField, messages: pa.Table) -> list[bytes | None]:
     """Returns the keys of messages, or their last headers with a name."""
     if not isinstance(part, Header):
         return cast("list[bytes | None]", messages.column("key").to_pylist())
-    found = messages.column("headers").to_pylist()
-    return [{header["key"]: header["value"] for header in headers or ()}.get(part.name) for headers in found]
+    header_lists = messages.column("headers").to_pylist()
+    return [
+        {header["key"]: header["value"] for header in headers or ()}.get(part.name)
+        for headers in header_lists
+    ]
 
 
 def _is_text(data: bytes) -> bool:

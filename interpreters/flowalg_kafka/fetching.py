@@ -50,15 +50,15 @@ class Fetcher:
         if any(self._next.get(partition) != start for partition, (start, _) in ranges.items()):
             self._assign({partition: start for partition, (start, _) in ranges.items()})
         self._wait(ranges)
-        found: list[RawMessage] = []
+        messages: list[RawMessage] = []
         for partition, (_, end) in sorted(ranges.items()):
             ahead = self._ahead[partition]
             count = bisect_left(ahead, end, key=lambda message: message.offset())
-            found += ahead[:count]
+            messages += ahead[:count]
             self._ahead[partition] = ahead[count:]
             self._next[partition] = end
         self._resume()
-        return found
+        return messages
 
     def _assign(self, starts: Mapping[int, int]) -> None:
         """Starts to fetch some partitions, in addition to those that are fetched already, from other offsets."""
@@ -80,7 +80,7 @@ class Fetcher:
             partition: ahead[-1].offset() + 1 if (ahead := self._ahead[partition]) else start
             for partition, start in self._next.items()
         }
-        partitions = [driver().TopicPartition(self.topic, *each) for each in following.items()]
+        partitions = [driver().TopicPartition(self.topic, *position) for position in following.items()]
         self._consumer.assign(partitions)
         self._paused.clear()
 
@@ -94,9 +94,9 @@ class Fetcher:
             events = [message for message in messages if message.error() is not None]
             if events:
                 messages = [message for message in messages if message.error() is None]
-            for partition, some in groupby(messages, methodcaller("partition")):
+            for partition, arrived in groupby(messages, methodcaller("partition")):
                 ahead = self._ahead[partition]
-                ahead.extend(some)
+                ahead.extend(arrived)
                 self._reached[partition] = ahead[-1].offset() + 1
                 received = True
             for event in events:
@@ -142,19 +142,19 @@ class Fetcher:
             and self._reached[partition] >= ranges.get(partition, (0, 0))[1]
         }
         if full:
-            self._consumer.pause([driver().TopicPartition(self.topic, each) for each in full])
+            self._consumer.pause([driver().TopicPartition(self.topic, partition) for partition in full])
             self._paused |= full
 
     def _resume(self) -> None:
-        short = {each for each in self._paused if len(self._ahead[each]) <= _MOST_AHEAD // 2}
+        short = {partition for partition in self._paused if len(self._ahead[partition]) <= _MOST_AHEAD // 2}
         if short:
-            self._consumer.resume([driver().TopicPartition(self.topic, each) for each in short])
+            self._consumer.resume([driver().TopicPartition(self.topic, partition) for partition in short])
             self._paused -= short
 
 
 def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[int, int]]) -> list[RawMessage]:
     """Returns the messages in ranges of offsets that the topic has, by a consumer of its own."""
-    wanted = {partition: each for partition, each in ranges.items() if each[0] < each[1]}
+    wanted = {partition: bounds for partition, bounds in ranges.items() if bounds[0] < bounds[1]}
     if not wanted:
         return []
     fetcher = Fetcher(connection, topic, lambda _: None)
@@ -169,4 +169,6 @@ def fetch_all(connection: Connection, topic: str) -> list[RawMessage]:
     admin = Admin(connection)
     partitions = admin.require(topic).partitions
     first, end = admin.earliest(topic, partitions), admin.latest(topic, partitions)
-    return fetch_once(connection, topic, {each: (first[each], end[each]) for each in partitions})
+    return fetch_once(
+        connection, topic, {partition: (first[partition], end[partition]) for partition in partitions}
+    )

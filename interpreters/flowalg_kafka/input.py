@@ -116,7 +116,7 @@ class KafkaInput:
         if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
             raise ArgumentError("KafkaInput.per_batch", self.per_batch, "an int of 1 or more")
         if not isinstance(self.spark_options, Mapping) or not all(
-            isinstance(each, str) for pair in self.spark_options.items() for each in pair
+            isinstance(text, str) for pair in self.spark_options.items() for text in pair
         ):
             valid = "a mapping of options of Spark's source, such as {'kafka.security.protocol': 'SSL'}"
             raise ArgumentError("KafkaInput.spark_options", hidden(self.spark_options), valid)

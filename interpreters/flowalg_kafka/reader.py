@@ -32,7 +32,10 @@ class Offsets:
     @property
     def position(self) -> Position:
         """The position as plain values."""
-        return (self.topic, *((each, self.begin[each], offset) for each, offset in sorted(self.next.items())))
+        return (
+            self.topic,
+            *((partition, self.begin[partition], offset) for partition, offset in sorted(self.next.items())),
+        )
 
 
 def offsets_of(position: Position) -> Offsets:
@@ -65,21 +68,21 @@ class TopicReader:
         latest = self._admin.latest(name, topic.partitions)
         earliest = self._admin.earliest(name, topic.partitions)
         if after:
-            known = offsets_of(after)
-            self._require_offsets(known.next, earliest, latest)
+            offsets = offsets_of(after)
+            self._require_offsets(offsets.next, earliest, latest)
         else:
-            known = Offsets(topic.id, {}, {})
-        new = [each for each in topic.partitions if each not in known.next]
+            offsets = Offsets(topic.id, {}, {})
+        new = [partition for partition in topic.partitions if partition not in offsets.next]
         # Partitions that are added later are read from their beginning, or their first messages would be lost.
         begin = earliest if after else self._start(new, earliest, latest)
         begun = evolve(
-            known,
-            begin={**known.begin, **{each: begin[each] for each in new}},
-            next={**known.next, **{each: begin[each] for each in new}},
+            offsets,
+            begin={**offsets.begin, **{partition: begin[partition] for partition in new}},
+            next={**offsets.next, **{partition: begin[partition] for partition in new}},
         )
         following = evolve(begun, next=_advance(begun.next, latest, self.input.per_batch))
         waits = following.next == begun.next
-        if waits and (known.next or self.input.start == "earliest"):
+        if waits and (offsets.next or self.input.start == "earliest"):
             return None
         return following.position
 
@@ -91,7 +94,7 @@ class TopicReader:
             partition: (before.get(partition, target.begin[partition]), end)
             for partition, end in target.next.items()
         }
-        wanted = {partition: each for partition, each in ranges.items() if each[0] < each[1]}
+        wanted = {partition: bounds for partition, bounds in ranges.items() if bounds[0] < bounds[1]}
         if not wanted:
             return []
         if self._fetcher is None:
@@ -103,10 +106,10 @@ class TopicReader:
         self._fetcher.check = lambda offsets: self._check(target, offsets)
         return self._fetcher.fetch(wanted)
 
-    def _topic(self, known: Offsets | None) -> Topic:
+    def _topic(self, offsets: Offsets | None) -> Topic:
         name, where = self.input.topic, f"source {self.source!r}"
         topic = self._admin.topic(name)
-        if topic is None and known is None:
+        if topic is None and offsets is None:
             raise TopicError(
                 f"{where}: the topic {name!r} does not exist at {self.input.servers}; create it before the query starts"
             )
@@ -115,20 +118,20 @@ class TopicReader:
                 f"{where}: the topic {name!r} was deleted after the query had read it; the checkpoint belongs to the "
                 "deleted topic, so start the query with a new checkpoint once there is another topic"
             )
-        if known is not None and topic.id != known.topic:
+        if offsets is not None and topic.id != offsets.topic:
             raise TopicError(
                 f"{where}: the topic {name!r} was deleted and created again: its id is {topic.id}, and the checkpoint "
-                f"has offsets of the topic {known.topic}; start the query with a new checkpoint"
+                f"has offsets of the topic {offsets.topic}; start the query with a new checkpoint"
             )
         return topic
 
-    def _check(self, known: Offsets, offsets: Mapping[int, int]) -> None:
+    def _check(self, target: Offsets, offsets: Mapping[int, int]) -> None:
         """Raises ``TopicError`` if a topic no longer has the messages from some offsets on."""
         name = self.input.topic
-        topic = self._topic(known)
-        partitions = [each for each in topic.partitions if each in offsets]
+        topic = self._topic(target)
+        partitions = [partition for partition in topic.partitions if partition in offsets]
         self._require_offsets(
-            {each: offsets[each] for each in partitions},
+            {partition: offsets[partition] for partition in partitions},
             self._admin.earliest(name, partitions),
             self._admin.latest(name, partitions),
         )

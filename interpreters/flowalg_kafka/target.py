@@ -97,7 +97,7 @@ class Kafka:
             else:
                 current[key] = value
         keyed = [(decode_cells(table.key_columns, key), value) for key, value in current.items()]
-        return [decode_cells(table.columns, value) for _, value in sorted(keyed, key=lambda each: each[0])]
+        return [decode_cells(table.columns, value) for _, value in sorted(keyed, key=lambda pair: pair[0])]
 
 
 @define
