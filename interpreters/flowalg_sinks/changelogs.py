@@ -46,8 +46,8 @@ class Changelog(PaneSink):
             for pane in output.panes
         ]
         elements = [
-            (*to_cells(each.element, shape), each.event_time.datetime, each.processing_time.datetime)
-            for each in output.elements
+            (*to_cells(emitted.element, shape), emitted.event_time.datetime, emitted.processing_time.datetime)
+            for emitted in output.elements
         ]
         return [(batch, position, *row) for position, row in enumerate([*panes, *elements])]
 

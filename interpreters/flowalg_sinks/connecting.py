@@ -63,11 +63,11 @@ def connect(conninfo: str, timeout: timedelta) -> psycopg.Connection[tuple[objec
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    given = conninfo_to_dict(conninfo)
+    parameters = conninfo_to_dict(conninfo)
     millis = timeout // timedelta(milliseconds=1)
     limits = {"connect_timeout": max(2, millis // 1000), "tcp_user_timeout": millis}
-    limited = make_conninfo("", **{**limits, **given})
-    with _without_values(given):
+    limited = make_conninfo("", **{**limits, **parameters})
+    with _without_values(parameters):
         connection = psycopg.connect(limited)
     connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{millis}ms",))
     connection.execute("SET TIME ZONE 'UTC'")
@@ -79,8 +79,8 @@ def server_name(conninfo: str) -> str:
     """Returns the parameters of a connection string that say which server and database it is, and nothing else."""
     from psycopg.conninfo import conninfo_to_dict
 
-    given = conninfo_to_dict(conninfo)
-    named = [f"{name}={given[name]}" for name in _SHOWN if given.get(name)]
+    parameters = conninfo_to_dict(conninfo)
+    named = [f"{name}={parameters[name]}" for name in _SHOWN if parameters.get(name)]
     return f"PostgreSQL with {' '.join(named)}" if named else "PostgreSQL"
 
 

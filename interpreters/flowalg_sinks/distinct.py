@@ -19,12 +19,12 @@ def require_distinct_tables(outputs: Mapping[str, Iterable[TableOfTarget]]) -> N
 
     ``outputs`` has the target and the table of each sink, by the name of its output.
     """
-    known: list[tuple[TableOfTarget, str]] = []
+    claims: list[tuple[TableOfTarget, str]] = []
     for output, tables in outputs.items():
         for target, table in tables:
             own = [_place(target, name) for name in (table, drop_table(table).name)]
             for place in own:
-                other = next((name for found, name in known if found == place), None)
+                other = next((name for claimed, name in claims if claimed == place), None)
                 if other is not None:
                     both = (
                         f"the outputs {other!r} and {output!r} both write"
@@ -34,7 +34,7 @@ def require_distinct_tables(outputs: Mapping[str, Iterable[TableOfTarget]]) -> N
                     raise ArgumentError(
                         "sinks", place[1], "sinks of distinct tables", why=f"{both} to this table"
                     )
-            known += [(place, output) for place in own]
+            claims += [(place, output) for place in own]
 
 
 def _place(target: object, table: str) -> TableOfTarget:

@@ -78,11 +78,11 @@ def require_next_batch(
 
     ``after`` is the fingerprint of what the batch before it has read.
     """
-    given = f"batch {batch.batch} of streaming query {batch.query}"
+    actual = f"batch {batch.batch} of streaming query {batch.query}"
     if last is None:
         if batch.batch != first:
             raise SinkError(
-                f"the first batch of the new table {table!r} must be {first}; got {given}: the table would lack the "
+                f"the first batch of the new table {table!r} must be {first}; got {actual}: the table would lack the "
                 f"earlier batches; start the query from a new checkpoint, or pass since={batch.batch} to start the "
                 "table with this batch"
             )
@@ -92,23 +92,23 @@ def require_next_batch(
     )
     if last.query != batch.query:
         raise SinkError(
-            f"{expected}; got {given}: a new checkpoint restarts the batch ids, so duplicates cannot be detected; "
+            f"{expected}; got {actual}: a new checkpoint restarts the batch ids, so duplicates cannot be detected; "
             "start the query from its old checkpoint, or write to another table"
         )
     if batch.batch <= last.batch:
         raise SinkError(
-            f"{expected}; got {given}: the checkpoint is older than the table, and may divide the input into other "
+            f"{expected}; got {actual}: the checkpoint is older than the table, and may divide the input into other "
             "batches; restore a copy of the table of the same age, or write to another table"
         )
     if batch.batch > last.batch + 1:
         raise SinkError(
-            f"{expected}; got {given}: the table is older than the checkpoint, and lacks the batches between; restore "
+            f"{expected}; got {actual}: the table is older than the checkpoint, and lacks the batches between; restore "
             "a copy of the checkpoint of the same age, or write to another table"
         )
     _require_generation(table, last, batch)
     if _differ(last.input, after):
         raise SinkError(
-            f"{_has(table, last)}, which has read {last.input}; got {given}, which follows a batch {last.batch} that "
+            f"{_has(table, last)}, which has read {last.input}; got {actual}, which follows a batch {last.batch} that "
             f"has read {after}: the checkpoint was copied or restored, and its query has read other data since; use "
             "the checkpoint that the table was written from, or write to another table"
         )

@@ -53,17 +53,17 @@ class Table:
     key: tuple[str, ...] = field()
 
     def __attrs_post_init__(self) -> None:
-        known: dict[str, str] = {}
+        names: dict[str, str] = {}
         for column in self.columns:
             # Column names are case-sensitive in some databases only.
             folded = column.name.lower()
-            if folded in known:
+            if folded in names:
                 raise RecordTypeError(
-                    f"the columns of the table {self.name!r} must have distinct names; got {known[folded]!r} and "
+                    f"the columns of the table {self.name!r} must have distinct names; got {names[folded]!r} and "
                     f"{column.name!r}: a column is named by the path of its field, joined by underscores; rename a "
                     "field of the element"
                 )
-            known[folded] = column.name
+            names[folded] = column.name
 
     @property
     def key_columns(self) -> tuple[Column, ...]:

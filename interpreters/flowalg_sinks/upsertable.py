@@ -71,8 +71,8 @@ def require_upsertable(node: Node) -> None:
 def _times_emitted(root: Node) -> int:
     """Returns the number of paths from the last groupings to the root: how often each pane is emitted."""
 
-    def count_paths(node: Node, known: Fold[Node, int]) -> int:
-        return 1 if isinstance(node, GroupingNode) else sum(map(known, element_inputs(node)))
+    def count_paths(node: Node, paths: Fold[Node, int]) -> int:
+        return 1 if isinstance(node, GroupingNode) else sum(map(paths, element_inputs(node)))
 
     return fold(root, count_paths)
 
