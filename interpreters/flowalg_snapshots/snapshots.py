@@ -182,7 +182,7 @@ class Snapshots(Generic[R]):
         if table.num_rows != last.num_rows:
             return False
         first, second = (
-            Counter(map(repr, each.drop_columns([self.time]).to_pylist())) for each in (table, last)
+            Counter(map(repr, snapshot.drop_columns([self.time]).to_pylist())) for snapshot in (table, last)
         )
         return first == second
 
