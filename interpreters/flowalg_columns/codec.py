@@ -142,8 +142,8 @@ def _are_plain(values: list[object], shape: Scalar) -> bool:
     if not set(map(type, values)) <= {shape.python}:
         return False
     if shape == INTEGER:
-        known = cast("list[int]", values)
-        return not known or (min(known) >= MIN_INTEGER and max(known) <= MAX_INTEGER)
+        integers = cast("list[int]", values)
+        return not integers or (min(integers) >= MIN_INTEGER and max(integers) <= MAX_INTEGER)
     if shape == FLOAT:
         return 0.0 not in values  # which may be -0.0
     if shape == TEXT:

@@ -137,11 +137,11 @@ def output_table(pipeline: PCollection[A], output: Output[A]) -> pa.Table:
     shape = _known_shape(pipeline)
     rows = [
         {
-            **_element_row(each.element, shape),
-            "event_time": each.event_time.datetime,
-            "processing_time": each.processing_time.datetime,
+            **_element_row(emitted.element, shape),
+            "event_time": emitted.event_time.datetime,
+            "processing_time": emitted.processing_time.datetime,
         }
-        for each in output.elements
+        for emitted in output.elements
     ]
     times = [pa.field(name, _TIMESTAMP) for name in ELEMENT_COLUMNS]
     return encoded_table(rows, _schema(shape, times))
@@ -231,8 +231,8 @@ def _require_years(source: Source[object], name: str, shape: Shape, column: AnyC
 
 def _require_members(source: Source[object], name: str, shape: EnumOf, column: AnyColumn) -> None:
     """Raises ``ElementError`` for the first name in a column that is not the name of a member."""
-    known = pc.is_in(column, pa.array([*shape.cls.__members__, None], pa.string()))
-    if (row := pc.index(known, False).as_py()) >= 0:
+    is_member = pc.is_in(column, pa.array([*shape.cls.__members__, None], pa.string()))
+    if (row := pc.index(is_member, False).as_py()) >= 0:
         message = member_message(source.name, name, shape)
         raise ElementError(f"{message}{column[row].as_py()!r} in row {row + 1}")
 

@@ -255,7 +255,7 @@ def encoded_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:
     try:
         return pa.Table.from_pylist(rows, schema=schema)
     except pa.ArrowInvalid:
-        columns = [encoded_array([row.get(each.name) for row in rows], each.type) for each in schema]
+        columns = [encoded_array([row.get(field.name) for row in rows], field.type) for field in schema]
         return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -286,7 +286,7 @@ def _with_integers(kind: pa.DataType) -> pa.DataType:
         make = pa.list_ if isinstance(kind, pa.ListType) else pa.large_list
         return make(_with_integers(kind.value_type))
     if isinstance(kind, pa.StructType):
-        return pa.struct([each.with_type(_with_integers(each.type)) for each in kind])
+        return pa.struct([field.with_type(_with_integers(field.type)) for field in kind])
     return kind
 
 
@@ -316,7 +316,7 @@ def times_as_integers(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.LargeListType):
         return pa.large_list(times_as_integers(kind.value_type))
     if isinstance(kind, pa.StructType):
-        return pa.struct([each.with_type(times_as_integers(each.type)) for each in kind])
+        return pa.struct([field.with_type(times_as_integers(field.type)) for field in kind])
     return kind
 
 

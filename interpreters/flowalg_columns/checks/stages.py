@@ -73,7 +73,9 @@ def with_aggregates(
     shapes = tuple(None if item is None else item.shape for item in items)
     whole = evolve(stage, aggregates=aggregate_columns(combiner, shapes))
     columns = zip(whole.aggregates, items, strict=True)
-    return whole, {each.argument: item for each, item in columns if each.argument and item is not None}
+    return whole, {
+        aggregate.argument: item for aggregate, item in columns if aggregate.argument and item is not None
+    }
 
 
 def computation_stage(

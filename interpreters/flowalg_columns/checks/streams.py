@@ -70,9 +70,9 @@ def frame_without_policy(source: str) -> ArgumentError:
     return ArgumentError("watermark", None, valid)
 
 
-def other_format(what: str, found: object, known: int) -> CheckpointError:
+def other_format(what: str, stored: object, supported: int) -> CheckpointError:
     """Returns the error for a checkpoint of another version of flowalg."""
     return CheckpointError(
-        f"{what} has format {found}, and this version of flowalg reads the format {known}; continue with the version "
-        "that wrote it, or start the query with a new checkpoint"
+        f"{what} has format {stored}, and this version of flowalg reads the format {supported}; continue with the "
+        "version that wrote it, or start the query with a new checkpoint"
     )

@@ -66,8 +66,8 @@ class PlannedCall:
         if self.arguments is None:
             return None
         shapes = tuple(argument.shape for argument in self.arguments)
-        known = tuple(shape for shape in shapes if shape is not None)
-        return known[0] if len(shapes) == 1 else TupleOf(known)
+        known_shapes = tuple(shape for shape in shapes if shape is not None)
+        return known_shapes[0] if len(shapes) == 1 else TupleOf(known_shapes)
 
     def layout(self, element: Shape) -> Layout:
         """Returns the layout of what the function reads of its argument."""
@@ -103,13 +103,13 @@ class PartialCalls:
 def partial_calls(expression: Expr, before: Shape) -> PartialCalls | None:
     """Returns the calls from which a lifted function builds its result; ``None`` if it must run as a whole."""
     opaque = [node for node in walk(expression) if isinstance(node, Opaque)]
-    found = dict.fromkeys(node for node in _built(expression) if isinstance(node, Opaque))
-    calls = [(node.call, node.shape) for node in found if node.call is not None and node.shape is not None]
-    if not isinstance(expression, Build) or {*opaque} != {*found} or len(calls) != len(found):
+    built = dict.fromkeys(node for node in _built(expression) if isinstance(node, Opaque))
+    calls = [(node.call, node.shape) for node in built if node.call is not None and node.shape is not None]
+    if not isinstance(expression, Build) or {*opaque} != {*built} or len(calls) != len(built):
         return None
     shape = TupleOf((before, *(result for _, result in calls)))
     element, *results = items_of(Param(shape))
-    result_of = dict(zip(found, results, strict=True))
+    result_of = dict(zip(built, results, strict=True))
 
     def of_results(node: Expr) -> Expr:
         match node:

@@ -80,18 +80,20 @@ class CombinePartition:
         for group, value, time in zip(
             group_keys(batch, self.by), read_elements(self.value, batch), times, strict=True
         ):
-            known = table.get(group)
-            if known is None:
+            partial = table.get(group)
+            if partial is None:
                 table[group] = Partial(add(zero(), value), time, time)
             else:
-                known.accumulator = add(known.accumulator, value)
-                known.widen(time, time)
+                partial.accumulator = add(partial.accumulator, value)
+                partial.widen(time, time)
 
     def pack_rows(self, table: dict[tuple[object, ...], Partial]) -> pa.RecordBatch:
         """Returns the accumulators as rows."""
         partials = list(table.values())
         columns: list[Sequence[object]] = list(zip(*table, strict=True))
-        columns.append([pickle_value(self.label, "an accumulator", each.accumulator) for each in partials])
+        columns.append(
+            [pickle_value(self.label, "an accumulator", partial.accumulator) for partial in partials]
+        )
         columns += [[partial.earliest for partial in partials], [partial.latest for partial in partials]]
         arrays = [pa.array(values, type_) for values, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -205,8 +205,8 @@ class PythonSteps:
             own |= _drop_columns([element.record for element in bad], others)
         for name in metadata:
             arrays.append(own[name] if name in own else others.column(name))
-        found = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return found, [element.record for element in bad]
+        transformed = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return transformed, [element.record for element in bad]
 
 
 def _drop_columns(bad: list[BadRecord], others: pa.RecordBatch) -> dict[str, AnyArray]:

@@ -33,15 +33,15 @@ class SideValues:
     def _read(self, window: Window) -> object:
         if not isinstance(self.view, LatestComplete):
             return self.view.read(self.values.get(window, []), window)
-        ends, known = self._in_order
-        return self.view.read(known[bisect_right(ends, window.start)], window)
+        ends, versions = self._in_order
+        return self.view.read(versions[bisect_right(ends, window.start)], window)
 
     @cached_property
     def _in_order(self) -> tuple[list[EventTime], list[object]]:
         """The ends of all windows, and what is known before, between and after them."""
         view, windows = self.view, sorted(self.values)
         assert isinstance(view, LatestComplete), "other views read single windows"
-        known = [view.initial]
+        versions = [view.initial]
         for window in windows:
-            known.append(view.update(known[-1], self.values[window], window))
-        return [window.end for window in windows], known
+            versions.append(view.update(versions[-1], self.values[window], window))
+        return [window.end for window in windows], versions

@@ -84,10 +84,10 @@ def read_keys_and_values(
     key, value = key_and_value(pair)
     keys = read_elements(key, batch)
     if not isinstance(windows, WindowsByValue):
-        return [(each, None) for each in keys]
+        return [(key, None) for key in keys]
     values = read_elements(value, batch)
     if tagged:
-        values = [each[each[-1]] for each in cast("list[tuple[Any, ...]]", values)]
+        values = [row[row[-1]] for row in cast("list[tuple[Any, ...]]", values)]
     return list(zip(keys, values, strict=True))
 
 

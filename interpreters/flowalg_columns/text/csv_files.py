@@ -76,9 +76,9 @@ class CSVFile:
     def spans(self) -> Sequence[Span]:
         """Where the records are."""
         if self._spans is None:
-            found = _spans(self.data, len(self.columns))
-            next(found)
-            self._spans = list(found)
+            spans = _spans(self.data, len(self.columns))
+            next(spans)
+            self._spans = list(spans)
         return self._spans
 
     def read(self) -> ReadTexts:

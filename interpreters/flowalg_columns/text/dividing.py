@@ -56,22 +56,22 @@ def read_divided(
     bad: dict[int, BadTextError] = {}
     ranges = [numbers] if len(numbers) else []
     while ranges:
-        some = ranges.pop()
-        rows = at_once(some)
+        chunk = ranges.pop()
+        rows = at_once(chunk)
         if rows is not None:
             parts.append(rows)
-            good.append(some)
-        elif len(some) > _FEW:
-            ranges += [some[len(some) // 2 :], some[: len(some) // 2]]
+            good.append(chunk)
+        elif len(chunk) > _FEW:
+            ranges += [chunk[len(chunk) // 2 :], chunk[: len(chunk) // 2]]
         else:
-            found: dict[int, Row] = {}
-            for number in some.tolist():
+            by_number: dict[int, Row] = {}
+            for number in chunk.tolist():
                 try:
-                    found[number] = one(number)
+                    by_number[number] = one(number)
                 except BadTextError as error:
                     bad[number] = error
-            parts.append(table_of(list(found.values()), schema))
-            good.append(np.array(list(found), np.int64))
+            parts.append(table_of(list(by_number.values()), schema))
+            good.append(np.array(list(by_number), np.int64))
     rows = pa.concat_tables(parts) if parts else schema.empty_table()
     return ReadTexts(rows, np.concatenate([numbers[:0], *good]), bad)
 
@@ -79,5 +79,5 @@ def read_divided(
 def table_of(rows: list[Row], schema: pa.Schema) -> pa.Table:
     """Returns rows as a table."""
     return pa.Table.from_arrays(
-        [pa.array([row[each.name] for row in rows], each.type) for each in schema], schema=schema
+        [pa.array([row[field.name] for row in rows], field.type) for field in schema], schema=schema
     )

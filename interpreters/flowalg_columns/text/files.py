@@ -49,17 +49,17 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
     A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
     """
     data = data.removeprefix(_MARK)
-    known = {name for name, _ in fields}
-    extra = [(name, shape) for name, shape in extra if name not in known]
+    field_names = {name for name, _ in fields}
+    extra = [(name, shape) for name, shape in extra if name not in field_names]
     fields = [*fields, *extra]
     if not data.strip():
         return FileRows(schema_of_fields(fields).empty_table())
     if kind == "csv":
         file = CSVFile(data, fields, [name for name, _ in extra])
-        found, text_of = file.read(), file.text_of
+        parsed, text_of = file.read(), file.text_of
     else:
         lines = lines_of(data)
-        found = read_objects(lines, fields)
+        parsed = read_objects(lines, fields)
 
         def text_of(number: int) -> str:
             line: bytes = lines[number].as_py()
@@ -67,9 +67,9 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
 
     bad = [
         BadLine(number + 1, error.describe(f"row {number + 1}"), text_of(number))
-        for number, error in found.bad.items()
+        for number, error in parsed.bad.items()
     ]
-    return FileRows(_with_extra(found.rows, extra, data), tuple(bad))
+    return FileRows(_with_extra(parsed.rows, extra, data), tuple(bad))
 
 
 def _with_extra(rows: pa.Table, extra: Fields, data: bytes) -> pa.Table:
@@ -96,9 +96,9 @@ def lines_of(data: bytes) -> pa.LargeBinaryArray:
     buffers = [None, offsets, pa.py_buffer(data)]
     lines: object = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
     assert isinstance(lines, pa.LargeBinaryArray), "lines are bytes"
-    found = lines.take(not_blank(lines))
-    assert isinstance(found, pa.LargeBinaryArray), "lines are bytes"
-    return found
+    nonblank = lines.take(not_blank(lines))
+    assert isinstance(nonblank, pa.LargeBinaryArray), "lines are bytes"
+    return nonblank
 
 
 def not_blank(lines: pa.LargeBinaryArray) -> Numbers:

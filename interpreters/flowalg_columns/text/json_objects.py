@@ -93,8 +93,8 @@ def read_objects(texts: pa.LargeBinaryArray, fields: Fields, numbers: Numbers | 
 
     decimals = any(_contains_decimal(shape) for _, shape in fields)
 
-    def at_once(some: Numbers) -> pa.Table | None:
-        lines = _numbered(texts if len(some) == len(texts) else texts.take(some))
+    def at_once(chunk: Numbers) -> pa.Table | None:
+        lines = _numbered(texts if len(chunk) == len(texts) else texts.take(chunk))
         table = None if lines is None or (decimals and _has_large(lines)) else _parse(lines, parsed)
         return None if table is None else _finish(table, fields, schema)
 
@@ -139,7 +139,7 @@ def _numbered(texts: pa.LargeBinaryArray) -> pa.LargeBinaryArray | None:
             return None
         texts = pa.array(plain, pa.large_binary())
     numbers = pa.array(np.arange(len(texts))).cast(pa.large_string()).cast(pa.large_binary())
-    begin, comma, end, between = (pa.scalar(each, pa.large_binary()) for each in (_BEGIN, b",", b"\n", b""))
+    begin, comma, end, between = (pa.scalar(text, pa.large_binary()) for text in (_BEGIN, b",", b"\n", b""))
     rest = pc.binary_replace_slice(texts, 0, 1, b"")
     # The stubs lack scalars among the arrays, which are the same text for all.
     join = cast("Callable[..., pa.LargeBinaryArray]", pc.binary_join_element_wise)
@@ -219,11 +219,11 @@ def _finish_array(array: AnyArray, shape: Shape) -> AnyArray | None:
             parts = [
                 _finish_array(structs.field(index), part) for index, (_, part) in enumerate(parts_of(whole))
             ]
-            found = [part for part in parts if part is not None]
-            if len(found) < len(parts):
+            finished = [part for part in parts if part is not None]
+            if len(finished) < len(parts):
                 return None
             names = [name for name, _ in parts_of(whole)]
-            return pa.StructArray.from_arrays(found, names=names, mask=structs.is_null())
+            return pa.StructArray.from_arrays(finished, names=names, mask=structs.is_null())
         case _:
             return array
 
@@ -408,16 +408,16 @@ class _Reader:
 
     def items(self, at: int, shape: Shape, path: str) -> tuple[list[object], int]:
         """Returns the items of an array that begins at a position, and its end."""
-        found: list[object] = []
+        items: list[object] = []
         at = self.space(at + 1)
         if self.text[at : at + 1] == "]":
-            return found, at + 1
+            return items, at + 1
         while True:
-            item, at = self.value(at, shape, f"{path}[{len(found)}]")
-            found.append(item)
+            item, at = self.value(at, shape, f"{path}[{len(items)}]")
+            items.append(item)
             at = self.space(at)
             if self.text[at : at + 1] == "]":
-                return found, at + 1
+                return items, at + 1
             at = self.comma(at)
 
     def tuple(self, at: int, shape: TupleOf, path: str) -> tuple[dict[str, object], int]:

@@ -51,8 +51,8 @@ def data_files(source: str, folder: str, read: Container[str] = ()) -> Iterator[
 
 def nested_files(folder: str, suffix: str) -> list[str]:
     """Returns the paths of the files with a suffix in a folder and in all folders in it, sorted; not of hidden ones."""
-    found: list[str] = []
+    paths: list[str] = []
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        found += [os.path.join(place, name) for name in names if name.endswith(suffix) and is_data_file(name)]
-    return sorted(found)
+        paths += [os.path.join(place, name) for name in names if name.endswith(suffix) and is_data_file(name)]
+    return sorted(paths)

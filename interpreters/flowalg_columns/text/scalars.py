@@ -97,10 +97,10 @@ def _float(text: str) -> float:
 
 
 def _boolean(text: str) -> bool:
-    found = _BOOLEANS.get(text.lower())
-    if found is None:
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
         raise ValueError
-    return found
+    return value
 
 
 def _bytes(text: str) -> bytes:
@@ -179,8 +179,8 @@ def read_scalars(texts: AnyArray, shape: Scalar | EnumOf) -> AnyArray | None:
             case INTEGER.name:
                 return _plain_integers(texts)
             case DURATION.name:
-                found = _plain_integers(texts)
-                return None if found is None else found.cast(pa.duration("us"))
+                micros = _plain_integers(texts)
+                return None if micros is None else micros.cast(pa.duration("us"))
             case FLOAT.name:
                 return _finite(texts)
             case BOOLEAN.name:
