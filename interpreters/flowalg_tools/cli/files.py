@@ -99,7 +99,7 @@ def _read(
             require_schema(node, scan_parquet(source.name, path).collect_schema())
             return parquet.read_table(pa.BufferReader(data))
         extra = [(name, TIMESTAMP) for name in times]
-        found = read_file(data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra)
+        file = read_file(data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra)
     except SchemaMismatchError as error:
         raise SchemaMismatchError(f"{path}: {error}") from None
     except BadFileError as error:
@@ -107,11 +107,11 @@ def _read(
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableFileError(f"{path} cannot be read as {kind}: {reason}") from error
-    for line in found.bad:
+    for line in file.bad:
         if bad is None:
             raise UnreadableFileError(f"{path}: {line.error}")
         bad.append(bad_text(node, f"source {source.name!r}: {path}: {line.error}", line.text))
-    return found.rows
+    return file.rows
 
 
 def write_batches(table: pa.Table, folder: Path, rows: int) -> None:

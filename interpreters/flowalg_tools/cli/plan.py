@@ -21,9 +21,9 @@ _STYLES = {"The pipeline can continue": "green", "The pipeline cannot continue":
 def plan_changes(pipeline: str, checkpoint: Path, shards: int | None, *, dead_letters: bool) -> bool:
     """Prints what a pipeline can continue from a checkpoint, and returns whether it can start from it."""
     loaded = load_outputs(pipeline)
-    found = _plan(loaded, checkpoint, shards, dead_letters=dead_letters)
-    show(f"{found}\nUser-defined functions are not compared.", _STYLES)
-    return found.accepted
+    plan = _plan(loaded, checkpoint, shards, dead_letters=dead_letters)
+    show(f"{plan}\nUser-defined functions are not compared.", _STYLES)
+    return plan.accepted
 
 
 def _plan(
@@ -81,7 +81,9 @@ def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[ob
     value = load_value(text, "PIPELINE")
     if isinstance(value, PCollection):
         return value
-    if not isinstance(value, Mapping) or not all(isinstance(each, PCollection) for each in value.values()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(output, PCollection) for output in value.values()
+    ):
         raise ArgumentError(f"PIPELINE {text}", value, "a PCollection, or a mapping of names to PCollections")
     return value
 

@@ -131,12 +131,12 @@ def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: Timel
     paths = bind_paths(loaded, inputs)
     with spinner("running the local engine"), locate_bad_records({} if options.dead_letters else paths):
         frames = {source: pl.DataFrame(read_table(source, path, bad=bad)) for source, path in paths.items()}
-        found = batch.compile(loaded, frames, dead_letters=options.dead_letters)
+        compiled = batch.compile(loaded, frames, dead_letters=options.dead_letters)
         others = PANE_COLUMNS if emits_panes(loaded.node) else ELEMENT_COLUMNS
-        element = [name for name in found.collect_schema().names() if name not in others]
-        queries = [found.sort(others[0], *element)]
+        element = [name for name in compiled.collect_schema().names() if name not in others]
+        queries = [compiled.sort(others[0], *element)]
         if options.dead_letters:
-            queries.append(found.dead_letters())
+            queries.append(compiled.dead_letters())
         rows, *letters = pl.collect_all(queries, engine="streaming")
     write_table(rows.to_arrow(), output, kind)
     count = f"{rows.height:,} {_kind_of(loaded)}"
@@ -215,11 +215,11 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path, *, dead_letter
         frames = {
             source: _frame(session, source, path, dead_letters=dead_letters) for source, path in paths.items()
         }
-        found = batch.compile(loaded, frames, dead_letters=dead_letters)
+        compiled = batch.compile(loaded, frames, dead_letters=dead_letters)
         with locate_bad_records({} if dead_letters else paths):
-            _write(_plain(found, kind), output, kind)
+            _write(_plain(compiled, kind), output, kind)
         count = _rows_of(session, output, kind)
-        bad = _write_letters(found, output, kind) if dead_letters else 0
+        bad = _write_letters(compiled, output, kind) if dead_letters else 0
     show(f"{count:,} {_kind_of(loaded)} to the files of {output}")
     if dead_letters:
         report_dead_letters(bad, output)
@@ -229,11 +229,11 @@ def _write(frame: DataFrame, output: Path, kind: str) -> None:
     frame.write.format(kind).options(**_write_options(kind)).save(str(output))
 
 
-def _write_letters(found: PaneFrame[object], output: Path, kind: str) -> int:
+def _write_letters(frame: PaneFrame[object], output: Path, kind: str) -> int:
     """Writes the bad records of a batch next to its output; returns their number."""
     from pyspark.sql import functions as F
 
-    letters = found.dead_letters().select("stage", "error", F.col("value").alias("record")).cache()
+    letters = frame.dead_letters().select("stage", "error", F.col("value").alias("record")).cache()
     try:
         _write(letters, letters_path(output), kind)
         return letters.count()
@@ -397,8 +397,8 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     if path.is_file():  # a stream reads a folder
         reader, path = reader.option("pathGlobFilter", path.name), path.parent
     node = source_node(source)
-    known = {name for name, _ in fields_in(node.shape)}
-    times = [name for name in options.times if name not in known]
+    field_names = {name for name, _ in fields_in(node.shape)}
+    times = [name for name in options.times if name not in field_names]
     if kind != "parquet":
         more = [(name, TIMESTAMP) for name in times]
         return read_text(

@@ -79,8 +79,8 @@ def explain_computation(
         outputs = [
             output for output in run.elements if until is None or output.processing_time.datetime <= until
         ]
-        found = [reference.explain_when(run, output) for output in outputs]
-        texts = [str(each) for each in found if key is None or each.key == chosen]
+        explanations = [reference.explain_when(run, output) for output in outputs]
+        texts = [str(explanation) for explanation in explanations if key is None or explanation.key == chosen]
         if key is not None and (until is not None or not texts):
             texts.append(str(reference.why_not(run, chosen, at=until)))
     if not texts:

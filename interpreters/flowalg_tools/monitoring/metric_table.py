@@ -62,9 +62,9 @@ def _of_query(
     name: str, kind: Kind, unit: str, meaning: str, value: Callable[[QueryStatus], float | None]
 ) -> Metric:
     def samples(status: QueryStatus) -> Samples:
-        found = value(status)
-        if found is not None:
-            yield (status.query,), found
+        measurement = value(status)
+        if measurement is not None:
+            yield (status.query,), measurement
 
     return Metric(f"flowalg.query.{name}", kind, unit, ("query",), meaning, samples)
 
@@ -84,9 +84,9 @@ def _of_stage(
     def samples(status: QueryStatus) -> Samples:
         progress = _current(status, kind)
         for stage in () if progress is None else progress.stages:
-            found = value(stage)
-            if found is not None:
-                yield (status.query, stage_label(stage)), found
+            measurement = value(stage)
+            if measurement is not None:
+                yield (status.query, stage_label(stage)), measurement
 
     return Metric(f"flowalg.stage.{name}", kind, unit, ("query", "stage"), meaning, samples)
 
@@ -94,8 +94,8 @@ def _of_stage(
 def _counts_of_stage(name: str, label: str, unit: str, fields: tuple[str, ...], meaning: str) -> Metric:
     def samples(status: QueryStatus) -> Samples:
         for stage in () if status.total is None else status.total.stages:
-            for each in fields:
-                yield (status.query, stage_label(stage), each), getattr(stage, each)
+            for field in fields:
+                yield (status.query, stage_label(stage), field), getattr(stage, field)
 
     labels = ("query", "stage", label)
     return Metric(f"flowalg.stage.{name}", Kind.COUNTER, unit, labels, meaning, samples)
@@ -111,17 +111,17 @@ def _of_source(
     def samples(status: QueryStatus) -> Samples:
         progress = _current(status, kind)
         for source in () if progress is None else progress.sources:
-            found = value(source, status.total.processing_time if status.total else status.updated)
-            if found is not None:
-                yield (status.query, source.source), found
+            measurement = value(source, status.total.processing_time if status.total else status.updated)
+            if measurement is not None:
+                yield (status.query, source.source), measurement
 
     return Metric(f"flowalg.source.{name}", kind, unit, ("query", "source"), meaning, samples)
 
 
 def lag_of(watermark: EventTime, now: datetime) -> float | None:
     """The difference of a processing time and a watermark, in seconds; ``None`` if the watermark is not known."""
-    known = seconds_of(watermark)
-    return None if known is None else now.timestamp() - known
+    seconds = seconds_of(watermark)
+    return None if seconds is None else now.timestamp() - seconds
 
 
 def _watermark_of_stage(stage: StageMetrics) -> float | None:

@@ -199,9 +199,9 @@ class _Pages:
 
     def _windows(self, query: Mapping[str, Sequence[str]]) -> _Answer:
         (name, *_), (number, *_) = query.get("query", [""]), query.get("stage", [""])
-        status = next((each for each in self.monitor.statuses if each.query == name), None)
+        status = next((status for status in self.monitor.statuses if status.query == name), None)
         stages = () if status is None or status.total is None else status.total.stages
-        stage = next((each for each in stages if str(each.number) == number), None)
+        stage = next((stage for stage in stages if str(stage.number) == number), None)
         if status is None or stage is None or name not in self.readers:
             return _Answer.refused(
                 HTTPStatus.NOT_FOUND, "there is no such query, or its windows are not shown"
@@ -209,8 +209,8 @@ class _Pages:
         with self._lock:
             read = self._read.get((name, stage.number))
             if read is None or read[0] != status.batches:
-                found = self.readers[name](stage.number, len(stages))
-                read = self._read[name, stage.number] = (status.batches, windows_view(found, stage))
+                state = self.readers[name](stage.number, len(stages))
+                read = self._read[name, stage.number] = (status.batches, windows_view(state, stage))
         return _Answer.of_json(read[1])
 
 

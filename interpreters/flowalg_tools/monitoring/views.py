@@ -46,7 +46,9 @@ def query_view(status: QueryStatus, shows_windows: bool) -> dict[str, Json]:
 
 
 def _stage_view(stage: StageMetrics, total: QueryProgress, last: QueryProgress) -> dict[str, Json]:
-    seconds = next((each.step_seconds for each in last.stages if each.number == stage.number), None)
+    seconds = next(
+        (last_stage.step_seconds for last_stage in last.stages if last_stage.number == stage.number), None
+    )
     return {
         "number": stage.number,
         "stage": stage.stage,
@@ -72,10 +74,10 @@ def _source_view(source: SourceMetrics, now: datetime) -> dict[str, Json]:
     }
 
 
-def windows_view(found: OpenState, stage: StageMetrics) -> dict[str, Json]:
+def windows_view(state: OpenState, stage: StageMetrics) -> dict[str, Json]:
     """The open windows of a stage that are due first, and the number of all."""
-    rows: list[Json] = [{**describe_row(row, stage)} for row in found.rows]
-    return {"total": found.total, "rows": rows}
+    rows: list[Json] = [{**describe_row(row, stage)} for row in state.rows]
+    return {"total": state.total, "rows": rows}
 
 
 def _time(time: datetime) -> str:

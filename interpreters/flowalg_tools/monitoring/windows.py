@@ -156,11 +156,13 @@ def explain_watermark(stage: StageMetrics, sources: Sequence[SourceMetrics]) -> 
 
 def _waits_of(source: SourceMetrics) -> list[str]:
     """Sentences about the partitions of a source for which its watermark waits."""
-    found = []
+    sentences = []
     if source.awaited:
         names = ", ".join(f"'{name}'" for name in source.awaited)
-        found.append(f"Source '{source.source}' waits for partitions without records: {names}.")
+        sentences.append(f"Source '{source.source}' waits for partitions without records: {names}.")
     if len(source.reached) > 1:
         name, point = min(source.reached.items(), key=lambda item: (item[1], item[0]))
-        found.append(f"Its least advanced partition is '{name}', which has reached {describe_time(point)}.")
-    return found
+        sentences.append(
+            f"Its least advanced partition is '{name}', which has reached {describe_time(point)}."
+        )
+    return sentences

@@ -168,7 +168,8 @@ def _event_times(source: SourceNode, instant: Instant[object], generated_by: Gen
     if source.event_time is None:
         time = instant.processing_time
         return [
-            int(generated_by.observe(each).event_time if generated_by else time) for each in instant.elements
+            int(generated_by.observe(element).event_time if generated_by else time)
+            for element in instant.elements
         ]
     label = f"Source({source.name!r}).event_time"
     points = apply_all(source.event_time, instant.elements, label)
@@ -257,11 +258,11 @@ def _rows_of(
 
 
 def _without_repeated_none(rows: _Rows) -> Iterator[_Row | None]:
-    found = False
+    yielded_none = False
     for row in rows:
-        if row is not None or not found:
+        if row is not None or not yielded_none:
             yield row
-        found = found or row is None
+        yielded_none = yielded_none or row is None
 
 
 def _value_of(element: object) -> object:
@@ -272,10 +273,10 @@ def _apply_steps(steps: Sequence[Step], rows: _Rows) -> _Rows:
     at = next((i for i, row in enumerate(rows) if row is None), None)
     if at is not None:
         return [*_apply_steps(steps, rows[:at]), None, *_apply_steps(steps, rows[at + 1 :])]
-    known = [row for row in rows if row is not None]
+    present = [row for row in rows if row is not None]
     for step in steps:
-        known = _apply_step(step, known)
-    return [*known]
+        present = _apply_step(step, present)
+    return [*present]
 
 
 def _apply_step(step: Step, rows: list[_Row]) -> list[_Row]:

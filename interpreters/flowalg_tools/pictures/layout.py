@@ -362,6 +362,6 @@ def _element_notes(facts: RunFacts, panels: Sequence[Panel], missing: int) -> It
     ended = [reading.processing_time for reading in facts.readings if reading.input >= MAX_TIME]
     if ended and panels and min(ended) > panels[0].plane.clock.last:
         yield "the input ended after the time shown"
-    known = [reading for reading in facts.readings if MIN_TIME < reading.input < MAX_TIME]
-    if panels and not ended and known and known[-1].input < panels[0].plane.events.first:
+    finite = [reading for reading in facts.readings if MIN_TIME < reading.input < MAX_TIME]
+    if panels and not ended and finite and finite[-1].input < panels[0].plane.events.first:
         yield "the watermark is behind the time shown"

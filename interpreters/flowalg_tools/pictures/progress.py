@@ -91,8 +91,8 @@ def _figure(series: TimeSeries, title: str) -> Figure:
 
 
 def _lag(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
-    known = [abs(value) for _, value in (*series.lag, *series.held) if value is not None]
-    name, unit = next((entry for entry in _UNITS if max(known, default=0) >= 2 * entry[1]), _UNITS[-1])
+    lags = [abs(value) for _, value in (*series.lag, *series.held) if value is not None]
+    name, unit = next((entry for entry in _UNITS if max(lags, default=0) >= 2 * entry[1]), _UNITS[-1])
     handles = [Line2D([], [], color=BLUE, lw=1.5, label="of the input")]
     if series.held:
         handles.append(Line2D([], [], color=VERMILION, lw=1.2, ls="--", label="of the output"))
@@ -100,11 +100,11 @@ def _lag(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
     _line(axes, series, series.lag, unit, Style("", BLUE, "-", 1.5))
     thinned = ", maximum of each interval" if series.thinned else ""
     _heading(axes, f"watermark lag in {name}{thinned}")
-    if not known:
+    if not lags:
         _centred_text(axes, "no watermark before the end of the input")
     if min((value for _, value in series.lag if value is not None), default=0) >= 0:
         axes.set_ylim(bottom=0)
-    return handles if known else ()
+    return handles if lags else ()
 
 
 def _windows(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:

@@ -63,9 +63,9 @@ class RunFacts:
         for element in self.elements if self.keys_known else ():
             for key in {grouped.key for grouped in element.grouped_as}:
                 elements[key] = elements.get(key, 0) + 1
-        known = dict.fromkeys((*panes, *elements))
-        known.pop(ANY, None)
-        return tuple(sorted(known, key=lambda key: (-elements.get(key, 0), -panes.get(key, 0))))
+        keys = dict.fromkeys((*panes, *elements))
+        keys.pop(ANY, None)
+        return tuple(sorted(keys, key=lambda key: (-elements.get(key, 0), -panes.get(key, 0))))
 
 
 def run_facts(run: Run[object]) -> RunFacts:

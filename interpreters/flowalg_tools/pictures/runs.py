@@ -61,9 +61,11 @@ def _chosen_keys(facts: RunFacts, key: object) -> Sequence[object]:
     if key is MOST_ELEMENTS:
         return keys[:MAX_KEYS]
     if key not in keys:
-        some = ", ".join(repr(known) for known in keys[:3] if not isinstance(known, Enum))
+        examples = ", ".join(repr(example) for example in keys[:3] if not isinstance(example, Enum))
         valid = (
-            f"a key of the run, such as {some}" if some else "omitted, since the keys of the run are unknown"
+            f"a key of the run, such as {examples}"
+            if examples
+            else "omitted, since the keys of the run are unknown"
         )
         raise ArgumentError("key", key, valid)
     return (key,)

@@ -38,8 +38,8 @@ class Range:
     @classmethod
     def around(cls, points: Iterable[int]) -> Range:
         """The range of the points with a margin on either side, within the bounds of time."""
-        known = list(points) or [0]
-        first, last = min(known), max(known)
+        values = list(points) or [0]
+        first, last = min(values), max(values)
         margin = max((last - first) // 30, 1) if last > first else 30 * SECOND
         return cls(max(first - margin, MIN_TIME), min(last + margin, MAX_TIME))
 

@@ -99,7 +99,11 @@ class _Counting(Operators):
     def _count(self, operator: Operator) -> Operator:
         def counting(now: PipelineInstant) -> NodeOutput:
             output = operator(now)
-            windows = (each for grouping in self.groupings.values() for each in grouping.windows.values())
+            windows = (
+                windows_of_key
+                for grouping in self.groupings.values()
+                for windows_of_key in grouping.windows.values()
+            )
             self.kept[int(now.processing_time)] = sum(map(len, windows))
             return output
 

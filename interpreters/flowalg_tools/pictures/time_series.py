@@ -106,8 +106,8 @@ def _thin(points: Sequence[Point], span: Range) -> tuple[Point, ...]:
     greatest: dict[int, Point] = {}
     for point in points:
         interval = int(span.fraction(point[0]) * (MAX_POINTS - 2))
-        known = greatest.get(interval)
-        if known is None or _size(point) >= _size(known):
+        previous = greatest.get(interval)
+        if previous is None or _size(point) >= _size(previous):
             greatest[interval] = point
     return tuple(dict.fromkeys((points[0], *greatest.values(), points[-1])))
 

@@ -112,13 +112,13 @@ class _Rows:
         if steps is None:
             return self._received_in_python(grouping, events)
         analyses = analyse(steps, self.shape)
-        if all(each.opaque is None and each.after is not None for each in analyses):
+        if all(analysis.opaque is None and analysis.after is not None for analysis in analyses):
             rows, keys = self._keys_in_columns(analyses)
             return ElementColumns(events, rows, events[rows], keys)
         match steps:
             case [Map(function=WithKey(call=call)) as by_key]:
-                found = apply_all(call, self._records, by_key.label)
-                keys = _valid_keys([canonicalize(key, by_key.label) for key in found])
+                raw_keys = apply_all(call, self._records, by_key.label)
+                keys = _valid_keys([canonicalize(key, by_key.label) for key in raw_keys])
                 return ElementColumns(events, np.arange(len(events)), events, keys)
             case _:
                 return self._received_in_python(grouping, events)

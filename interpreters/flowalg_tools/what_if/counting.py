@@ -135,10 +135,10 @@ class OnTimeCounts:
         # A window that the watermark has not passed has no pane yet.
         fired = in_time & (passed < len(watermarks))
         panes = _sum_by(arrivals.position[fired], arrivals.first[fired], len(arrivals.ends))
-        some = panes > 0
-        latencies = observed.clock[passed_at[some]] - arrivals.ends[some]
+        has_panes = panes > 0
+        latencies = observed.clock[passed_at[has_panes]] - arrivals.ends[has_panes]
         order = np.argsort(latencies, kind="stable")
-        return cls(observed, arrivals, watermarks, passed, late, latencies[order], panes[some][order])
+        return cls(observed, arrivals, watermarks, passed, late, latencies[order], panes[has_panes][order])
 
     @property
     def pane_count(self) -> int:

@@ -51,8 +51,8 @@ class Lags:
         """
         size = min(-(-recent // SLICES), LONGEST)
         ends = np.searchsorted(self.instants, np.arange(len(self.times)), side="right").astype(np.int64)
-        known = ends > 0
-        ends = ends[known]
+        has_records = ends > 0
+        ends = ends[has_records]
         slices = self.times[self.instants] // size
         starts = np.searchsorted(slices, slices[ends - 1] - SLICES, side="left").astype(np.int64)
         share = Fraction(str(q))

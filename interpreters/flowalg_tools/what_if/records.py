@@ -97,14 +97,14 @@ class Records:
 
         Raises ``UserFunctionError`` if a function raises, and ``ArgumentError`` as ``of`` does.
         """
-        known = list(records)
-        observations = list(map(RecordTimes(source, processing_time, partition).observation, known))
+        all_records = list(records)
+        observations = list(map(RecordTimes(source, processing_time, partition).observation, all_records))
         return cls.of(
             [observation.event_time for observation in observations],
             [observation.processing_time for observation in observations],
-            keys=None if key is None else [_call("key", key, record) for record in known],
+            keys=None if key is None else [_call("key", key, record) for record in all_records],
             partitions=[observation.partition for observation in observations],
-            kept=None if kept is None else [_call("kept", kept, record) for record in known],
+            kept=None if kept is None else [_call("kept", kept, record) for record in all_records],
         )
 
     def __len__(self) -> int:

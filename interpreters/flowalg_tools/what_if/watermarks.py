@@ -123,11 +123,11 @@ class PolicyWatermarks:
         clock = policy.start()
         watermarks = []
         instants = zip(self.observed.times.tolist(), latest.to_list(), self._known.to_list(), strict=True)
-        for number, (time, newest, known) in enumerate(instants):
+        for number, (time, newest, source_watermark) in enumerate(instants):
             summary = ClockSummary(
                 partitions.get(number, {}),
                 None if newest is None else ProcessingTime(newest),
-                None if known is None else EventTime(known),
+                None if source_watermark is None else EventTime(source_watermark),
                 lags=lags.get(number, {}),
                 reached=reached.get(number, {}),
             )
@@ -155,9 +155,9 @@ class PolicyWatermarks:
         rows = self.observed.rows_for_clocks(policy.max_ahead_micros)
         greatest = rows.group_by(INSTANT, PARTITION, PROCESSING_TIME).agg(pl.col(EVENT_TIME).max())
         for number, name, time, event in greatest.iter_rows():
-            found = ReachedTimes.of(EventTime(event), ProcessingTime(time), delay)
-            known = times[number].get(name)
-            times[number][name] = found if known is None else known.merge(found)
+            reached_times = ReachedTimes.of(EventTime(event), ProcessingTime(time), delay)
+            earlier = times[number].get(name)
+            times[number][name] = reached_times if earlier is None else earlier.merge(reached_times)
         return times
 
     def _lag_counts(self, policy: WatermarkPolicy) -> dict[int, dict[Micros, int]]:
