@@ -76,10 +76,10 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     if isinstance(pipeline, PTransform):
         pipeline = PCollection(pipeline.body)
     # That a function runs in Python is said at its step.
-    found = tuple(str(hazard) for hazard in hazards(pipeline) if hazard.danger is not Danger.PYTHON)
+    warnings = tuple(str(hazard) for hazard in hazards(pipeline) if hazard.danger is not Danger.PYTHON)
     lines = explanation(pipeline)
-    text = PipelineText("\n".join((*_indented(lines), *(f"! {hazard}" for hazard in found))))
-    text.lines, text.hazards = lines, found
+    text = PipelineText("\n".join((*_indented(lines), *(f"! {hazard}" for hazard in warnings))))
+    text.lines, text.hazards = lines, warnings
     return text
 
 

@@ -204,15 +204,15 @@ def features_in(*areas: Area) -> frozenset[AnyFeature]:
 def features_of(pipeline: PCollection[object]) -> frozenset[AnyFeature]:
     """Returns the features that a pipeline uses. The watermark policies of its sources are not part of it."""
     nodes = tuple(nodes_of(resolve_accumulation(pipeline.node)))
-    found = {feature for node in nodes for feature in _of_node(node)}
+    features = {feature for node in nodes for feature in _of_node(node)}
     grouped = [inner for node in nodes if isinstance(node, GroupingNode) for inner in node.inputs]
     if any(map(last_groupings, grouped)):
-        found.add(Feature.REGROUPING)
+        features.add(Feature.REGROUPING)
     if len(sources_of(pipeline.node)) > 1:
-        found.add(Feature.SEVERAL_SOURCES)
+        features.add(Feature.SEVERAL_SOURCES)
     if not last_groupings(pipeline.node):
-        found.add(Feature.ELEMENT_OUTPUTS)
-    return frozenset(found & AREA_OF.keys())
+        features.add(Feature.ELEMENT_OUTPUTS)
+    return frozenset(features & AREA_OF.keys())
 
 
 def _of_node(node: Node) -> Iterator[AnyFeature]:
@@ -257,7 +257,7 @@ def _of_view(view: View) -> Iterator[AnyFeature]:
 
 def features_of_strategy(strategy: WindowingStrategy) -> frozenset[AnyFeature]:
     """Returns the features that a windowing strategy uses."""
-    found: set[AnyFeature] = {
+    features: set[AnyFeature] = {
         _of_windows(strategy.windows),
         *_of_trigger(strategy.trigger),
         strategy.mode,
@@ -268,10 +268,10 @@ def features_of_strategy(strategy: WindowingStrategy) -> frozenset[AnyFeature]:
         case None if isinstance(strategy.windows, GlobalWindows):
             pass
         case None:
-            found.add(Feature.UNSET_LATENESS)
+            features.add(Feature.UNSET_LATENESS)
         case lateness:
-            found.add(FOREVER if lateness is FOREVER else Feature.LIMITED_LATENESS)
-    return frozenset(found & AREA_OF.keys())
+            features.add(FOREVER if lateness is FOREVER else Feature.LIMITED_LATENESS)
+    return frozenset(features & AREA_OF.keys())
 
 
 def _of_windows(windows: WindowFn) -> AnyFeature:

@@ -124,15 +124,15 @@ def hazards(
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
-    found = [*_hazards(resolve_accumulation(pipeline.node))]
+    result = [*_hazards(resolve_accumulation(pipeline.node))]
     if watermarks is not None:
-        known = sources_of(pipeline.node)
+        source_nodes = sources_of(pipeline.node)
         for source, policy in watermarks.items():
-            if not isinstance(source, Source) or source.node not in known:
-                names = ", ".join(sorted(node.name for node in known))
+            if not isinstance(source, Source) or source.node not in source_nodes:
+                names = ", ".join(sorted(node.name for node in source_nodes))
                 raise ArgumentError("a source of watermarks", source, f"a source of the pipeline: {names}")
-            found += _of_policy(source.name, policy)
-    return tuple(dict.fromkeys(found))
+            result += _of_policy(source.name, policy)
+    return tuple(dict.fromkeys(result))
 
 
 def _of_policy(source: str, policy: WatermarkPolicy) -> Iterator[Hazard]:
@@ -335,9 +335,11 @@ def _of_grouping(node: CombinePerKey | CoGroupByKey) -> Iterator[Hazard]:
     joins = isinstance(node, CoGroupByKey) and node.join is not None
     unbounded = isinstance(windows, GlobalWindows)
     if unbounded:
-        each = "each key has one, which keeps all of its values" if repeats or joins else "each key has one"
+        per_key = (
+            "each key has one, which keeps all of its values" if repeats or joins else "each key has one"
+        )
         unless = "" if joins else ", or make it DISCARDING" if repeats else ", unless the keys are few"
-        why = f"the global window ends with the input, and {each}"
+        why = f"the global window ends with the input, and {per_key}"
         yield Hazard(Danger.UNBOUNDED_STATE, label, why, f"put window(...) before it{unless}")
     elif isinstance(lateness, timedelta):
         yield _of_lateness(label, lateness)

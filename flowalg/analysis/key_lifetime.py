@@ -36,7 +36,7 @@ def _frees_key(f: Callable[..., object]) -> bool:
 def _is_freeing(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Name("Transition") | ast.Attribute(attr="Transition")):
-            states = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "state")]
+            states = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "state")]
             return any(isinstance(part, ast.Constant) and part.value is None for part in _parts(states))
         case _:
             return False

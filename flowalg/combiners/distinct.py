@@ -55,10 +55,10 @@ class ApproximateDistinct(Combiner[object, Distinct, int]):
         return frozenset()
 
     def add(self, accumulator: Distinct, value: object) -> Distinct:  # noqa: D102
-        found = hash64(value, "the input of ApproximateDistinct")
+        value_hash = hash64(value, "the input of ApproximateDistinct")
         if isinstance(accumulator, bytes):
-            return hyperloglog.add_hashes(accumulator, (found,))
-        return accumulator if found in accumulator else self._from_hashes(accumulator | {found})
+            return hyperloglog.add_hashes(accumulator, (value_hash,))
+        return accumulator if value_hash in accumulator else self._from_hashes(accumulator | {value_hash})
 
     def merge(self, left: Distinct, right: Distinct) -> Distinct:  # noqa: D102
         if isinstance(left, bytes):

@@ -59,8 +59,8 @@ def combined_shape(combiner: AnyCombiner, value: Shape | None) -> Shape | None:
             )
         case Together(parts=parts):
             shapes = tuple(combined_shape(part, value) for part in parts)
-            known = tuple(shape for shape in shapes if shape is not None)
-            return TupleOf(known) if len(known) == len(shapes) else None
+            known_shapes = tuple(shape for shape in shapes if shape is not None)
+            return TupleOf(known_shapes) if len(known_shapes) == len(shapes) else None
         case Mean():
             _require_kind(type(combiner).__name__, value, NUMERIC)
             return None if value is None else DECIMAL if value == DECIMAL else FLOAT

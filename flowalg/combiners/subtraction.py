@@ -44,6 +44,9 @@ def subtract(combiner: AnyCombiner, accumulator: object, value: object) -> objec
             return subtract(inner, accumulator, value)
         case Together(parts=parts):
             accumulators = cast("tuple[object, ...]", accumulator)
-            return tuple(subtract(part, each, value) for part, each in zip(parts, accumulators, strict=True))
+            return tuple(
+                subtract(part, part_accumulator, value)
+                for part, part_accumulator in zip(parts, accumulators, strict=True)
+            )
         case _:
             raise AssertionError(f"{combiner.title} cannot subtract")

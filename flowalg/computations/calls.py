@@ -132,8 +132,8 @@ class Calls:
         """Returns the effect of an element, or of a retraction; raises ``FailedTransition``."""
         f = self.computation.on_element if weight > 0 else self.computation.on_retraction
         assert f is not None, "a computation without on_retraction receives no retractions"
-        observed, known = Observed(key, value, point.datetime, late), before or self.initial
-        return self.call(f, known, observed, point, _read(clocks), key)
+        observed, state = Observed(key, value, point.datetime, late), before or self.initial
+        return self.call(f, state, observed, point, _read(clocks), key)
 
     def fire(
         self,

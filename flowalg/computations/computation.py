@@ -126,7 +126,7 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
         """Returns the shape of an argument of the ``Transition`` that a function is annotated to return."""
         functions = (f for f in (self.on_element, self.on_timer, self.on_retraction) if f is not None)
         hints = (_transition_arguments(f) for f in functions)
-        shapes = (_shape_or_none(each[number]) for each in hints if each is not None)
+        shapes = (_shape_or_none(hint[number]) for hint in hints if hint is not None)
         return next((shape for shape in shapes if shape is not None), None)
 
 

@@ -28,10 +28,10 @@ class EmitFirst:
     within: timedelta
 
     def __call__(
-        self, known: bool, observed: Observed[object, object], clocks: Clocks
+        self, emitted: bool, observed: Observed[object, object], clocks: Clocks
     ) -> Transition[bool, object]:
         """Returns the transition of ``on_element``; the state is whether the key is known."""
-        if known:
+        if emitted:
             return Transition(True)
         return Transition(True, emit=(observed.value,), set=(EventTimer(FORGET, self._end(observed)),))
 
@@ -60,7 +60,7 @@ class EmitEvery:
         return Transition(values, set=() if kept else (EventTimer(REST, MAX_TIME.datetime),))
 
 
-def _forget(known: bool, timer: Timer, clocks: Clocks) -> Transition[bool, object]:
+def _forget(emitted: bool, timer: Timer, clocks: Clocks) -> Transition[bool, object]:
     return Transition(None)
 
 

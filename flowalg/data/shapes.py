@@ -223,11 +223,11 @@ def _shape(
         return TupleOf(tuple(items))
     elif isinstance(origin, type) and attrs.has(origin):
         parameters: tuple[object, ...] = getattr(origin, "__parameters__", ())
-        given = {
+        argument_shapes = {
             parameter: _shape(arg, f"{where}[{parameter}]", variables, enclosing)
             for parameter, arg in zip(parameters, args, strict=True)
         }
-        return _record(origin, where, given, enclosing)
+        return _record(origin, where, argument_shapes, enclosing)
     elif isinstance(python_type, type):
         if issubclass(python_type, Enum):
             return EnumOf(python_type)

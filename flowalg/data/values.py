@@ -257,9 +257,9 @@ def comparable(value: object) -> object:
         return frozenset(pairs.items()) if any(map(_differs, pairs.values(), value.values())) else value
     kind: type = type(value)
     if attrs.has(kind) and not isinstance(value, Enum):
-        known = [getattr(value, field.name) for field in attrs.fields(kind)]
-        fields = [comparable(item) for item in known]
-        return (kind, tuple(fields)) if any(map(_differs, fields, known)) else value
+        field_values = [getattr(value, field.name) for field in attrs.fields(kind)]
+        fields = [comparable(item) for item in field_values]
+        return (kind, tuple(fields)) if any(map(_differs, fields, field_values)) else value
     return value
 
 
@@ -297,11 +297,11 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
     kind: type = type(value)
     if not changed or not attrs.has(kind):
         return value
-    given = {
+    arguments = {
         field.alias or field.name: changed.get(field.name, getattr(value, field.name))
         for field in attrs.fields(kind)
     }
-    return kind(**given)
+    return kind(**arguments)
 
 
 def sort_key(value: object) -> tuple[object, ...]:

@@ -32,22 +32,22 @@ def load_interpreter(name: str, *, argument: str = "interpreter") -> Interpreter
     Spark's use the active session, or start a local one that the caller stops. Raises ``ArgumentError`` for a name that
     is not installed or that does not give an interpreter, and ``MissingExtraError`` if its modules are not installed.
     """
-    found = _installed().get(name) if isinstance(name, str) else None
-    if found is None:
+    entry_point = _installed().get(name) if isinstance(name, str) else None
+    if entry_point is None:
         valid = f"the name of an installed interpreter: one of {', '.join(interpreter_names())}"
         raise ArgumentError(argument, name, valid)
     try:
-        interpreter = found.load()()
+        interpreter = entry_point.load()()
     except ModuleNotFoundError as missing:
         raise MissingExtraError(
             f"the interpreter {name} needs {missing.name}, which is not installed"
         ) from missing
     if not isinstance(getattr(interpreter, "capabilities", None), Capabilities):
         valid = "an entry point that returns an Interpreter, with capabilities, when it is called"
-        raise ArgumentError(f"the interpreter {name}, {found.value}", interpreter, valid)
+        raise ArgumentError(f"the interpreter {name}, {entry_point.value}", interpreter, valid)
     checked: Interpreter = interpreter
     return checked
 
 
 def _installed() -> dict[str, EntryPoint]:
-    return {found.name: found for found in entry_points(group=GROUP)}
+    return {entry_point.name: entry_point for entry_point in entry_points(group=GROUP)}

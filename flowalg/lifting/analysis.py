@@ -57,17 +57,17 @@ class StepAnalysis:
         parts: tuple[Expr, ...] = (self.expression,)
         if isinstance(self.step, FlatMap) and isinstance(self.expression, Each):
             parts = children(self.expression)
-        return next((found for part in parts if (found := first_opaque(part)) is not None), None)
+        return next((opaque for part in parts if (opaque := first_opaque(part)) is not None), None)
 
 
 def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:
     """Analyses each step of a chain, starting from the shape ``before`` the first step."""
-    found = []
+    analyses = []
     for step in steps:
         analysis = _analyse_step(step, before)
-        found.append(analysis)
+        analyses.append(analysis)
         before = analysis.after
-    return tuple(found)
+    return tuple(analyses)
 
 
 def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:

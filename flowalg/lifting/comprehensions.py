@@ -30,10 +30,10 @@ def as_comprehension(items: Expr) -> Each:
     return Each(items, TRUE, Item(items.shape.of), items.shape, "")
 
 
-def item_rows(each: Each, before: Shape) -> ItemRows:
+def item_rows(comprehension: Each, before: Shape) -> ItemRows:
     """Returns a comprehension of elements of the shape ``before`` as expressions of rows of an item each."""
-    assert isinstance(each.of.shape, ListOf), "a comprehension goes through a list"
-    shape = TupleOf((before, each.of.shape.of, INTEGER))
+    assert isinstance(comprehension.of.shape, ListOf), "a comprehension goes through a list"
+    shape = TupleOf((before, comprehension.of.shape.of, INTEGER))
     element, item, position = items_of(Param(shape))
 
     def of_row(node: Expr) -> Expr:
@@ -47,6 +47,8 @@ def item_rows(each: Each, before: Shape) -> ItemRows:
             case _:
                 return node
 
-    nodes = (*walk(each.kept), *walk(each.result))
+    nodes = (*walk(comprehension.kept), *walk(comprehension.result))
     reads_positions = any(isinstance(node, Apply) and node.op is Op.POSITION for node in nodes)
-    return ItemRows(shape, rewrite(each.kept, of_row), rewrite(each.result, of_row), reads_positions)
+    return ItemRows(
+        shape, rewrite(comprehension.kept, of_row), rewrite(comprehension.result, of_row), reads_positions
+    )

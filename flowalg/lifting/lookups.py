@@ -53,20 +53,20 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
     if ends != [False] * (len(ends) - 1) + [True]:
         return None
     nodes = [node for analysis in reading for node in walk(analysis.expression)]
-    found = list(dict.fromkeys(node for node in nodes if _is_lookup(node)))
-    shape = TupleOf((pair.items[0], *(each.shape for each in found)))
+    lookups = list(dict.fromkeys(node for node in nodes if _is_lookup(node)))
+    shape = TupleOf((pair.items[0], *(lookup.shape for lookup in lookups)))
     element, *results = items_of(Param(shape))
 
     def joined(expr: Expr) -> Expr:
         """Returns an expression of pairs with what the join finds in place of each lookup."""
-        without = rewrite(expr, lambda node: results[found.index(node)] if node in found else node)
+        without = rewrite(expr, lambda node: results[lookups.index(node)] if node in lookups else node)
         return rewrite(without, lambda node: Param(shape) if node == Param(pair) else node)
 
     def of_element(expr: Expr) -> Expr:
         """Returns an expression of pairs that reads only the element as an expression of it."""
         return rewrite(joined(expr), lambda node: Param(element.shape) if node == element else node)
 
-    keys = tuple(of_element(each.args[1]) for each in found)
+    keys = tuple(of_element(lookup.args[1]) for lookup in lookups)
     after = tuple(
         evolve(
             analysis,
@@ -76,9 +76,9 @@ def lookups_of(steps: Sequence[StepAnalysis], pair: TupleOf) -> Lookups | None:
         )
         for analysis, ended in zip(reading, ends, strict=True)
     )
-    nested = any(_is_lookup(node) for each in found for node in walk(each.args[1]))
+    nested = any(_is_lookup(node) for lookup in lookups for node in walk(lookup.args[1]))
     opaque = any(analysis.opaque for analysis in after)
-    if not found or nested or opaque:
+    if not lookups or nested or opaque:
         return None
     return Lookups(keys, shape, (*after, *others))
 

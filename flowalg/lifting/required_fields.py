@@ -52,8 +52,8 @@ def delegated_call(
     if target is MISSING or not callable(target):
         return None
     read = tuple(lift_expression(arg, scope) for arg in call.args)
-    known = all(arg.shape is not None and first_opaque(arg) is None for arg in read)
-    return (target, read) if known else None
+    all_lifted = all(arg.shape is not None and first_opaque(arg) is None for arg in read)
+    return (target, read) if all_lifted else None
 
 
 def required_shape(f: Callable[..., object], element: Shape) -> Shape:
@@ -76,12 +76,12 @@ def _fields_read(syntax: Syntax, element: RecordOf) -> Reads | None:
     names = {node.id for node in ast.walk(syntax) if isinstance(node, ast.Name)}
     if len(arguments) != 1 or names & _INTROSPECTION:
         return None
-    found: dict[str, Reads | None] = {}
+    reads: dict[str, Reads | None] = {}
     body = syntax.body if isinstance(syntax.body, list) else [syntax.body]
     for path in (path for part in body for path in _attribute_paths(part, arguments[0].arg)):
-        if not _add(found, path, element):
+        if not _add(reads, path, element):
             return None
-    return found
+    return reads
 
 
 def _attribute_paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
@@ -98,7 +98,7 @@ def _attribute_paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
         yield from _attribute_paths(child, name)
 
 
-def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf) -> bool:
+def _add(reads: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf) -> bool:
     """Adds an attribute path to the fields that are read; returns whether its first name is a plain field."""
     if not path:
         return False
@@ -106,14 +106,14 @@ def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf)
     field = next((field for field in shape.fields if field.name == first), None)
     if field is None or not is_plain_attribute(shape.cls, first):
         return False
-    known = found.get(first, {})
-    if known is None:
+    before = reads.get(first, {})
+    if before is None:
         return True
-    inner = dict(known)
+    inner = dict(before)
     if isinstance(field.shape, RecordOf) and _add(inner, tuple(rest), field.shape):
-        found[first] = inner
+        reads[first] = inner
     else:
-        found[first] = None
+        reads[first] = None
     return True
 
 

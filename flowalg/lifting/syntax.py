@@ -179,9 +179,9 @@ def _enumerated(source: ast.expr, scope: Scope) -> tuple[ast.expr, int | None]:
             scope.resolve(function) is enumerate
         ):
             numbers = [*start, *(keyword.value for keyword in named if keyword.arg == "start")]
-            found = [scope.resolve(number) for number in numbers] or [0]
-            if len(found) == 1 and len(start) + len(named) == len(numbers) and type(found[0]) is int:
-                return inner, found[0]
+            values = [scope.resolve(number) for number in numbers] or [0]
+            if len(values) == 1 and len(start) + len(named) == len(numbers) and type(values[0]) is int:
+                return inner, values[0]
     return source, None
 
 
@@ -198,7 +198,9 @@ def _bind_target(target: ast.expr, value: Expr, location: str) -> dict[str, Expr
                 for index, part in enumerate(parts)
             ]
             return (
-                {name: part for each in bound if each for name, part in each.items()} if all(bound) else None
+                {name: part for bindings in bound if bindings for name, part in bindings.items()}
+                if all(bound)
+                else None
             )
         case _:
             return None
@@ -239,10 +241,10 @@ def _lift_attribute(node: ast.Attribute, scope: Scope) -> Expr:
         case EnumOf():
             return records.enum_attribute(of, node.attr, location)
         case RecordOf(cls=cls):
-            found = records.get_field(of, node.attr, location)
+            field = records.get_field(of, node.attr, location)
             code = records.defined_code(cls, node.attr)
-            if found is not None:
-                return found
+            if field is not None:
+                return field
             if isinstance(code, property) and isinstance(code.fget, FunctionType):
                 return scope.inline(code.fget, (of,), {}, scope.inside)
             if not scope.tests_types:
@@ -363,9 +365,9 @@ def _lift_membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
     captured = scope.resolve(container)
     if isinstance(captured, tuple | frozenset) and type(captured) in (tuple, frozenset):
         items = [to_constant(item) for item in sorted(captured, key=repr)]
-        known = [item for item in items if item is not None]
-        if len(known) == len(items):
-            return is_one_of(of, known, location)
+        constants = [item for item in items if item is not None]
+        if len(constants) == len(items):
+            return is_one_of(of, constants, location)
     if isinstance(captured, list | set | dict):
         name = ast.unparse(container)
         return scope.opaque(container, f"{name}, a mutable {type(captured).__name__}", BOOLEAN)
@@ -415,8 +417,8 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
             None if opaque is None else _as_call(evolve(opaque, shape=inlined.shape), target, args, named)
         )
         return called or inlined
-    known = builtin_calls.result_shape(target) or annotated_shape(target)
-    opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", known)
+    shape = builtin_calls.result_shape(target) or annotated_shape(target)
+    opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
 
 

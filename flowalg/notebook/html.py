@@ -86,10 +86,10 @@ def _pipeline_text_html(text: PipelineText) -> str:
     return _explanation(text.lines, text.hazards)
 
 
-def _explanation(lines: Sequence[Line], found: Iterable[str]) -> str:
+def _explanation(lines: Sequence[Line], warnings: Iterable[str]) -> str:
     warned = "".join(
         f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {escape_text(hazard)}</div>'
-        for hazard in found
+        for hazard in warnings
     )
     return f'<div style="{_FONT}">{_tree(lines)}{warned}</div>'
 
@@ -131,13 +131,13 @@ def timeline_html(timeline: Timeline[object]) -> str:
 
 def panes_html(panes: Iterable[Pane[object]]) -> str:
     """Returns a table of panes; keyed panes have a column for the key."""
-    known = tuple(panes)
-    for pane in known:
+    rows = tuple(panes)
+    for pane in rows:
         if not isinstance(pane, Pane):
             raise ArgumentError("panes", pane, "a sequence of panes, such as run.panes")
-    if known and all(isinstance(pane.element, KV) for pane in known):
-        return _table(count_of(len(known), "pane"), ("key", *_COLUMNS), known, _keyed_cells)
-    return _table(count_of(len(known), "pane"), _COLUMNS, known, _unkeyed_cells)
+    if rows and all(isinstance(pane.element, KV) for pane in rows):
+        return _table(count_of(len(rows), "pane"), ("key", *_COLUMNS), rows, _keyed_cells)
+    return _table(count_of(len(rows), "pane"), _COLUMNS, rows, _unkeyed_cells)
 
 
 @html_view.register(Run)
@@ -168,12 +168,12 @@ def output_html(output: Output[object]) -> str:
 
 def elements_html(elements: Iterable[OutputElement[object]]) -> str:
     """Returns a table of elements that nothing has grouped; keyed elements have a column for the key."""
-    known = tuple(elements)
-    caption = count_of(len(known), "element")
+    rows = tuple(elements)
+    caption = count_of(len(rows), "element")
     times = ("event time", "processing time")
-    if known and all(isinstance(each.element, KV) for each in known):
-        return _table(caption, ("key", "value", *times), known, _keyed_element)
-    return _table(caption, ("value", *times), known, _unkeyed_element)
+    if rows and all(isinstance(element.element, KV) for element in rows):
+        return _table(caption, ("key", "value", *times), rows, _keyed_element)
+    return _table(caption, ("value", *times), rows, _unkeyed_element)
 
 
 @html_view.register(OutputElement)
@@ -244,20 +244,20 @@ def _unkeyed_cells(pane: Pane[object]) -> Iterator[str]:
     yield from _pane_cells(pane, pane.element)
 
 
-def _keyed_element(each: OutputElement[object]) -> Iterator[str]:
-    assert isinstance(each.element, KV)
-    yield _cell(_cut(repr(each.element.key)))
-    yield from _element_cells(each, each.element.value)
+def _keyed_element(element: OutputElement[object]) -> Iterator[str]:
+    assert isinstance(element.element, KV)
+    yield _cell(_cut(repr(element.element.key)))
+    yield from _element_cells(element, element.element.value)
 
 
-def _unkeyed_element(each: OutputElement[object]) -> Iterator[str]:
-    yield from _element_cells(each, each.element)
+def _unkeyed_element(element: OutputElement[object]) -> Iterator[str]:
+    yield from _element_cells(element, element.element)
 
 
-def _element_cells(each: OutputElement[object], value: object) -> Iterator[str]:
+def _element_cells(element: OutputElement[object], value: object) -> Iterator[str]:
     yield _cell(_cut(repr(value)))
-    yield _cell(str(each.event_time))
-    yield _cell(str(each.processing_time))
+    yield _cell(str(element.event_time))
+    yield _cell(str(element.processing_time))
 
 
 def _pane_cells(pane: Pane[object], value: object) -> Iterator[str]:

@@ -137,8 +137,8 @@ def admit(outputs: Mapping[str, PCollection[object]]) -> dict[str, PCollection[o
     return dict(zip(outputs, map(PCollection[object], fold_all(roots, _admitting)), strict=True))
 
 
-def _admitting(node: Node, known: Fold[Node, Node]) -> Node:
-    inputs = tuple(map(known, node.inputs))
+def _admitting(node: Node, of: Fold[Node, Node]) -> Node:
+    inputs = tuple(map(of, node.inputs))
     match node:
         case ElementWise(steps=steps):
             return _with_admitted_splits(inputs[0], steps)

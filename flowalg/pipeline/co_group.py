@@ -27,8 +27,8 @@ class Tagged:
 
 def tagged(pair: object, source: int, transform: str) -> KV[object, Tagged]:
     """Returns a pair with its value tagged; raises ``KeyedCollectionError`` for an element that is not a pair."""
-    known = require_keyed(pair, transform)
-    return KV(known.key, Tagged(source, known.value))
+    keyed = require_keyed(pair, transform)
+    return KV(keyed.key, Tagged(source, keyed.value))
 
 
 def untagged(value: object) -> object:
@@ -70,7 +70,7 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 
     def add_timed(self, accumulator: Lists, timed: Iterable[tuple[int, Tagged]]) -> Lists:  # noqa: D102
         if self.timed:
-            timed = ((time, Tagged(each.source, (each.value, int(time)))) for time, each in timed)
+            timed = ((time, Tagged(tagged.source, (tagged.value, int(time)))) for time, tagged in timed)
         return super().add_timed(accumulator, timed)
 
     def merge(self, left: Lists, right: Lists) -> Lists:  # noqa: D102
@@ -135,9 +135,9 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
 
     def add_timed(self, accumulator: Matches, timed: Iterable[tuple[int, Tagged]]) -> Matches:
         """Returns the accumulator with values, given with their event times. They are ordered later."""
-        known = list(timed)
+        timed_values = list(timed)
         added = tuple(
-            tuple(Matched(tagged.value, time) for time, tagged in known if tagged.source == side)
+            tuple(Matched(tagged.value, time) for time, tagged in timed_values if tagged.source == side)
             for side in (0, 1)
         )
         return Matches(accumulator.emitted, _both((accumulator.new, cast("Sides", added))))
@@ -152,25 +152,25 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
     def extract(self, accumulator: Matches) -> list[tuple[object, ...]]:  # noqa: D102
         *emitted, new = groups = (*accumulator.emitted, accumulator.new)
         everything = _in_order(value for _, right in groups for value in right)
-        lefts = [(each.time, (each, everything)) for each in new[0]]
+        lefts = [(value.time, (value, everything)) for value in new[0]]
         for number, (left, _) in enumerate(emitted):
             others = _in_order(
                 value for _, right in (*groups[:number], *groups[number + 1 :]) for value in right
             )
-            lefts += [(each.time, (each, others)) for each in left]
+            lefts += [(value.time, (value, others)) for value in left]
         nothing: tuple[Matched, ...] = ()
         pairs: list[tuple[Matched | None, Matched | None]] = []
         if not new[0]:
             pairs += self.kind.pairs(nothing, everything)
-        for each, others in sort_by_time(lefts, by=lambda pair: pair[0].value):
-            pairs += self.kind.pairs((each,), others)
+        for value, others in sort_by_time(lefts, by=lambda pair: pair[0].value):
+            pairs += self.kind.pairs((value,), others)
         return [self._pair(left, right) for left, right in pairs]
 
     def _pair(self, left: Matched | None, right: Matched | None) -> tuple[object, ...]:
         values = None if left is None else left.value, None if right is None else right.value
         if self.times is None:
             return values
-        times = [each.time for each in (left, right) if each is not None]
+        times = [value.time for value in (left, right) if value is not None]
         return (*values, time_of(self.times, times))
 
 
@@ -180,4 +180,4 @@ def _both(groups: Iterable[Sides]) -> Sides:
 
 
 def _in_order(values: Iterable[Matched]) -> list[Matched]:
-    return sort_by_time(((each.time, each) for each in values), by=lambda each: each.value)
+    return sort_by_time(((value.time, value) for value in values), by=lambda value: value.value)

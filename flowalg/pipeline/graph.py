@@ -49,7 +49,7 @@ def nodes_of(*roots: N, inputs: Callable[[N], tuple[N, ...]] | None = None) -> I
 
 def count_readers(*roots: Vertex) -> Counter[int]:
     """Returns how many read each node of some graphs, by its identity: other nodes, and those who asked for a root."""
-    inner = (each for node in nodes_of(*roots) for each in _inputs(node))
+    inner = (vertex for node in nodes_of(*roots) for vertex in _inputs(node))
     return Counter(map(id, chain(roots, inner)))
 
 
@@ -65,11 +65,11 @@ class Fold(Generic[N, R]):
 
     def __call__(self, node: N) -> R:
         """Returns the result of a node."""
-        known = self.results.get(id(node))
-        if known is None:
+        entry = self.results.get(id(node))
+        if entry is None:
             # The node is kept with its result: otherwise a later node could get its identity.
-            known = self.results[id(node)] = (node, self.algebra(node, self))
-        return known[1]
+            entry = self.results[id(node)] = (node, self.algebra(node, self))
+        return entry[1]
 
     def __contains__(self, node: N) -> bool:
         return id(node) in self.results

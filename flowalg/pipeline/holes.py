@@ -12,13 +12,13 @@ from flowalg.pipeline.nodes import ElementWise, Hole, Node, SourceNode
 def fill(hole: Hole, body: Node, node: Node, name: str) -> Node:
     """Returns a body with a node in place of its hole; what depends on the hole gets the scope ``name``, if any."""
 
-    def filled(inner: Node, known: Fold[Node, tuple[Node, bool]]) -> tuple[Node, bool]:
+    def filled(inner: Node, of: Fold[Node, tuple[Node, bool]]) -> tuple[Node, bool]:
         if inner is hole:
             return node, True
-        inputs = [known(each) for each in inner.inputs]
+        inputs = [of(input) for input in inner.inputs]
         if not any(depends for _, depends in inputs):
             return inner, False
-        return _in_scope(inner, name).with_inputs([each for each, _ in inputs]), True
+        return _in_scope(inner, name).with_inputs([input for input, _ in inputs]), True
 
     return fold(body, filled)[0]
 

@@ -85,7 +85,7 @@ def has_none(value: object) -> bool:
     if isinstance(value, tuple | frozenset):
         return any(map(has_none, value))
     fields = getattr(type(value), "__attrs_attrs__", ())
-    return any(has_none(getattr(value, each.name)) for each in fields)
+    return any(has_none(getattr(value, field.name)) for field in fields)
 
 
 def may_have_none(shape: Shape | None) -> bool:

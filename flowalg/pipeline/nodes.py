@@ -120,7 +120,7 @@ class _Node:
     @cached_property
     def _own(self) -> tuple[object, ...]:
         """The attributes of the node other than its inputs."""
-        names = [each.name for each in fields(type(self)) if each.eq]
+        names = [field.name for field in fields(type(self)) if field.eq]
         return tuple(getattr(self, name) for name in names if name not in ("input", "collections", "side"))
 
     def _alike(self, other: _Node) -> bool:
@@ -309,13 +309,13 @@ class WithMetadata(_Node):
         return self.metadata is Metadata.PANE or self.input.shows_panes
 
 
-def _changing_panes(found: Accumulation | None) -> ArgumentError:
+def _changing_panes(mode: Accumulation | None) -> ArgumentError:
     """Returns the error for a retraction whose pane would differ from that of the retracted value."""
     valid = (
         "ACCUMULATING or DISCARDING: a retraction is in another pane than the value that it retracts, so that it would "
         "not retract the same pair"
     )
-    return ArgumentError("the accumulation before with_pane()", found, valid)
+    return ArgumentError("the accumulation before with_pane()", mode, valid)
 
 
 def _require_stable_panes(inputs: Sequence[Node]) -> None:
@@ -508,14 +508,14 @@ class CoGroupByKey(_Grouping):
     @cached_property
     def shape(self) -> Shape | None:
         """The key, and a tuple of lists; for a join, a list of pairs."""
-        known = [
+        pairs = [
             inner.shape
             for inner in self.inputs
             if isinstance(inner.shape, RecordOf) and is_keyed(inner.shape)
         ]
-        if len(known) < len(self.inputs):
+        if len(pairs) < len(self.inputs):
             return None
-        key, values = known[0].fields[0].shape, [pair.fields[1].shape for pair in known]
+        key, values = pairs[0].fields[0].shape, [pair.fields[1].shape for pair in pairs]
         if self.join is not None and not self.apart:
             left, right = values
             pair = self.join.shape(left, right)
@@ -723,12 +723,12 @@ def _require_same_windows(nodes: Sequence[Node]) -> None:
     """Raises ``ArgumentError`` unless all collections are in the same windows in the same way."""
     first, *others = (node.windowing for node in nodes)
     for number, other in enumerate(others, start=2):
-        for each in fields(WindowingStrategy):
-            expected, found = getattr(first.strategy, each.name), getattr(other.strategy, each.name)
-            if found != expected:
-                what = each.name.replace("_", " ")
+        for option in fields(WindowingStrategy):
+            expected, actual = getattr(first.strategy, option.name), getattr(other.strategy, option.name)
+            if actual != expected:
+                what = option.name.replace("_", " ")
                 valid = f"the same as in collection 1, {expected!r}, so that all are in the same windows"
-                raise ArgumentError(f"the {what} of collection {number}", found, valid)
+                raise ArgumentError(f"the {what} of collection {number}", actual, valid)
         if other.fresh != first.fresh:
             raise ArgumentError(
                 f"collection {number}",
@@ -770,8 +770,8 @@ def _is_of(default: object, shape: Shape) -> bool:
 def outline(root: Node) -> str:
     """Returns a pipeline in one line, from its sources on; shared parts are written once, and then ``…``."""
 
-    def text(node: Node, known: Fold[Node, str]) -> str:
-        inputs = ["…" if inner in known and inner.inputs else known(inner) for inner in node.inputs]
+    def text(node: Node, texts: Fold[Node, str]) -> str:
+        inputs = ["…" if inner in texts and inner.inputs else texts(inner) for inner in node.inputs]
         match node:
             case SourceNode(name=name):
                 return name

@@ -75,9 +75,9 @@ def share_steps(roots: Sequence[Node]) -> tuple[Node, ...]:
         if isinstance(node, ElementWise):
             chains[id(node.input)].append(node)
     cuts = {
-        id(chain): sorted({_common(chain, other) for other in some if other is not chain} - {0})
-        for some in chains.values()
-        for chain in some
+        id(chain): sorted({_common(chain, other) for other in siblings if other is not chain} - {0})
+        for siblings in chains.values()
+        for chain in siblings
     }
     shared: dict[tuple[int, tuple[int, ...]], ElementWise] = {}
 

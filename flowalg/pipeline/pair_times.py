@@ -26,13 +26,13 @@ def with_pair_times(node: Node) -> Node:
         case CoGroupByKey(timed=False) if node.pair_times is not None:
             return evolve(node, timed=True)
         case ElementWise(
-            input=CoGroupByKey(join=JoinKind() as kind, timed=True) as join, steps=(each, *after)
+            input=CoGroupByKey(join=JoinKind() as kind, timed=True) as join, steps=(flat_map, *after)
         ):
-            timing = timing_steps(kind, each.scope)
+            timing = timing_steps(kind, flat_map.scope)
             if tuple(after[: len(timing)]) == timing:
                 return node
             if join.apart:
-                each = evolve(each, function=Call(PairSides(join.pair_times)))
-            return ElementWise.after(join, each, *timing, *after)
+                flat_map = evolve(flat_map, function=Call(PairSides(join.pair_times)))
+            return ElementWise.after(join, flat_map, *timing, *after)
         case _:
             return node

@@ -423,12 +423,12 @@ class PCollection(HasView, Generic[A_co]):
         >>> results(points.process(changes, in_order=True))
         [KV(key='red', value=(0, 5)), KV(key='blue', value=(0, 7)), KV(key='red', value=(5, 3))]
         """
-        known = require_computation("computation", computation)
+        checked = require_computation("computation", computation)
         require_flag("in_order", in_order)
         if late is not None and not isinstance(late, Late):
             raise ArgumentError("late", late, "Late.OBSERVE, Late.DROP, or None")
         default = Late.DROP if in_order else Late.OBSERVE
-        return PCollection(Process(self.node, known, in_order, late or default))
+        return PCollection(Process(self.node, checked, in_order, late or default))
 
     def deduplicate(
         self, *, by: Callable[[A_co], object], within: timedelta, in_order: bool = False
@@ -639,12 +639,12 @@ class PCollection(HasView, Generic[A_co]):
         require_name("label", label)
         hole = Hole(self.node.shape, self.node)
         made = transform(PCollection(hole))
-        found: list[PCollection[object]] = []
-        for each in made if isinstance(made, tuple) else (made,):
-            if not isinstance(each, PCollection):
+        collections: list[PCollection[object]] = []
+        for collection in made if isinstance(made, tuple) else (made,):
+            if not isinstance(collection, PCollection):
                 raise ArgumentError(f"the result of {label!r}", made, "a PCollection, or a tuple of them")
-            found.append(PCollection(fill(hole, each.node, self.node, label)))
-        return cast("B", tuple(found) if isinstance(made, tuple) else found[0])
+            collections.append(PCollection(fill(hole, collection.node, self.node, label)))
+        return cast("B", tuple(collections) if isinstance(made, tuple) else collections[0])
 
     def _join(self, right: PCollection[object], kind: JoinKind) -> ElementWise:
         """Returns the pairs of a join: a co-group with one list of pairs, and its items.
@@ -652,9 +652,9 @@ class PCollection(HasView, Generic[A_co]):
         A key with a ``None`` in it matches nothing: its values take no part, except where unmatched ones are kept.
         """
         _require_all_keyed(kind.value, (self, right))
-        sides, each = (self.node, right.node), FlatMap(Call(each_pair), kind.value)
+        sides, flat_map = (self.node, right.node), FlatMap(Call(each_pair), kind.value)
         if not any(map(may_have_none, map(_key_shape, sides))):
-            return ElementWise.after(CoGroupByKey(sides, kind), each)
+            return ElementWise.after(CoGroupByKey(sides, kind), flat_map)
         keys = [key.of if isinstance(key, OptionalOf) else key for key in map(_key_shape, sides)]
         is_plain = not any(map(may_have_none, keys))
         matching = Filter(Call(has_key if is_plain else can_match), kind.value)
@@ -663,7 +663,7 @@ class PCollection(HasView, Generic[A_co]):
             apart = CoGroupByKey(sides, kind, apart=True)
             return ElementWise.after(apart, FlatMap(Call(PairSides()), kind.value))
         left = sides[0] if kind.keeps_left else ElementWise.after(sides[0], matching)
-        return ElementWise.after(CoGroupByKey((left, ElementWise.after(sides[1], matching)), kind), each)
+        return ElementWise.after(CoGroupByKey((left, ElementWise.after(sides[1], matching)), kind), flat_map)
 
     def _then(self, step: Step) -> ElementWise:
         return ElementWise.after(self.node, step)

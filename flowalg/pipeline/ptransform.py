@@ -112,12 +112,12 @@ class PTransform(HasView, Generic[A_contra, B_co]):
     def _title(self) -> str:
         return f"transform {self.name!r}" if self.name else "the transform"
 
-    def _require_shape(self, node: Node, given: object) -> None:
+    def _require_shape(self, node: Node, argument: object) -> None:
         """Raises ``ArgumentError`` if the shapes of a collection and of the hole are known and differ."""
         if None not in (node.shape, self.hole.shape) and node.shape != self.hole.shape:
             valid = f"a collection of {self.hole.shape}"
             raise ArgumentError(
-                f"the input of {self._title}", given, valid, why=f"its elements are {node.shape}"
+                f"the input of {self._title}", argument, valid, why=f"its elements are {node.shape}"
             )
 
     def _filled(self, node: Node) -> Node:

@@ -91,19 +91,19 @@ class AsMap:
 
     def find(self, values: Sequence[object], window: Window) -> dict[object, object]:
         """Returns the same with ``Several`` under the keys with more than one value."""
-        found: dict[object, object] = {}
+        mapping: dict[object, object] = {}
         for pair in (require_keyed(value, "as_map") for value in values):
-            if pair.key in found:
-                before = found[pair.key]
+            if pair.key in mapping:
+                before = mapping[pair.key]
                 if not isinstance(before, Several):
                     both = f"{format_value(before)} and {format_value(pair.value)}"
-                    found[pair.key] = Several(
+                    mapping[pair.key] = Several(
                         f"as_map() has {both} under {format_value(pair.key)} in {window}; each key must have one "
                         f"value. {_REMEDY}"
                     )
             else:
-                found[pair.key] = pair.value
-        return found
+                mapping[pair.key] = pair.value
+        return mapping
 
 
 @frozen
@@ -113,18 +113,18 @@ class Several:
     message: str
 
 
-def _single(found: object) -> object:
+def _single(value: object) -> object:
     """Returns a value; raises ``ElementError`` for several."""
-    if isinstance(found, Several):
-        raise ElementError(found.message)
-    return found
+    if isinstance(value, Several):
+        raise ElementError(value.message)
+    return value
 
 
-def _mapping(found: dict[object, object]) -> dict[object, object]:
+def _mapping(mapping: dict[object, object]) -> dict[object, object]:
     """Returns a mapping; raises ``ElementError`` if a key has several values."""
-    for value in found.values():
+    for value in mapping.values():
         _single(value)
-    return found
+    return mapping
 
 
 @frozen
@@ -141,23 +141,25 @@ class LatestComplete:
         """What elements read before any window is complete; ``NO_DEFAULT`` is an error."""
         return self.view.default if isinstance(self.view, Singleton) else {}
 
-    def update(self, known: object, values: Sequence[object], window: Window) -> object:
+    def update(self, newest: object, values: Sequence[object], window: Window) -> object:
         """Returns what is known after a window, given what was known before it, and its values."""
         if not values:
-            return known
+            return newest
         if isinstance(self.view, Singleton):
             return self.view.find(values, window)
-        assert isinstance(known, dict), "elements read mappings"
-        return {**known, **self.view.find(values, window)}
+        assert isinstance(newest, dict), "elements read mappings"
+        return {**newest, **self.view.find(values, window)}
 
-    def read(self, known: object, window: Window) -> object:
+    def read(self, newest: object, window: Window) -> object:
         """Returns what the elements in a window of the side input read, given what is known at its start."""
-        if known is NO_DEFAULT:
+        if newest is NO_DEFAULT:
             raise ElementError(
                 f"as_singleton().latest_complete() has no value before {window.start}, where an element in {window} "
                 "reads it; set a default: as_singleton(default=...)"
             )
-        return _mapping(known) if isinstance(known, dict) and isinstance(self.view, AsMap) else _single(known)
+        return (
+            _mapping(newest) if isinstance(newest, dict) and isinstance(self.view, AsMap) else _single(newest)
+        )
 
 
 View: TypeAlias = Singleton | AsMap | LatestComplete
@@ -198,12 +200,12 @@ def require_readable(windows: WindowFn, view: View) -> None:
 
 def window_read(windows: WindowFn, point: EventTime) -> Window:
     """Returns the window of the side input that an element with this event time reads."""
-    found = assign_windows(windows, point, None, None)
-    if len(found) != 1:
+    assigned = assign_windows(windows, point, None, None)
+    if len(assigned) != 1:
         raise ElementError(
-            f"{windows} puts the event time {point} into {format_value(list(found))}; a side input needs one window"
+            f"{windows} puts the event time {point} into {format_value(list(assigned))}; a side input needs one window"
         )
-    return found[0]
+    return assigned[0]
 
 
 @frozen

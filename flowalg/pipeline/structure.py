@@ -30,12 +30,12 @@ def has_stages(*roots: Node) -> bool:
 
 def sources_read_together(*roots: Node) -> dict[str, frozenset[str]]:
     """Returns, for each source by name, the others that some node reads together with it (SEMANTICS section 9)."""
-    found: dict[str, frozenset[str]] = {}
+    together: dict[str, frozenset[str]] = {}
     for root in roots:  # the last node of a pipeline reads all that any node of it reads
         names = frozenset(source.name for source in sources_of(root))
         for name in names:
-            found[name] = found.get(name, frozenset()) | (names - {name})
-    return found
+            together[name] = together.get(name, frozenset()) | (names - {name})
+    return together
 
 
 def element_inputs(node: Node) -> tuple[Node, ...]:
@@ -77,12 +77,12 @@ def groupings_that_assign_times(*roots: Node) -> tuple[GroupingNode, ...]:
 
 def last_grouping(root: Node) -> GroupingNode:
     """Returns the grouping that emits a pipeline's panes; raises ``UnsupportedError`` if the pipeline has none."""
-    found = last_groupings(root)
-    if not found:
+    groupings = last_groupings(root)
+    if not groupings:
         raise UnsupportedError(
             "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
         )
-    return found[0]
+    return groupings[0]
 
 
 def lateness_of_readers(node: WithSide) -> Lateness | None:
@@ -107,8 +107,8 @@ def rebuild_all(roots: Sequence[Node], replace: Callable[[Node, Node], Node]) ->
     pipelines share is replaced once, and remains shared.
     """
 
-    def rebuilt(node: Node, known: Fold[Node, Node]) -> Node:
-        inputs = tuple(map(known, node.inputs))
+    def rebuilt(node: Node, of: Fold[Node, Node]) -> Node:
+        inputs = tuple(map(of, node.inputs))
         unchanged = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
         return replace(node if unchanged else node.with_inputs(inputs), node)
 

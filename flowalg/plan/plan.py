@@ -98,8 +98,8 @@ def plan_batch(
 
     A batch is one instant, so accumulation modes do not matter, and a join emits its pairs by itself.
     """
-    known = require_outputs(outputs)
-    return _plan(admit(known) if dead_letters else known, False, dead_letters, most_paths)
+    pipelines = require_outputs(outputs)
+    return _plan(admit(pipelines) if dead_letters else pipelines, False, dead_letters, most_paths)
 
 
 def plan_stream(
@@ -123,8 +123,8 @@ def _plan(
     pipelines: Mapping[str, PCollection[object]], streams: bool, dead_letters: bool, most_paths: int | None
 ) -> Plan:
     roots = [pipeline.node for pipeline in pipelines.values()]
-    found = fold_all(roots, _Planner(streams, dead_letters, most_paths, count_readers(*roots)))
-    return Plan(pipelines, dict(zip(pipelines, found, strict=True)), dead_letters)
+    nodes = fold_all(roots, _Planner(streams, dead_letters, most_paths, count_readers(*roots)))
+    return Plan(pipelines, dict(zip(pipelines, nodes, strict=True)), dead_letters)
 
 
 def _count_paths(node: Node, paths: Fold[Node, int]) -> int:
@@ -175,7 +175,11 @@ class _Planner:
                 return planned.ReadSide(tuple(map(of, inputs)), node)
             case Process(input=inner):
                 read = of(inner)
-                sources = {each.source: each for each in nodes_of(read) if isinstance(each, planned.Read)}
+                sources = {
+                    plan_node.source: plan_node
+                    for plan_node in nodes_of(read)
+                    if isinstance(plan_node, planned.Read)
+                }
                 return planned.Compute((read,), node, tuple(sources.values()))
         assert_never(node)
 

@@ -35,8 +35,8 @@ class Clocks:
 
     def percentile(self, q: float | None) -> EventTime:
         """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
-        known = self.watermark if q is None else self.percentiles.get(q, self.watermark)
-        return max(known, self.watermark)
+        watermark = self.watermark if q is None else self.percentiles.get(q, self.watermark)
+        return max(watermark, self.watermark)
 
     def with_hold(self, hold: EventTime, before: Clocks) -> Clocks:
         """The output clocks of a node that holds elements: none is beyond ``hold``, none moves back from ``before``.
@@ -59,16 +59,16 @@ def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
 
     Each watermark is the least of those of the parts. None moves back from ``before``.
     """
-    percentiles = {q for each in clocks for q in each.percentiles}
+    percentiles = {q for part in clocks for q in part.percentiles}
     return Clocks(
         clocks[0].processing_time,
-        max(before.watermark, min(each.watermark for each in clocks)),
+        max(before.watermark, min(part.watermark for part in clocks)),
         {
-            q: max(before.percentiles.get(q, MIN_TIME), min(each.percentile(q) for each in clocks))
+            q: max(before.percentiles.get(q, MIN_TIME), min(part.percentile(q) for part in clocks))
             for q in sorted(percentiles)
         },
-        frozenset[AnySignal]().union(*(each.signals for each in clocks)),
-        max(before.horizon, *(each.horizon for each in clocks)),
+        frozenset[AnySignal]().union(*(part.signals for part in clocks)),
+        max(before.horizon, *(part.horizon for part in clocks)),
     )
 
 
@@ -83,13 +83,16 @@ def raise_idle(
     ``clocks`` are what the policies say, and ``before`` those that this function returned for the instant before.
     ``together`` has the sources that some node reads together with a source.
     """
-    own = {name: _not_behind(each, before.get(name, each)) for name, each in clocks.items()}
-    running = {name for name, each in own.items() if each.watermark < MAX_TIME}
+    own = {
+        name: _not_behind(source_clocks, before.get(name, source_clocks))
+        for name, source_clocks in clocks.items()
+    }
+    running = {name for name, source_clocks in own.items() if source_clocks.watermark < MAX_TIME}
     raised = dict(own)
     for name in running & idle:
-        known = running & {name, *together.get(name, ())}
-        active = known - idle
-        parts = [own[other] for other in sorted(active or known)]
+        candidates = running & {name, *together.get(name, ())}
+        active = candidates - idle
+        parts = [own[other] for other in sorted(active or candidates)]
         raised[name] = _following(own[name], parts, min if active else max)
     return raised
 
@@ -108,11 +111,11 @@ def _following(
     own: Clocks, parts: Sequence[Clocks], choose: Callable[[Iterable[EventTime]], EventTime]
 ) -> Clocks:
     """Returns the clocks of an idle source whose watermarks are chosen from those of others."""
-    quantiles = sorted({q for each in parts for q in each.percentiles})
+    quantiles = sorted({q for part in parts for q in part.percentiles})
     followed = evolve(
         own,
-        watermark=choose(each.watermark for each in parts),
-        percentiles={q: choose(each.percentile(q) for each in parts) for q in quantiles},
+        watermark=choose(part.watermark for part in parts),
+        percentiles={q: choose(part.percentile(q) for part in parts) for q in quantiles},
     )
     return _not_behind(followed, own)
 

@@ -81,12 +81,12 @@ class Current(Generic[A_co]):
 
 def current_by(panes: Iterable[Pane[A]], place: Callable[[Pane[A]], P]) -> dict[P, Current[A]]:
     """What panes leave current at each place, a key and window, in the order in which places first occur."""
-    found: dict[P, Current[A]] = {}
+    by_place: dict[P, Current[A]] = {}
     for pane in panes:
         at, current = place(pane), Current.of(pane)
-        before = found.get(at)
-        found[at] = current if before is None else before.merge(current)
-    return found
+        before = by_place.get(at)
+        by_place[at] = current if before is None else before.merge(current)
+    return by_place
 
 
 def final_values(
@@ -117,8 +117,8 @@ def final_values(
         if by is not None:
             return by(element)
         if isinstance(element, KV):
-            found: Hashable = element.key
-            return found
+            pair_key: Hashable = element.key
+            return pair_key
         raise ArgumentError(
             "by",
             by,
@@ -129,12 +129,12 @@ def final_values(
 
     if by is not None and not callable(by):
         raise ArgumentError("by", by, "a function of an element, such as lambda s: s.team")
-    known = list(panes) if isinstance(panes, Iterable) else None
-    if known is None or not all(isinstance(pane, Pane) for pane in known[:1]):
+    all_panes = list(panes) if isinstance(panes, Iterable) else None
+    if all_panes is None or not all(isinstance(pane, Pane) for pane in all_panes[:1]):
         valid = "the panes of a run; flowalg_spark.final_values takes a DataFrame"
         raise ArgumentError("panes", panes, valid)
-    found = current_by(known, lambda pane: (pane.window, key(pane.element)))
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], sort_key(item[0][1])))
+    by_place = current_by(all_panes, lambda pane: (pane.window, key(pane.element)))
+    ordered = sorted(by_place.items(), key=lambda item: (item[0][0], sort_key(item[0][1])))
     return tuple(
         WindowedValue(pane.element, pane.window, pane.event_time)
         for _, current in ordered

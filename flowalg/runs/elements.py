@@ -179,9 +179,9 @@ def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, p
     """The output of a pipeline from its elements in each instant, with the processing time of the instant."""
     if panes:
         return Output(tuple(pane_of(element) for _, elements in instants for element in elements))
-    found = (
+    output_elements = (
         OutputElement(element.value, element.event_time, time)
         for time, elements in instants
         for element in elements
     )
-    return Output((), elements=sort_elements(found))
+    return Output((), elements=sort_elements(output_elements))

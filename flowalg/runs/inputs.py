@@ -31,18 +31,18 @@ def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -
             part = "event time" if other.shape == node.shape else "record"
             why = f"the pipeline reads two sources of this name, which differ in their {part}"
             raise ArgumentError("Source.name", node.name, "the name of one source", why=why)
-    given: dict[str, Input] = {}
+    bound: dict[str, Input] = {}
     for source, value in inputs.items():
         if not isinstance(source, Source) or source.node not in wanted.values():
-            known = ", ".join(sorted(wanted))
+            names = ", ".join(sorted(wanted))
             raise UnboundSourceError(
-                f"inputs has {format_value(source)}, which the pipeline does not read; it reads {known}"
+                f"inputs has {format_value(source)}, which the pipeline does not read; it reads {names}"
             )
-        given[source.name] = value
+        bound[source.name] = value
     for name in wanted:
-        if name not in given:
+        if name not in bound:
             raise UnboundSourceError(f"source {name!r} is not bound: pass inputs={{{name}: {kind}}}")
-    return given
+    return bound
 
 
 def timelines_by_name(

@@ -42,7 +42,9 @@ class PipelineInstant:
     @property
     def signals(self) -> frozenset[AnySignal]:
         """The signals given in the instant, at any source."""
-        return frozenset[AnySignal]().union(*(each.signals for each in self.clocks.values()))
+        return frozenset[AnySignal]().union(
+            *(source_clocks.signals for source_clocks in self.clocks.values())
+        )
 
     def records(self, source: str) -> tuple[object, ...]:
         """The records of a source, by its name."""
@@ -78,7 +80,9 @@ def pipeline_instants(
         for number, instant in enumerate(same_time)
     ]
     numbered.sort(key=lambda row: row[:3])
-    generated_by = {name: each.generated_by for name, each in timelines.items() if each.generated_by}
+    generated_by = {
+        name: timeline.generated_by for name, timeline in timelines.items() if timeline.generated_by
+    }
     clocks = dict.fromkeys(timelines, BEGINNING)
     raised: Mapping[str, Clocks] = clocks
     idle_at = _idle_unless_started(timelines, numbered[0][0]) if numbered else {}
@@ -104,7 +108,9 @@ def _idle_unless_started(
     timelines: Mapping[str, Timeline[object]], start: ProcessingTime
 ) -> dict[str, ProcessingTime]:
     """When each source becomes idle that has not started, given the first instant of any source."""
-    policies = {name: each.generated_by.policy for name, each in timelines.items() if each.generated_by}
+    policies = {
+        name: timeline.generated_by.policy for name, timeline in timelines.items() if timeline.generated_by
+    }
     return {
         name: ProcessingTime(start + policy.idle_micros)
         for name, policy in policies.items()
@@ -119,8 +125,8 @@ def _at(
 ) -> dict[str, Clocks]:
     """The clocks of all sources at a processing time."""
     return {
-        name: evolve(each, processing_time=time, signals=signals.get(name, frozenset()))
-        for name, each in clocks.items()
+        name: evolve(source_clocks, processing_time=time, signals=signals.get(name, frozenset()))
+        for name, source_clocks in clocks.items()
     }
 
 

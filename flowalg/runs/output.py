@@ -48,8 +48,8 @@ class OutputElement(HasView, Generic[A_co]):
 def sort_elements(elements: Iterable[OutputElement[A]]) -> tuple[OutputElement[A], ...]:
     """Returns elements by processing time, then event time, then value, independent of their order of arrival."""
 
-    def key(each: OutputElement[A]) -> tuple[object, ...]:
-        return (each.processing_time, each.event_time, total_sort_key(each.element))
+    def key(element: OutputElement[A]) -> tuple[object, ...]:
+        return (element.processing_time, element.event_time, total_sort_key(element.element))
 
     return tuple(sorted(elements, key=key))
 
@@ -127,8 +127,8 @@ class Output(HasView, Generic[A_co]):
 
 def joined(parts: Iterable[Output[A]]) -> Output[A]:
     """Returns what an output gives in successive parts of a run, as one output."""
-    known = tuple(parts)
+    outputs = tuple(parts)
     return Output(
-        tuple(pane for part in known for pane in part.panes),
-        elements=sort_elements(element for part in known for element in part.elements),
+        tuple(pane for part in outputs for pane in part.panes),
+        elements=sort_elements(element for part in outputs for element in part.elements),
     )

@@ -117,8 +117,8 @@ class Timeline(HasView, Generic[A_co]):
                 raise ArgumentError("watermark", after.watermark, valid)
             for q, point in before.percentile_watermarks.items():
                 if after.percentile_watermarks.get(q, point) < point:
-                    found = after.percentile_watermarks[q]
-                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"at or after {point}")
+                    watermark = after.percentile_watermarks[q]
+                    raise ArgumentError(f"percentile_watermarks[{q}]", watermark, f"at or after {point}")
 
     @property
     def watermark(self) -> EventTime:
@@ -145,8 +145,8 @@ class Timeline(HasView, Generic[A_co]):
         instant: other sources do not wait for its watermark.
         """
         reading = self.watermark if watermark is None else event_time(watermark, argument="watermark")
-        given = {} if percentiles is None else percentiles
-        _require_percentiles("percentiles", given)
+        percentile_times = {} if percentiles is None else percentiles
+        _require_percentiles("percentiles", percentile_times)
         if isinstance(signals, str) or not isinstance(signals, Iterable):
             raise ArgumentError("signals", signals, "the names of signals, such as ['go']")
         given_signals = tuple(signals)
@@ -154,7 +154,7 @@ class Timeline(HasView, Generic[A_co]):
             if not isinstance(signal, str | Signal):
                 raise ArgumentError("signals", signal, "the name of a signal, a str, or a Signal")
         watermarks = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
-        for q, point in given.items():
+        for q, point in percentile_times.items():
             watermarks[q] = event_time(point, argument=f"percentiles[{q}]")
         clock = processing_time(time, argument="time")
         if not isinstance(idle, bool):

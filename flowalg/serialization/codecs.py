@@ -118,12 +118,12 @@ def items(of: Codec, cls: type[tuple[object, ...] | list[object] | frozenset[obj
         return sorted(written, key=json_text.dumps) if cls is frozenset else written
 
     def read(json: object, at: DocumentPath) -> object:
-        found = [of.read(item, at.item(i)) for i, item in enumerate(_require_list(json, at))]
+        values = [of.read(item, at.item(i)) for i, item in enumerate(_require_list(json, at))]
         if cls is frozenset and not (
-            all(isinstance(item, Hashable) for item in found) and len({*found}) == len(found)
+            all(isinstance(item, Hashable) for item in values) and len({*values}) == len(values)
         ):
             raise at.invalid(json, "a list of distinct, hashable items")
-        return cls(found)
+        return cls(values)
 
     return Codec(write, read)
 
@@ -137,11 +137,11 @@ def product(parts: tuple[Codec, ...]) -> Codec:
         return [part.write(item, at.item(i)) for i, (part, item) in enumerate(zip(parts, value, strict=True))]
 
     def read(json: object, at: DocumentPath) -> object:
-        found = _require_list(json, at)
-        if len(found) != len(parts):
+        json_items = _require_list(json, at)
+        if len(json_items) != len(parts):
             raise at.invalid(json, f"a list of {len(parts)}")
         return tuple(
-            part.read(item, at.item(i)) for i, (part, item) in enumerate(zip(parts, found, strict=True))
+            part.read(item, at.item(i)) for i, (part, item) in enumerate(zip(parts, json_items, strict=True))
         )
 
     return Codec(write, read)
@@ -150,15 +150,15 @@ def product(parts: tuple[Codec, ...]) -> Codec:
 def mapping(key: Codec, value: Codec) -> Codec:
     """Returns the codec of a mapping: a list of pairs."""
 
-    def write(given: object, at: DocumentPath) -> object:
-        if not isinstance(given, Mapping):
-            raise at.mistyped(given)
+    def write(mapping: object, at: DocumentPath) -> object:
+        if not isinstance(mapping, Mapping):
+            raise at.mistyped(mapping)
         return [
-            [key.write(k, at.item(i)), value.write(v, at.item(i))] for i, (k, v) in enumerate(given.items())
+            [key.write(k, at.item(i)), value.write(v, at.item(i))] for i, (k, v) in enumerate(mapping.items())
         ]
 
     def read(json: object, at: DocumentPath) -> object:
-        found: dict[object, object] = {}
+        mapping: dict[object, object] = {}
         for i, pair in enumerate(_require_list(json, at)):
             inner = at.item(i)
             match _require_list(pair, inner):
@@ -166,10 +166,10 @@ def mapping(key: Codec, value: Codec) -> Codec:
                     k, v = key.read(first, inner.item(0)), value.read(second, inner.item(1))
                 case _:
                     raise inner.invalid(pair, "a list of a key and a value")
-            if not isinstance(k, Hashable) or k in found:
+            if not isinstance(k, Hashable) or k in mapping:
                 raise inner.invalid(pair, "a pair with a distinct, hashable key")
-            found[k] = v
-        return found
+            mapping[k] = v
+        return mapping
 
     return Codec(write, read)
 

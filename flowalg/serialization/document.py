@@ -228,12 +228,12 @@ def _parse(text: str) -> dict[str, object]:
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    json_object = dict(pairs)
+    if len(json_object) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise DocumentError(f"an object of the document has the key {twice!r} twice")
-    return found
+    return json_object
 
 
 def _finite_float(text: str) -> float:
@@ -256,8 +256,8 @@ def _check_elements(value: object, element: object) -> None:
     except RecordTypeError as error:
         raise ArgumentError("expect", element, "an element type", why=str(error)) from error
     match value:
-        case PCollection(shape=found) if found is not None and found != shape:
-            raise DocumentError(f"value must be a collection of {shape}; got a collection of {found}")
+        case PCollection(shape=actual) if actual is not None and actual != shape:
+            raise DocumentError(f"value must be a collection of {shape}; got a collection of {actual}")
         case Timeline(instants=instants):
             for number, instant in enumerate(instants):
                 for index, found_element in enumerate(instant.elements):

@@ -36,10 +36,10 @@ def name_of(target: object) -> Result[str, str]:
     if module == "__main__":
         return Failure("is defined in __main__, which is a different module in other processes")
     name = f"{module}:{path}"
-    found = import_object(name)
-    if not isinstance(found, Success):
-        return Failure(f"cannot be imported: {found.failure()}")
-    value = found.unwrap()
+    imported = import_object(name)
+    if not isinstance(imported, Success):
+        return Failure(f"cannot be imported: {imported.failure()}")
+    value = imported.unwrap()
     if value is target or (_is_bound_to_class(value) and value == target):
         return Success(name)
     return Failure(f"is not the object that importing {name} returns")
@@ -51,15 +51,15 @@ def import_object(name: str) -> Result[object, str]:
     if not separator or not module or not path or module.startswith("."):
         return Failure(f"{name!r} is not a name of the form module:name")
     try:
-        found: object = importlib.import_module(module)
+        imported: object = importlib.import_module(module)
     except Exception as error:
         return Failure(f"importing {module} raised {type(error).__name__}: {error}")
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            imported = getattr(imported, part)
         except AttributeError:
             return Failure(f"{module} has no {path}")
-    return Success(found)
+    return Success(imported)
 
 
 def _is_bound_to_class(target: object) -> bool:

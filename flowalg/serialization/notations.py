@@ -44,10 +44,10 @@ def format_duration(duration: timedelta) -> str:
 
 def parse_duration(text: str) -> timedelta:
     """Parses an ISO 8601 duration of days, hours, minutes and seconds; raises ``ValueError`` for other text."""
-    found = _DURATION.fullmatch(text)
-    if found is None or text.endswith("P"):
+    match = _DURATION.fullmatch(text)
+    if match is None or text.endswith("P"):
         raise ValueError(text)
-    sign, days, hours, minutes, seconds, fraction = found.groups(default="0")
+    sign, days, hours, minutes, seconds, fraction = match.groups(default="0")
     total = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
     micros = total * 1_000_000 + int(fraction.ljust(6, "0"))
     return timedelta(microseconds=-micros if sign == "-" else micros)

@@ -126,11 +126,11 @@ def _write_node(node: object, at: DocumentPath) -> object:
     if not isinstance(node, Node):
         raise at.mistyped(node)
     nodes, indices = at.nodes, at.nodes.indices
-    for each in () if id(node) in indices else nodes_of(node):
-        if id(each) not in indices:
+    for inner in () if id(node) in indices else nodes_of(node):
+        if id(inner) not in indices:
             path = DocumentPath(f"nodes[{len(nodes.written)}]", nodes)
-            nodes.written.append({_tag(each, path): _record(type(each)).write(each, path)})
-            indices[id(each)] = len(nodes.written) - 1
+            nodes.written.append({_tag(inner, path): _record(type(inner)).write(inner, path)})
+            indices[id(inner)] = len(nodes.written) - 1
     return indices[id(node)]
 
 
@@ -234,14 +234,14 @@ def _record(cls: type) -> Codec:
             ) from unresolved
         for name in json:
             if name not in fields:
-                known = ", ".join(fields) or "none"
-                raise at.unreadable(f"{cls.__name__} has no field {name!r}; its fields are: {known}")
+                names = ", ".join(fields) or "none"
+                raise at.unreadable(f"{cls.__name__} has no field {name!r}; its fields are: {names}")
         for name, field in fields.items():
             if name not in json and field.default is NOTHING:
                 raise at.unreadable(f"{cls.__name__} lacks its field {name!r}")
-        given = {name: fields[name].codec.read(part, at.field(name)) for name, part in json.items()}
+        arguments = {name: fields[name].codec.read(part, at.field(name)) for name, part in json.items()}
         try:
-            return _construct(cls, given)
+            return _construct(cls, arguments)
         except Exception as error:  # a constructor of the user may raise any exception
             raise at.unreadable(error) from error
 
@@ -259,9 +259,9 @@ def _path_inside(value: object, at: DocumentPath) -> DocumentPath:
             return at
 
 
-def _construct(cls: type, given: Mapping[str, object]) -> object:
+def _construct(cls: type, arguments: Mapping[str, object]) -> object:
     """Constructs a value from its fields. Derived attributes of nodes and sources are computed again."""
-    match given:
+    match arguments:
         case {"input": input, "steps": steps} if cls is ElementWise:
             if not steps:
                 raise DocumentError("the steps of an ElementWise must be one or more")
@@ -276,8 +276,8 @@ def _construct(cls: type, given: Mapping[str, object]) -> object:
         case _:
             for parameter in inspect.signature(cls).parameters.values():
                 if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                    return cls(*cast("tuple[object, ...]", given[parameter.name]))
-            return cls(**given)
+                    return cls(*cast("tuple[object, ...]", arguments[parameter.name]))
+            return cls(**arguments)
 
 
 def codec_of(hint: object) -> Codec:
@@ -312,8 +312,8 @@ def _union(args: tuple[object, ...]) -> Codec:
     if set(arms) == {timedelta, Forever}:
         return LATENESS
     classes = tuple(get_origin(arm) or arm for arm in arms)
-    known = tuple(cls for cls in classes if isinstance(cls, type))
-    return _instance_of(known) if len(known) == len(classes) else ANYTHING
+    plain_classes = tuple(cls for cls in classes if isinstance(cls, type))
+    return _instance_of(plain_classes) if len(plain_classes) == len(classes) else ANYTHING
 
 
 def _of_class(cls: type) -> Codec:
@@ -325,7 +325,7 @@ def _of_class(cls: type) -> Codec:
         return SCALARS[cls]
     if issubclass(cls, Enum):
         return member_of(cls)
-    if [known for known in algebra().values() if issubclass(known, cls)] == [cls]:
+    if [subclass for subclass in algebra().values() if issubclass(subclass, cls)] == [cls]:
         return _record(cls)
     return ANYTHING if cls is object or getattr(cls, "_is_protocol", False) else _instance_of((cls,))
 

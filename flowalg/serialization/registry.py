@@ -38,9 +38,9 @@ def algebra() -> Mapping[str, type]:
 
     Classes that share a name have no short name: they are written as ``module:name``, like user-defined classes.
     """
-    found = tuple(dict.fromkeys(_classes()))
-    counts = Counter(cls.__name__ for cls in found)
-    return MappingProxyType({cls.__name__: cls for cls in found if counts[cls.__name__] == 1})
+    classes = tuple(dict.fromkeys(_classes()))
+    counts = Counter(cls.__name__ for cls in classes)
+    return MappingProxyType({cls.__name__: cls for cls in classes if counts[cls.__name__] == 1})
 
 
 def _classes() -> Iterator[type]:
@@ -69,12 +69,12 @@ def tag_of(cls: type) -> Result[str, str]:
 def class_of_tag(tag: str) -> Result[type, str]:
     """Returns the class of a tag, or the reason why there is none."""
     if ":" not in tag:
-        known = algebra().get(tag)
-        return Failure(f"{tag!r} is not a class of the algebra") if known is None else Success(known)
-    return import_object(tag).bind(lambda found: _require_class(tag, found))
+        cls = algebra().get(tag)
+        return Failure(f"{tag!r} is not a class of the algebra") if cls is None else Success(cls)
+    return import_object(tag).bind(lambda imported: _require_class(tag, imported))
 
 
-def _require_class(tag: str, found: object) -> Result[type, str]:
-    if isinstance(found, type) and (is_frozen(found) or issubclass(found, Enum)):
-        return Success(found)
+def _require_class(tag: str, imported: object) -> Result[type, str]:
+    if isinstance(imported, type) and (is_frozen(imported) or issubclass(imported, Enum)):
+        return Success(imported)
     return Failure(f"{tag!r} is neither a frozen attrs class nor an enum")

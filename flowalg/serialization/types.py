@@ -69,9 +69,9 @@ def _read_type(json: object, at: DocumentPath) -> object:
         case str() if json in _SHORT:
             return _SHORT[json]
         case str() if ":" in json:
-            found = unwrap_or_raise(import_object(json), at.unreadable)
-            if isinstance(found, type):
-                return found
+            imported = unwrap_or_raise(import_object(json), at.unreadable)
+            if isinstance(imported, type):
+                return imported
             raise at.unreadable(f"{json!r} is not a class")
         case dict() if len(json) == 1:
             ((tag, parts),) = json.items()
@@ -151,32 +151,32 @@ def _record(cls: type, fields: tuple[Field, ...]) -> object:
     if not parameters:
         return cls
     hints = get_type_hints(cls)
-    given: dict[object, object] = {}
+    solution: dict[object, object] = {}
     for field in fields:
-        _solve(hints[field.name], field.shape, given)
-    return types.GenericAlias(cls, tuple(given.get(parameter, int) for parameter in parameters))
+        _solve(hints[field.name], field.shape, solution)
+    return types.GenericAlias(cls, tuple(solution.get(parameter, int) for parameter in parameters))
 
 
-def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
+def _solve(hint: object, shape: Shape, solution: dict[object, object]) -> None:
     """Infers the type variables in a field's annotation from the field's shape."""
     if isinstance(hint, TypeVar):
-        given.setdefault(hint, type_of(shape))
+        solution.setdefault(hint, type_of(shape))
         return
     args = tuple(arg for arg in get_args(hint) if arg is not types.NoneType)
     match shape:
         case OptionalOf(of=inner) if get_origin(hint) in (Union, types.UnionType):
-            _solve(args[0], inner, given)
+            _solve(args[0], inner, solution)
         case ListOf(of=inner) | SetOf(of=inner) if args:
-            _solve(args[0], inner, given)
+            _solve(args[0], inner, solution)
         case TupleOf(items=items):
             for arg, item in zip(args, items, strict=True):
-                _solve(arg, item, given)
+                _solve(arg, item, solution)
         case RecordOf(cls=cls, fields=fields) if args:
             inner_hints = get_type_hints(cls)
             variables = dict(zip(getattr(cls, "__parameters__", ()), args, strict=True))
             for field in fields:
                 outer = variables.get(inner_hints[field.name])
                 if outer is not None:
-                    _solve(outer, field.shape, given)
+                    _solve(outer, field.shape, solution)
         case _:
             pass

@@ -116,12 +116,12 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
         parts.extend(part.triggers if isinstance(part, kind) else (part,))
     if zero in parts:
         return zero
-    known = [part for part in _simplify(kind, parts) if part != unit]
+    simplified = [part for part in _simplify(kind, parts) if part != unit]
     dual = Or if kind is And else And
     absorbed = [
         part
-        for part in known
-        if not (isinstance(part, dual) and any(other in part.triggers for other in known))
+        for part in simplified
+        if not (isinstance(part, dual) and any(other in part.triggers for other in simplified))
     ]
     if not absorbed:
         return unit

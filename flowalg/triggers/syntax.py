@@ -214,15 +214,15 @@ class AtValue(ValueLeaf, _Once):
     predicate: Predicate
 
     def __init__(self, combiner: Aggregate[Any, Out], predicate: Callable[[Out], bool]) -> None:
-        given = require_combiner("AtValue.combiner", combiner)
-        if given.is_ordered:
+        checked = require_combiner("AtValue.combiner", combiner)
+        if checked.is_ordered:
             valid = "a combiner that does not depend on the order of values, which no instant has"
             raise ArgumentError("AtValue.combiner", combiner, valid)
         if not callable(predicate):
             raise ArgumentError(
                 "AtValue.predicate", predicate, "a function from the combined value to a bool"
             )
-        object.__setattr__(self, "combiner", given)
+        object.__setattr__(self, "combiner", checked)
         object.__setattr__(self, "predicate", predicate)
 
 

@@ -122,10 +122,10 @@ class SourceClock:
     ) -> EventTime | None:
         idle = self.idle_partitions(idle_after)
         active = [point for name, point in progress.items() if name not in idle]
-        known = [point for point in active or progress.values() if point is not None]
-        if len(known) < len(active):
+        points = [point for point in active or progress.values() if point is not None]
+        if len(points) < len(active):
             return None
-        return (min if active else max)(known, default=None)
+        return (min if active else max)(points, default=None)
 
     def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
         """Returns the greatest event time of each partition that is not idle."""

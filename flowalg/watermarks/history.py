@@ -23,7 +23,9 @@ class SourceInstant:
     @property
     def publishes(self) -> bool:
         """Whether the source publishes a watermark in it."""
-        return bool(self.publications) or any(each.published is not None for each in self.observations)
+        return bool(self.publications) or any(
+            observation.published is not None for observation in self.observations
+        )
 
 
 def replay_policy(policy: WatermarkPolicy, instants: Sequence[SourceInstant]) -> Iterator[SourceClock]:

@@ -60,8 +60,8 @@ def clamp(point: int) -> EventTime:
 
 def span(windows: Iterable[Window]) -> Window:
     """The smallest window that contains all of some windows, of which there is at least one."""
-    known = tuple(windows)
-    return Window(min(window.start for window in known), max(window.end for window in known))
+    parts = tuple(windows)
+    return Window(min(window.start for window in parts), max(window.end for window in parts))
 
 
 def covers(whole: Window, part: Window) -> bool:

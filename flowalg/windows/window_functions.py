@@ -312,20 +312,21 @@ def _assigned(
     return assigned
 
 
-def _merged(windows: CustomWindows | WindowsByValue, known: tuple[Window, ...]) -> list[MergedWindow]:
+def _merged(windows: CustomWindows | WindowsByValue, assigned: tuple[Window, ...]) -> list[MergedWindow]:
     """Returns the groups that the user function returns, each with its window."""
     if windows.merge_with is None:
-        return [MergedWindow(window, (window,)) for window in known]
+        return [MergedWindow(window, (window,)) for window in assigned]
     try:
         groups = [
-            group if isinstance(group, MergedWindow) else tuple(group) for group in windows.merge_with(known)
+            group if isinstance(group, MergedWindow) else tuple(group)
+            for group in windows.merge_with(assigned)
         ]
     except Exception as cause:
-        raise user_function_error(f"{windows.name}.merge", windows.merge_with, known, cause) from cause
+        raise user_function_error(f"{windows.name}.merge", windows.merge_with, assigned, cause) from cause
     parts = [list(group.parts if isinstance(group, MergedWindow) else group) for group in groups]
-    if sorted(window for group in parts for window in group) != sorted(known):
+    if sorted(window for group in parts for window in group) != sorted(assigned):
         raise ElementError(
-            f"the result of {windows.name}.merge must be a partition of {format_value(known)} into groups; "
+            f"the result of {windows.name}.merge must be a partition of {format_value(assigned)} into groups; "
             f"got {format_value(parts)}"
         )
     merged = [
@@ -346,11 +347,11 @@ def _merged(windows: CustomWindows | WindowsByValue, known: tuple[Window, ...]) 
     return merged
 
 
-def merged_windows(windows: MergingWindowFn, known: Iterable[Window]) -> list[MergedWindow]:
+def merged_windows(windows: MergingWindowFn, assigned: Iterable[Window]) -> list[MergedWindow]:
     """Returns the groups of windows that merge, each with the window that it becomes."""
     if isinstance(windows, Sessions):
-        return [MergedWindow(span(group), group) for group in windows.merge(known)]
-    return _merged(windows, tuple(known))
+        return [MergedWindow(span(group), group) for group in windows.merge(assigned)]
+    return _merged(windows, tuple(assigned))
 
 
 MergingWindowFn: TypeAlias = Sessions | CustomWindows | WindowsByValue

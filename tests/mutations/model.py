@@ -118,8 +118,8 @@ MODEL: Final = (
                 "the watermark follows the fastest partition",
                 "the watermark of a source is the minimum over its active partitions",
                 "SourceClock._least_active",
-                "(min if active else max)(known, default=None)",
-                "max(known, default=None)",
+                "(min if active else max)(points, default=None)",
+                "max(points, default=None)",
             ),
             Mutant(
                 "a perfect watermark waits for the elements of its own instant",

@@ -270,8 +270,8 @@ REFERENCE: Final = (
                 "a union has the watermark of its fastest input",
                 "`a_join_has_the_least_watermark`",
                 "minimum",
-                "min(each.watermark for each in clocks)",
-                "max(each.watermark for each in clocks)",
+                "min(part.watermark for part in clocks)",
+                "max(part.watermark for part in clocks)",
             ),
             Mutant(
                 "a side input is read before its window is complete",

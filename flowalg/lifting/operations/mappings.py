@@ -19,16 +19,16 @@ _KEYS: Final = (BOOLEAN, INTEGER, TEXT, DAY, TIMESTAMP, DURATION)
 
 def get_value(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     """Lifts ``of[key]``."""
-    found = _look_up(mapping, of, key, location)
-    if isinstance(found, Opaque):
-        return evolve(found, shape=mapping.value)
-    return Apply(Op.REQUIRE, items_of(found), mapping.value, location)
+    lookup = _look_up(mapping, of, key, location)
+    if isinstance(lookup, Opaque):
+        return evolve(lookup, shape=mapping.value)
+    return Apply(Op.REQUIRE, items_of(lookup), mapping.value, location)
 
 
 def has_key(mapping: MapOf, of: Expr, key: Expr, location: str) -> Expr:
     """Lifts ``key in of``."""
-    found = _look_up(mapping, of, key, location)
-    return evolve(found, shape=BOOLEAN) if isinstance(found, Opaque) else items_of(found)[0]
+    lookup = _look_up(mapping, of, key, location)
+    return evolve(lookup, shape=BOOLEAN) if isinstance(lookup, Opaque) else items_of(lookup)[0]
 
 
 def lift_method(name: str, mapping: MapOf, of: Expr, args: Sequence[Expr], location: str) -> Expr:
@@ -36,13 +36,13 @@ def lift_method(name: str, mapping: MapOf, of: Expr, args: Sequence[Expr], locat
     if name != "get" or len(args) not in (1, 2):
         return Opaque(None, f"the method {name} of {mapping}", location)
     default = args[1] if len(args) == 2 else Constant(None, None)
-    found = _look_up(mapping, of, args[0], location)
-    if isinstance(found, Opaque):
-        result = common_shape(evolve(found, shape=mapping.value), default)
-        return evolve(found, shape=result)
+    lookup = _look_up(mapping, of, args[0], location)
+    if isinstance(lookup, Opaque):
+        result = common_shape(evolve(lookup, shape=mapping.value), default)
+        return evolve(lookup, shape=result)
     if can_raise_in_engine(default):
         return Opaque(None, "a default that may fail, which `get` evaluates always", location)
-    is_found, value = items_of(found)
+    is_found, value = items_of(lookup)
     return choose(is_found, value, default, location)
 
 

@@ -68,8 +68,8 @@ def defined_code(cls: type, name: str) -> FunctionType | property | None:
     """
     if getattr_static(cls, "__getattribute__") is not object.__getattribute__:
         return None
-    found: object = getattr_static(cls, name, MISSING)
-    return found if isinstance(found, FunctionType | property) else None
+    attribute: object = getattr_static(cls, name, MISSING)
+    return attribute if isinstance(attribute, FunctionType | property) else None
 
 
 def get_item(of: Expr, index: int, location: str) -> Expr:
@@ -140,14 +140,14 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
     aliases = [attribute.alias or attribute.name for attribute in attributes if not attribute.kw_only]
     if len(positional) > len(aliases):
         return Opaque(shape, f"more than the {len(aliases)} positional arguments of {cls.__name__}", location)
-    given = {**dict(zip(aliases, positional, strict=False)), **named}
-    if len(given) != len(positional) + len(named) or given.keys() > {
+    arguments = {**dict(zip(aliases, positional, strict=False)), **named}
+    if len(arguments) != len(positional) + len(named) or arguments.keys() > {
         attribute.alias for attribute in attributes
     }:
         return Opaque(shape, f"arguments that do not match the fields of {cls.__name__}", location)
     parts = []
     for attribute, field in zip(attributes, shape.fields, strict=True):
-        value = given.pop(attribute.alias or attribute.name, None)
+        value = arguments.pop(attribute.alias or attribute.name, None)
         if value is None and attribute.default is not attrs.NOTHING:
             value = to_constant(attribute.default)
         if value is None:
@@ -162,7 +162,7 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
                 location,
             )
         parts.append(widen(value, field.shape))
-    if given:
+    if arguments:
         return Opaque(shape, f"arguments that do not match the fields of {cls.__name__}", location)
     return Build(shape, tuple(parts))
 

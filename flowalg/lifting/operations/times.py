@@ -268,10 +268,10 @@ def _replace(of: Expr, named: Named, location: str) -> Expr | None:
         return None
     micros = _multiply(days, MICROS_PER_DAY, location)
     for name, (unit, _) in _CLOCK.items():
-        given = values.get(name)
+        replacement = values.get(name)
         clock = (
-            int_constant(given)
-            if given is not None
+            int_constant(replacement)
+            if replacement is not None
             else _clock_field(micros_of_instant(of, location), name, location)
         )
         micros = _add(micros, _multiply(clock, unit, location), location)
@@ -280,11 +280,11 @@ def _replace(of: Expr, named: Named, location: str) -> Expr | None:
 
 def construct_duration(args: tuple[Expr, ...], named: Named, location: str) -> Expr:
     """Lifts ``timedelta(...)`` of integers."""
-    given = {**dict(zip(_UNITS, args, strict=False)), **named}
-    if len(args) > len(_UNITS) or not given or len(given) != len(args) + len(named):
+    arguments = {**dict(zip(_UNITS, args, strict=False)), **named}
+    if len(args) > len(_UNITS) or not arguments or len(arguments) != len(args) + len(named):
         return Opaque(DURATION, "a timedelta with invalid arguments", location)
     micros: Expr = int_constant(0)
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in _UNITS or value.shape != INTEGER:
             return Opaque(DURATION, f"a timedelta of {value.shape}", location)
         micros = _add(micros, _multiply(value, _UNITS[name], location), location)

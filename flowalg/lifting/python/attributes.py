@@ -13,8 +13,8 @@ def is_plain_attribute(cls: type, name: str) -> bool:
     """Whether reading the attribute runs no code of the class."""
     if inspect.getattr_static(cls, "__getattribute__") is not object.__getattribute__:
         return False
-    found = inspect.getattr_static(cls, name, _MISSING)
-    return found is _MISSING or isinstance(found, types.MemberDescriptorType)
+    attribute = inspect.getattr_static(cls, name, _MISSING)
+    return attribute is _MISSING or isinstance(attribute, types.MemberDescriptorType)
 
 
 def lacks_attribute(cls: type, name: str) -> bool:

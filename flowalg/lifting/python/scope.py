@@ -66,8 +66,8 @@ class Scope:
                 return self.captured(name)
             case ast.Attribute(value=value, attr=attr):
                 owner = self.resolve(value)
-                found = MISSING if owner is MISSING else resolve_attribute(owner, attr)
-                return found.__func__ if isinstance(found, staticmethod) else found
+                attribute = MISSING if owner is MISSING else resolve_attribute(owner, attr)
+                return attribute.__func__ if isinstance(attribute, staticmethod) else attribute
             case ast.Constant(value=value):
                 return value
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
