@@ -142,6 +142,10 @@ def test_a_column_of_texts_has_the_values_of_its_texts(shape: Shape, column: lis
         (Decimal, "NaN", None),
         (Decimal, "1e999999999999999999999", None),
         (Color, "GREEN", "GREEN"),
+        (int, "-" + "0" * 25, 0),
+        pytest.param(int, "0" * 1_000_000 + "x", None, id="zeros"),
+        pytest.param(float, "1" * 1_000_000 + "x", None, id="digits"),
+        pytest.param(Decimal, "1" * 1_000_000 + "x", None, id="digits of a Decimal"),
     ],
 )
 def test_a_text_has_one_value_or_none(kind: type, text: str, value: object) -> None:
@@ -270,6 +274,15 @@ def test_lines_of_json_end_at_line_feeds_only() -> None:
     assert [(line.row, line.text) for line in read.bad] == [(3, '{"count":"x"}')]
 
 
+@pytest.mark.parametrize("word", ["Inf", "-Inf", "-NaN", '"-NaN"', '"Inf"'])
+def test_three_words_of_json_are_floats(word: str) -> None:
+    """``NaN``, ``Infinity`` and ``-Infinity`` are floats; what Arrow's parser takes for one besides is bad."""
+    lines = [f'{{"value": {text}}}'.encode() for text in ("NaN", "-Infinity", word)]
+    read = read_objects(pa.array(lines, pa.large_binary()), FIELDS)
+    assert str(read.rows["value"].to_pylist()) == "[nan, -inf]"
+    assert "value must be of type double; got" in read.bad[2].message
+
+
 cell_texts = st.one_of(texts, st.sampled_from(["a,b", 'a"b', '"', "a\nb", "a\r\nb", "\u2028", "x" * 200_000]))
 
 
@@ -320,6 +333,27 @@ def test_a_stray_quote_is_a_bad_record_of_its_line(text: str, keys: list[object]
     read = read_file(f"key,count,at\n{text}".encode(), "csv", THREE)
     assert read.rows["key"].to_pylist() == keys
     assert [line.text for line in read.bad] == bad
+
+
+def test_a_mark_in_the_middle_of_a_file_belongs_to_its_cell() -> None:
+    """Of two files that were joined, the second begins with a byte order mark, which no reading of a part removes."""
+    lines = ["\ufeffb,1,", *["c,2,"] * 70, '"d"d,3,']
+    found = read_file("\n".join(["key,count,at", *lines]).encode(), "csv", THREE)
+    assert found.rows["key"].to_pylist() == ["\ufeffb", *["c"] * 70]
+    assert len(found.bad) == 1
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_an_empty_last_cell_is_null_after_a_cell_with_quotes(end: str) -> None:
+    """The last record of a file is the same with and without a line end."""
+    found = read_file(f'count,key\n"1",{end}'.encode(), "csv", FIELDS[:2])
+    assert found.rows.to_pylist() == [{"key": None, "count": 1}]
+
+
+def test_no_line_is_searched_for_more_cells_than_a_record_has() -> None:
+    """Lines whose quotes could open a cell each are records of their own, in a time that their number determines."""
+    lines = 200_000
+    assert len(CSVFile(b"key,count,at\n" + b'a",b,"\n' * lines, THREE).spans) == lines
 
 
 @pytest.mark.parametrize(

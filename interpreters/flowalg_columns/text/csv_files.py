@@ -30,7 +30,6 @@ Span: TypeAlias = tuple[int, int]
 """The beginning and the end of a record in a file, without its line end."""
 
 _CELL: Final = rb'(?:"(?:[^"]++|"")*+"|[^",\r\n][^,\r\n]*+)?'
-_RECORD: Final = re.compile(rb"%b(?:,%b)*+(?=[\r\n]|\Z)" % (_CELL, _CELL))
 _RECORDS: Final = re.compile(rb"(?:%b(?:,%b)*+(?:\r\n|\r|\n|\Z))*+" % (_CELL, _CELL))
 _CELLS: Final = re.compile(r'(?:"((?:[^"]++|"")*+)"|([^",\r\n][^,\r\n]*+)?)(?:,|\Z)')
 _LINE: Final = re.compile(rb"[^\r\n]*+")
@@ -51,8 +50,8 @@ class CSVFile:
     """
 
     def __init__(self, data: bytes, fields: Fields, optional: Collection[str] = ()) -> None:
-        self.data = data
-        first = next(_spans(data, None))
+        self.data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
+        first = next(_spans(self.data, _record_of("*")))
         self.begin = first[1]
         try:
             self.columns = [text or "" for text, _ in _cells_of(data[slice(*first)].decode())]
@@ -68,6 +67,7 @@ class CSVFile:
                 raise BadFileError(
                     f"{name} is {shape}, which no cell of CSV holds; use JSON lines or Parquet"
                 )
+        self._record = _record_of(f"{{{len(self.columns) - 1}}}")
         self.fields = [(name, shape) for name, shape in fields if name in counts]
         self.schema = schema_of_fields(self.fields)
         self._spans: list[Span] | None = None
@@ -76,9 +76,7 @@ class CSVFile:
     def spans(self) -> Sequence[Span]:
         """Where the records are."""
         if self._spans is None:
-            spans = _spans(self.data, len(self.columns))
-            next(spans)
-            self._spans = list(spans)
+            self._spans = list(_spans(self.data, self._record, self.begin))
         return self._spans
 
     def read(self) -> ReadTexts:
@@ -98,13 +96,17 @@ class CSVFile:
 
     def _parse_some(self, numbers: Numbers) -> pa.Table | None:
         records = [self.data[slice(*self.spans[number])] for number in numbers.tolist()]
-        if not all(_RECORD.fullmatch(record) for record in records if b'"' in record):
+        if not all(self._record.fullmatch(record) for record in records if b'"' in record):
             return None
-        rows = self._parse(pa.py_buffer(b"\n".join(records)))
+        rows = self._parse(pa.py_buffer(b"\n".join([b"", *records, b""])))
         return rows if rows is not None and rows.num_rows == len(numbers) else None
 
     def _parse(self, text: pa.Buffer) -> pa.Table | None:
-        """Returns the rows of well-formed records; ``None`` if one of them is perhaps bad."""
+        """Returns the rows of well-formed records, which have a line end before and after each.
+
+        Returns ``None`` if one of them is perhaps bad. Without the line ends, Arrow removes a byte order mark from the
+        first record, and reads an empty cell at the end of the last one as that before it: with quotes or without.
+        """
         if text.size > _MOST_BYTES or not _is_utf8(text):
             return None
         names = [str(number) for number in range(len(self.columns))]
@@ -150,9 +152,16 @@ class CSVFile:
         return {name: _read_cell(*by_name[name], required(shape), name) for name, shape in self.fields}
 
 
-def _spans(data: bytes, columns: int | None) -> Iterator[Span]:
-    """Yields where the records are, the header first; one of several lines has a cell for each of ``columns``."""
-    at = 0
+def _record_of(more: str) -> re.Pattern[bytes]:
+    """Returns the pattern of a record with one cell, and with ``more`` cells, a repetition, after it.
+
+    No line is searched for more cells than a record has: a quote on each line would make that quadratic.
+    """
+    return re.compile(rb"%b(?:,%b)%b+(?=[\r\n]|\Z)" % (_CELL, _CELL, more.encode()))
+
+
+def _spans(data: bytes, record: re.Pattern[bytes], at: int = 0) -> Iterator[Span]:
+    """Yields where the records are, from a position on; what is no record with quotes ends with its line."""
     while True:
         ends = _LINE_ENDS.match(data, at)
         assert ends is not None, "there may be no line end"
@@ -162,15 +171,11 @@ def _spans(data: bytes, columns: int | None) -> Iterator[Span]:
         line = _LINE.match(data, at)
         assert line is not None, "a line may be empty"
         end = line.end()
-        record = _RECORD.match(data, at) if data.find(b'"', at, end) >= 0 else None
-        if record is not None and record.end() > end and _fits(record[0], columns):
-            end = record.end()
+        whole = record.match(data, at) if data.find(b'"', at, end) >= 0 else None
+        if whole is not None:
+            end = whole.end()
         yield at, end
         at = end
-
-
-def _fits(record: bytes, columns: int | None) -> bool:
-    return columns is None or sum(1 for _ in _cells_of(record.decode(errors="replace"))) == columns
 
 
 def _cells_of(record: str) -> Iterator[tuple[str | None, bool]]:

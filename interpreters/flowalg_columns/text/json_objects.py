@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Final, TypeAlias, cast
 
 import numpy as np
@@ -74,6 +74,8 @@ _FLOAT_WORDS: Final = ("NaN", "Infinity", "-Infinity")
 _DIGITS: Final = DECIMAL_PRECISION - DECIMAL_SCALE
 _LARGE: Final = rf'[:\[,]\s*"?[+-]?[0-9.]*(?:[0-9]{{{_DIGITS + 1}}}|[eE][+-]?[0-9]+"?\s*[,}}\]])|\\u00[2-7]'
 """A decimal with many digits or an exponent, or an escaped character that may be a part of one."""
+_UNLIKE: Final[Mapping[Scalar, str]] = {DECIMAL: _LARGE, FLOAT: "-NaN"}
+"""What texts have, perhaps, whose scalars Arrow reads unlike the contract: its arithmetic of decimals wraps."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SHOWN: Final = 80
 """The characters of a text that a message shows."""
@@ -91,11 +93,12 @@ def read_objects(texts: pa.LargeBinaryArray, fields: Fields, numbers: Numbers | 
         [*((name, _parsed_type(shape)) for name, shape in fields), (_NUMBER_FIELD, pa.int64())]
     )
 
-    decimals = any(_contains_decimal(shape) for _, shape in fields)
+    unlike = [_UNLIKE[scalar] for scalar in _UNLIKE if any(_contains(shape, scalar) for _, shape in fields)]
+    doubtful = "|".join(unlike)
 
     def at_once(chunk: Numbers) -> pa.Table | None:
         lines = _numbered(texts if len(chunk) == len(texts) else texts.take(chunk))
-        table = None if lines is None or (decimals and _has_large(lines)) else _parse(lines, parsed)
+        table = None if lines is None or (doubtful and _has(lines, doubtful)) else _parse(lines, parsed)
         return None if table is None else _finish(table, fields, schema)
 
     def one(number: int) -> Row:
@@ -155,13 +158,12 @@ def _without_space(text: bytes | None) -> bytes | None:
     return (b'{"":null' if rest.startswith(b"}") else b"{") + rest
 
 
-def _contains_decimal(shape: Shape) -> bool:
-    return shape == DECIMAL or any(map(_contains_decimal, inner_shapes(shape)))
+def _contains(shape: Shape, scalar: Scalar) -> bool:
+    return shape == scalar or any(_contains(inner, scalar) for inner in inner_shapes(shape))
 
 
-def _has_large(lines: pa.LargeBinaryArray) -> bool:
-    """Whether a line perhaps has a decimal with many digits or an exponent, for which Arrow's arithmetic wraps."""
-    return bool(pc.any(pc.match_substring_regex(lines, _LARGE)).as_py())
+def _has(lines: pa.LargeBinaryArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(lines, pattern)).as_py())
 
 
 def _parse(lines: pa.LargeBinaryArray, schema: pa.Schema) -> pa.Table | None:
@@ -182,7 +184,7 @@ def _parse(lines: pa.LargeBinaryArray, schema: pa.Schema) -> pa.Table | None:
             read_options=arrow_json.ReadOptions(use_threads=False, block_size=text.size + 1),
             parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
-    except pa.ArrowException:
+    except (pa.ArrowException, OverflowError):  # the latter for a text of 2 GB
         return None
     if not np.array_equal(table.column(_NUMBER_FIELD).to_numpy(), np.arange(len(lines))):
         return None
@@ -385,7 +387,7 @@ class _Reader:
         elif shape == BOOLEAN:
             fits = token in ("true", "false")
         elif shape == FLOAT:
-            fits = not is_text or text in _FLOAT_WORDS
+            fits = text in _FLOAT_WORDS or _NUMBER.fullmatch(token) is not None
         else:
             fits = shape == DECIMAL or not is_text
         try:

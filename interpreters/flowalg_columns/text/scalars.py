@@ -49,8 +49,8 @@ TEXTS: Final = (TEXT, ANY, INFERRED)
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
-_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]+)")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INTEGER: Final = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]*+)")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _NO_NUMBER: Final = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = re.compile(
@@ -79,7 +79,7 @@ def _integer(text: str) -> int:
     match = _INTEGER.fullmatch(text)
     if match is None or len(match[2]) > _MOST_DIGITS:
         raise ValueError
-    value = int(match[1] + match[2])
+    value = int(match[1] + (match[2] or "0"))
     if not MIN_INTEGER <= value <= MAX_INTEGER:
         raise ValueError
     return value
