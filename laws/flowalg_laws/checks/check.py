@@ -198,8 +198,8 @@ def check_window_fn(
     def holds(key: str, data: st.DataObject) -> None:
         tried = draw_windows(data)
         limit_of = limit if tried is windows else partial(row_limit, tried)
-        some = st.lists(event_times() if points is None else points, max_size=6).map(tuple)
-        pairs = st.tuples(some, some)
+        times = st.lists(event_times() if points is None else points, max_size=6).map(tuple)
+        pairs = st.tuples(times, times)
         first, second = data.draw(
             pairs if points is not None else pairs | scaled_points(tried, key, limit_of)
         )
@@ -315,16 +315,16 @@ def check_computation(computation: Processor[str, A, B], values: SearchStrategy[
     ... )
     >>> check_computation(highest, st.integers())
     """
-    known = require_computation("computation", computation)
+    checked = require_computation("computation", computation)
 
     @given(key_histories(values))
     def holds(history: KeyHistory) -> None:
         for law in USER_COMPUTATION_LAWS:
-            sides = law(known, history)
+            sides = law(checked, history)
             if sides is not None and sides.left != sides.right:
-                raise AssertionError(_failure_message(law, sides, of=f" for {known.title}"))
+                raise AssertionError(_failure_message(law, sides, of=f" for {checked.title}"))
 
-    _run_test(holds, known.title)
+    _run_test(holds, checked.title)
 
 
 def check_watermark_policy(policy: WatermarkPolicy, history: SearchStrategy[History] | None = None) -> None:

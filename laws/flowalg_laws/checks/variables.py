@@ -136,24 +136,24 @@ def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
 
 
 def variables_of(
-    law: Law[..., object], given: Mapping[str, SearchStrategy[object]]
+    law: Law[..., object], strategies: Mapping[str, SearchStrategy[object]]
 ) -> dict[str, SearchStrategy[object]]:
     """Returns a strategy for each variable of a law: the given one, or that of its type.
 
     Raises ``ArgumentError`` for a variable without strategy, and for a given strategy without variable.
     """
     hints = {name: hint for name, hint in get_type_hints(law.sides).items() if name != "return"}
-    for name in given:
+    for name in strategies:
         if name not in hints:
             raise ArgumentError(f"the variables of {law.name}", name, f"one of {', '.join(hints) or 'none'}")
-    found: dict[str, SearchStrategy[object]] = {}
+    variables: dict[str, SearchStrategy[object]] = {}
     for name, hint in hints.items():
-        known = given.get(name, strategies_by_type().get(hint))
-        if known is None:
+        strategy = strategies.get(name, strategies_by_type().get(hint))
+        if strategy is None:
             raise ArgumentError(
                 f"the variable {name} of {law.name}",
                 hint,
                 f"of a type with a strategy; pass check_law({law.name}, {name}=...)",
             )
-        found[name] = known
-    return found
+        variables[name] = strategy
+    return variables

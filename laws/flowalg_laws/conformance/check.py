@@ -79,9 +79,9 @@ def examine_interpreter(
         outcomes = pool.map(
             lambda job, lacking: _job_failure(interpreter, job, lacking, engine), jobs, missing
         )
-    for job, lacking, found in zip(jobs, missing, outcomes, strict=True):
-        if found:
-            failed[job.name] = found
+    for job, lacking, outcome in zip(jobs, missing, outcomes, strict=True):
+        if outcome:
+            failed[job.name] = outcome
         elif lacking:
             rejected[job.name] = tuple(lacking)
         else:

@@ -80,10 +80,10 @@ def bad_record_line(record: BadRecord) -> str:
     return f"{re.sub(r' at [^)]*', '', record.stage)} {record.record}"
 
 
-def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
+def difference_of(expected: Sequence[str], actual: Sequence[str]) -> str:
     """Returns the missing and unexpected lines, or the first line out of order; empty if the lines are equal."""
     lacks, extra = list(expected), []
-    for line in found:
+    for line in actual:
         if line in lacks:
             lacks.remove(line)
         else:
@@ -92,7 +92,7 @@ def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
         return "\n".join(
             [*(f"missing:    {line}" for line in lacks), *(f"unexpected: {line}" for line in extra)]
         )
-    for wanted, line in zip(expected, found, strict=True):
+    for wanted, line in zip(expected, actual, strict=True):
         if wanted != line:
             return f"out of order: {line}\nexpected:     {wanted}"
     return ""

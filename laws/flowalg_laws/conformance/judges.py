@@ -102,40 +102,41 @@ def failures_of_job(job: Job, run: Run[object] | Outputs, engine: Engine) -> Ite
     yield from _bad_record_failures(run.bad_records, wanted.bad_records)
     yield from _bad_transcript_failures(job, run.bad_records)
     dropped = run.dropped if engine.drops else wanted.dropped
-    for each in (job, *job.others):
+    for output_job in (job, *job.others):
         for failure in (
-            *_output_failures(run[each.name], wanted[each.name], engine),
+            *_output_failures(run[output_job.name], wanted[output_job.name], engine),
             *_final_failures(
-                each.pipeline,
+                output_job.pipeline,
                 job.replay,
-                run[each.name],
-                _answer(each.answer()),
+                run[output_job.name],
+                _answer(output_job.answer()),
                 engine,
                 complete=not dropped,
             ),
         ):
-            yield f"output {each.name!r}: {failure}"
+            yield f"output {output_job.name!r}: {failure}"
 
 
-def _output_failures(found: Output[object], wanted: Output[object], engine: Engine) -> Iterator[str]:
-    lines, expected = list(map(full_line, found.panes)), list(map(full_line, wanted.panes))
+def _output_failures(actual: Output[object], wanted: Output[object], engine: Engine) -> Iterator[str]:
+    lines, expected = list(map(full_line, actual.panes)), list(map(full_line, wanted.panes))
     if not engine.ordered:
         lines, expected = sorted(lines), sorted(expected)
     yield from _failure("panes are not those of the reference", difference_of(expected, lines))
-    elements, expected = list(map(element_line, found.elements)), list(map(element_line, wanted.elements))
+    elements, expected = list(map(element_line, actual.elements)), list(map(element_line, wanted.elements))
     yield from _failure("elements are not those of the reference", difference_of(expected, elements))
-    yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(found)))
+    yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(actual)))
 
 
-def _drop_failures(found: Iterable[Drop], wanted: Mapping[DropGroup, int], engine: Engine) -> Iterator[str]:
+def _drop_failures(drops: Iterable[Drop], wanted: Mapping[DropGroup, int], engine: Engine) -> Iterator[str]:
     if engine.drops:
-        difference = difference_of(drop_lines(wanted), drop_lines(count_drops(found)))
+        difference = difference_of(drop_lines(wanted), drop_lines(count_drops(drops)))
         yield from _failure("drops are not those of the reference", difference)
 
 
-def _bad_record_failures(found: Iterable[BadRecord], wanted: Iterable[BadRecord]) -> Iterator[str]:
+def _bad_record_failures(bad_records: Iterable[BadRecord], wanted: Iterable[BadRecord]) -> Iterator[str]:
     yield from _failure(
-        "bad records are not those of the reference", difference_of(_full_lines(wanted), _full_lines(found))
+        "bad records are not those of the reference",
+        difference_of(_full_lines(wanted), _full_lines(bad_records)),
     )
 
 
@@ -143,8 +144,8 @@ def _full_lines(records: Iterable[BadRecord]) -> list[str]:
     return [f"{record.stage} {record.record}: {record.error}" for record in records]
 
 
-def _bad_transcript_failures(job: Job, found: Iterable[BadRecord]) -> Iterator[str]:
-    lines = sorted(map(bad_record_line, found))
+def _bad_transcript_failures(job: Job, bad_records: Iterable[BadRecord]) -> Iterator[str]:
+    lines = sorted(map(bad_record_line, bad_records))
     difference = difference_of(sorted(job.bad_records), lines)
     yield from _failure("bad records are not those of the transcript", difference)
 
@@ -155,11 +156,13 @@ def _transcript_failures(
     if job.panes is None or not engine.capabilities.streams:
         return
     lines: Sequence[str] = list(map(pane_line, run.panes))
-    found = difference_of(*((job.panes, lines) if engine.ordered else (sorted(job.panes), sorted(lines))))
-    yield from _failure("panes are not those of the transcript", found)
+    difference = difference_of(
+        *((job.panes, lines) if engine.ordered else (sorted(job.panes), sorted(lines)))
+    )
+    yield from _failure("panes are not those of the transcript", difference)
     if engine.drops:
-        found = difference_of(sorted(job.drops), drop_lines(count_drops(dropped)))
-        yield from _failure("drops are not those of the transcript", found)
+        difference = difference_of(sorted(job.drops), drop_lines(count_drops(dropped)))
+        yield from _failure("drops are not those of the transcript", difference)
 
 
 def _final_failures(
@@ -172,21 +175,21 @@ def _final_failures(
     complete: bool,
 ) -> Iterator[str]:
     """Yields the differences between the final result and that of a batch; ``complete``: nothing was dropped."""
-    found: Bag | None = None
+    final: Bag | None = None
     if not engine.capabilities.streams:
-        found = _whole(run)
+        final = _whole(run)
     elif replay.ends and complete and reaches_batch_result(pipeline):
         panes = emits_panes(pipeline.node)
-        found = final_elements(pipeline, run.panes, batch) if panes else _whole(run)
-    if found is not None:
-        text = difference_of(_bag_lines(batch), _bag_lines(found))
+        final = final_elements(pipeline, run.panes, batch) if panes else _whole(run)
+    if final is not None:
+        text = difference_of(_bag_lines(batch), _bag_lines(final))
         yield from _failure("the final result is not the batch result", text)
 
 
 def _whole(output: Output[object]) -> Bag:
     """Returns all elements of an output: those of panes by their windows, others by their event times."""
     panes: list[tuple[object, Place]] = [(pane.element, pane.window) for pane in output.panes]
-    return bag([*panes, *((each.element, each.event_time) for each in output.elements)])
+    return bag([*panes, *((element.element, element.event_time) for element in output.elements)])
 
 
 def _answer(answer: Answer) -> Bag:
@@ -195,7 +198,7 @@ def _answer(answer: Answer) -> Bag:
 
 def _bag_lines(counts: Bag) -> list[str]:
     lines = (n * [f"{text} {place_text(place)}"] for (text, place), n in counts.items())
-    return sorted(line for some in lines for line in some)
+    return sorted(line for copies in lines for line in copies)
 
 
 def _plain_numbers(output: Output[object]) -> Iterator[str]:
@@ -203,8 +206,10 @@ def _plain_numbers(output: Output[object]) -> Iterator[str]:
     for pane in output.panes:
         yield from _plain(pane_line(pane), pane, event_time=EventTime, watermark=EventTime)
         yield from _plain(pane_line(pane), pane, processing_time=ProcessingTime)
-    for each in output.elements:
-        yield from _plain(element_line(each), each, event_time=EventTime, processing_time=ProcessingTime)
+    for element in output.elements:
+        yield from _plain(
+            element_line(element), element, event_time=EventTime, processing_time=ProcessingTime
+        )
 
 
 def _plain(line: str, value: Pane[object] | OutputElement[object], **points: type) -> Iterator[str]:

@@ -61,21 +61,21 @@ def bag(elements: Iterable[tuple[object, Place]]) -> Bag:
 
 def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]], batch: Bag) -> Bag | None:
     """Returns the current elements after all panes, in the windows of a batch; ``None`` if they are unknown."""
-    known = list(panes)
+    all_panes = list(panes)
     mode = last_grouping(resolve_accumulation(pipeline.node)).windowed_by.strategy.mode
     if mode is Accumulation.RETRACTING:
         total: Counter[tuple[str, Place]] = Counter()
-        for pane in known:
+        for pane in all_panes:
             total[(format_element(pane.element), pane.window)] += 1 if pane.change is Change.VALUE else -1
         return Counter({place: n for place, n in total.items() if n})
-    if not all(isinstance(pane.element, KV) for pane in known):
+    if not all(isinstance(pane.element, KV) for pane in all_panes):
         return None
 
     def place(pane: Pane[object]) -> tuple[str, Window]:
         assert isinstance(pane.element, KV)
         return format_element(pane.element.key), pane.window
 
-    current = current_by(known, place)
+    current = current_by(all_panes, place)
     return bag(
         (pane.element, pane.window)
         for at, panes in current.items()

@@ -55,5 +55,5 @@ def run_history(
         elements = tuple(Element(KV(KEY, value), point) for value, point in instant.elements)
         clocks = Clocks(instant.processing_time, instant.watermark)
         emitted = computing.advance(NodeOutput(elements, {0: clocks})).elements
-        outputs.append(tuple((each.event_time, each.value) for each in emitted))
+        outputs.append(tuple((element.event_time, element.value) for element in emitted))
     return HistoryRun(tuple(outputs), computing.keys.get(KEY), len(computing.drops))

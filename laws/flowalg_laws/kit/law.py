@@ -51,17 +51,17 @@ class Law(Generic[P, A_co]):
 def law(sides: Callable[P, Equation[A_co] | None]) -> Law[P, A_co]:
     """Makes a law from a function; raises ``ArgumentError`` if its docstring has no statement or no source."""
     paragraphs = [" ".join(paragraph.split()) for paragraph in (inspect.getdoc(sides) or "").split("\n\n")]
-    found = dict.fromkeys(_PARTS, "")
+    parts = dict.fromkeys(_PARTS, "")
     statement: list[str] = []
     for paragraph in paragraphs:
         part, colon, text = paragraph.partition(": ")
-        if colon and part in found:
-            found[part] = text.rstrip(".")
+        if colon and part in parts:
+            parts[part] = text.rstrip(".")
         else:
             statement.append(paragraph.rstrip("."))
     name = getattr(sides, "__name__", repr(sides))
-    if not any(statement) or not found["Source"]:
+    if not any(statement) or not parts["Source"]:
         raise ArgumentError(
             f"the docstring of {name}", sides.__doc__, "a statement, and a paragraph 'Source: ...'"
         )
-    return Law(sides, name, ". ".join(statement), found["Where"], found["Source"], found["Relied on by"])
+    return Law(sides, name, ". ".join(statement), parts["Where"], parts["Source"], parts["Relied on by"])

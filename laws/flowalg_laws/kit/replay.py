@@ -78,8 +78,8 @@ class Feed(Generic[A_co]):
     def features(self) -> frozenset[AnyFeature]:
         """The features that an interpreter needs for it."""
         options: set[AnyFeature] = {Feature.PARTITIONS} if self.partition is not None else set()
-        given = frozenset[AnySignal]().union(*self.signals.values())
-        if any(isinstance(signal, Signal) for signal in given):
+        signals = frozenset[AnySignal]().union(*self.signals.values())
+        if any(isinstance(signal, Signal) for signal in signals):
             options.add(Feature.SIGNALS_TO_KEYS)
         return features_of_policy(self.policy, publishes=self.published is not None) | options
 

@@ -162,7 +162,7 @@ def a_retracted_element_leaves_no_trace(
     brought = without
     for value in (9, -9):
         brought = brought.at(now, *(Reading("a", value, point.datetime, now) for point in points))
-    left, right = (engine.run(lists, {READINGS: each.end(now)}).panes for each in (brought, without))
+    left, right = (engine.run(lists, {READINGS: variant.end(now)}).panes for variant in (brought, without))
     return Equation(_current(left), _current(right))
 
 

@@ -127,24 +127,24 @@ def the_own_grouping_of_an_idle_source_goes_on(
 
     Relied on by: tables that are updated rarely.
     """
-    quiet = tuple(evolve(each, signals=frozenset()) for each in timeline.without_end())
+    quiet = tuple(evolve(instant, signals=frozenset()) for instant in timeline.without_end())
     if not quiet:
         return None
-    start = min(each.processing_time for each in (*quiet, *other.instants))
+    start = min(instant.processing_time for instant in (*quiet, *other.instants))
     idle = (
-        Instant(each.processing_time, each.elements, MIN_TIME, idle_at=each.processing_time)
-        for each in (Instant(start, (), MIN_TIME), *other.instants)
+        Instant(instant.processing_time, instant.elements, MIN_TIME, idle_at=instant.processing_time)
+        for instant in (Instant(start, (), MIN_TIME), *other.instants)
     )
     inputs = {READINGS: Timeline(quiet), OTHERS: Timeline(tuple(idle))}
     others = OTHERS.key_by(lambda reading: f"other {reading.key}").map_values(lambda reading: reading.value)
     together = apply_windowing(flatten(VALUES, others), strategy).combine_per_key(Sum())
     apart = flatten(_summed(strategy), apply_windowing(others, strategy).combine_per_key(Sum()))
-    runs = [engine.run(each, inputs) for each in (together, apart)]
-    found = [
+    runs = [engine.run(pipeline, inputs) for pipeline in (together, apart)]
+    sides = [
         (Counter(run.panes), Counter((drop.key, drop.window, drop.reason) for drop in run.dropped))
         for run in runs
     ]
-    return Equation[object](*found)
+    return Equation[object](*sides)
 
 
 @law

@@ -56,7 +56,9 @@ EventTimeComputation = NewType("EventTimeComputation", Processor[str, int, int])
 
 
 def _emitted(elements: Iterable[OutputElement[KV[str, int]]]) -> list[Emitted]:
-    return sorted((each.processing_time, each.event_time, each.key, each.value) for each in elements)
+    return sorted(
+        (element.processing_time, element.event_time, element.key, element.value) for element in elements
+    )
 
 
 def _is_beyond_horizon(times: Iterable[EventTime], watermarks: Iterable[EventTime]) -> bool:
@@ -66,7 +68,7 @@ def _is_beyond_horizon(times: Iterable[EventTime], watermarks: Iterable[EventTim
 
 
 def _at_event_times(elements: Iterable[OutputElement[KV[str, int]]]) -> Counter[object]:
-    return Counter((each.event_time, each.element) for each in elements)
+    return Counter((element.event_time, element.element) for element in elements)
 
 
 @law
@@ -82,8 +84,8 @@ def a_computation_is_a_plain_loop(
     """
     run = engine.run(VALUES.process(computation), {READINGS: timeline})
     instants = timeline if engine.mode is Mode.MICRO_BATCH else add_timer_instants(timeline, run)
-    known = require_computation("computation", computation)
-    return Equation(_emitted(run.elements), sorted(plain_loop(known, instants)))
+    checked = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(checked, instants)))
 
 
 @law
@@ -97,8 +99,8 @@ def a_computation_in_order_is_a_plain_loop(
     Relied on by: agreement of batches and streams.
     """
     run = engine.run(VALUES.process(computation, in_order=True), {READINGS: timeline})
-    known = require_computation("computation", computation)
-    return Equation(_emitted(run.elements), sorted(plain_loop(known, timeline, in_order=True)))
+    checked = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(checked, timeline, in_order=True)))
 
 
 @law
@@ -112,8 +114,8 @@ def a_computation_that_drops_late_elements_is_a_plain_loop(
     Relied on by: results that must not change once the watermark has passed.
     """
     run = engine.run(VALUES.process(computation, late=Late.DROP), {READINGS: timeline})
-    known = require_computation("computation", computation)
-    return Equation(_emitted(run.elements), sorted(plain_loop(known, timeline, drops=True)))
+    checked = require_computation("computation", computation)
+    return Equation(_emitted(run.elements), sorted(plain_loop(checked, timeline, drops=True)))
 
 
 @law
@@ -137,7 +139,7 @@ def a_copy_that_arrives_later_is_not_emitted(
         again.append(evolve(instant, elements=(*instant.elements, *delivered)))
         delivered += instant.elements
     with_copies, without = (
-        engine.run(firsts, {READINGS: each}).elements for each in (Timeline(tuple(again)), timeline)
+        engine.run(firsts, {READINGS: variant}).elements for variant in (Timeline(tuple(again)), timeline)
     )
     return Equation(with_copies, without)
 
@@ -156,7 +158,7 @@ def in_order_the_outputs_are_those_of_the_batch(
     Relied on by: backfills, and tests of computations.
     """
     times = (event_time(reading.at) for reading in timeline.elements)
-    if _is_beyond_horizon(times, (each.watermark for each in timeline)):
+    if _is_beyond_horizon(times, (instant.watermark for instant in timeline)):
         return None
     pipeline = VALUES.process(computation, in_order=True)
     run = engine.run(pipeline, {READINGS: timeline})
@@ -192,10 +194,10 @@ def elements_of_an_instant_have_no_order(
     """
     reverse = evolve(
         timeline,
-        instants=tuple(evolve(each, elements=each.elements[::-1]) for each in timeline.instants),
+        instants=tuple(evolve(instant, elements=instant.elements[::-1]) for instant in timeline.instants),
     )
     pipeline = VALUES.process(computation)
-    forward, backward = (engine.run(pipeline, {READINGS: each}) for each in (timeline, reverse))
+    forward, backward = (engine.run(pipeline, {READINGS: variant}) for variant in (timeline, reverse))
     return Equation(_emitted(forward.elements), _emitted(backward.elements))
 
 
@@ -211,7 +213,7 @@ def a_computation_after_a_filter_by_key_is_filtered_by_key(
     """
     first = VALUES.filter(lambda pair: pair.key == "a").process(computation)
     last = VALUES.process(computation).filter(lambda pair: pair.key == "a")
-    before, after = (engine.run(each, {READINGS: timeline}) for each in (first, last))
+    before, after = (engine.run(pipeline, {READINGS: timeline}) for pipeline in (first, last))
     return Equation(_emitted(before.elements), _emitted(after.elements))
 
 
@@ -260,10 +262,12 @@ def outputs_are_not_late_by_themselves(
         before = instant.watermark
     run = engine.run(VALUES.process(computation), {READINGS: timeline})
     times = [MIN_TIME, *(reading.output for reading in run.watermarks)]
-    known: dict[ProcessingTime, EventTime] = {}
+    watermark_at: dict[ProcessingTime, EventTime] = {}
     for reading, propagated in zip(run.watermarks, times, strict=False):
-        known.setdefault(reading.processing_time, propagated)
-    late: list[object] = [each for each in run.elements if each.event_time < known[each.processing_time]]
+        watermark_at.setdefault(reading.processing_time, propagated)
+    late: list[object] = [
+        element for element in run.elements if element.event_time < watermark_at[element.processing_time]
+    ]
     return Equation(late, [])
 
 
@@ -289,7 +293,8 @@ def fixed_windows_are_a_computation(
     ended = [pane for pane in panes if pane.window.end <= timeline.watermark]
     return Equation(
         Counter(
-            (each.processing_time, min(each.event_time, MAX_TIME), each.element) for each in run.elements
+            (element.processing_time, min(element.event_time, MAX_TIME), element.element)
+            for element in run.elements
         ),
         Counter((pane.processing_time, pane.window.end, pane.element) for pane in ended),
     )
@@ -321,7 +326,7 @@ def a_computation_that_subtracts_ends_with_the_values_that_are_left(
     sums: Counter[str] = Counter()
     for reading in timeline.elements:
         sums[reading.key] += reading.value
-    return Equation[object]({each.key: each.value for each in run.elements}, dict(sums))
+    return Equation[object]({element.key: element.value for element in run.elements}, dict(sums))
 
 
 @law
@@ -383,8 +388,8 @@ def a_computation_is_deterministic(computation: AComputation, history: KeyHistor
 
     Relied on by: recovery from a checkpoint, which runs instants again.
     """
-    known = require_computation("computation", computation)
-    return Equation(run_history(known, history), run_history(known, history))
+    checked = require_computation("computation", computation)
+    return Equation(run_history(checked, history), run_history(checked, history))
 
 
 @law
@@ -395,9 +400,9 @@ def states_can_be_stored(computation: AComputation, history: KeyHistory) -> Equa
 
     Relied on by: the state of streams.
     """
-    known = require_computation("computation", computation)
-    stored = run_history(_watched(known, [], stored=True), history)
-    return Equation(run_history(known, history).outputs, stored.outputs)
+    checked = require_computation("computation", computation)
+    stored = run_history(_watched(checked, [], stored=True), history)
+    return Equation(run_history(checked, history).outputs, stored.outputs)
 
 
 @law
@@ -457,19 +462,19 @@ def a_commutative_computation_does_not_depend_on_bundles(
 
     Relied on by: the readers of a computation, who need not think about the order of elements.
     """
-    known = require_computation("computation", computation)
-    if not known.commutative:
+    checked = require_computation("computation", computation)
+    if not checked.commutative:
         return None
     bundled, single, before = list[KeyInstant](), list[KeyInstant](), MIN_TIME
     for instant in history:
         on_time = tuple(element for element in instant.elements if element[1] > before)
         bundled.append(KeyInstant(instant.processing_time, on_time, before))
         single += [KeyInstant(instant.processing_time, (element,), before) for element in on_time[::-1]]
-        for each in (bundled, single):
-            each.append(evolve(instant, elements=()))
+        for instants in (bundled, single):
+            instants.append(evolve(instant, elements=()))
         before = instant.watermark
     calls: list[_Call] = []
-    together, one_by_one = run_history(known, bundled), run_history(_watched(known, calls), single)
+    together, one_by_one = run_history(checked, bundled), run_history(_watched(checked, calls), single)
     if any(isinstance(call.event, ProcessingTimer) for call in calls):
         return None
     return Equation[object](
@@ -493,21 +498,24 @@ def in_order_the_division_into_instants_has_no_effect(
 
     Relied on by: agreement of batches and streams.
     """
-    known = require_computation("computation", computation)
+    checked = require_computation("computation", computation)
     elements = tuple(element for instant in history for element in instant.elements)
     if not history or history[-1].watermark != MAX_TIME:
         return None
-    if _is_beyond_horizon((point for _, point in elements), (each.watermark for each in history)):
+    if _is_beyond_horizon((point for _, point in elements), (instant.watermark for instant in history)):
         return None
     calls: list[_Call] = []
-    run = run_history(_watched(known, calls), history, in_order=True)
-    later = [evolve(each, processing_time=ProcessingTime(each.processing_time + _HOUR)) for each in history]
-    depends_on_clock = run_history(known, later, in_order=True).outputs != run.outputs
+    run = run_history(_watched(checked, calls), history, in_order=True)
+    later = [
+        evolve(instant, processing_time=ProcessingTime(instant.processing_time + _HOUR))
+        for instant in history
+    ]
+    depends_on_clock = run_history(checked, later, in_order=True).outputs != run.outputs
     if run.drops or depends_on_clock or any(_sets_clock(call.transition) for call in calls):
         return None
-    batch = run_history(known, [evolve(history[-1], elements=elements)], in_order=True)
+    batch = run_history(checked, [evolve(history[-1], elements=elements)], in_order=True)
     return Equation(
-        *([repr(output) for outputs in each.outputs for output in outputs] for each in (run, batch))
+        *([repr(output) for outputs in outcome.outputs for output in outputs] for outcome in (run, batch))
     )
 
 

@@ -298,7 +298,7 @@ def a_signal_to_all_windows_is_one_to_each_key(
         )
     )
     pipeline = _summed(evolve(strategy, trigger=Repeat(AtSignal("x"))))
-    left, right = (engine.run(pipeline, {READINGS: each}).panes for each in (timeline, one_by_one))
+    left, right = (engine.run(pipeline, {READINGS: variant}).panes for variant in (timeline, one_by_one))
     return Equation(left, right)
 
 
@@ -320,7 +320,7 @@ def every_window_has_one_on_time_pane(
         accumulation=Accumulation.ACCUMULATING,
         on_time_behavior=OnTimeBehavior.ALWAYS,
     )
-    found = [
+    on_time = [
         (pane.window, pane.key)
         for pane in engine.run(_summed(chosen), {READINGS: timeline}).panes
         if pane.timing is Timing.ON_TIME
@@ -330,7 +330,7 @@ def every_window_has_one_on_time_pane(
         there |= set(_places(chosen, instant.elements))
         passed += [place for place in there if before < place[0].end <= instant.watermark]
         before = instant.watermark
-    return Equation(sorted(found), sorted(passed))
+    return Equation(sorted(on_time), sorted(passed))
 
 
 @law
@@ -380,7 +380,7 @@ def downstream_windows_do_not_merge_again(
 
     Relied on by: counts of sessions.
     """
-    each = evolve(
+    chosen = evolve(
         strategy,
         windows=_SHORT,
         trigger=Repeat(AtCount(1)),
@@ -388,7 +388,7 @@ def downstream_windows_do_not_merge_again(
         on_time_behavior=OnTimeBehavior.IF_CHANGED,
         allowed_lateness=FOREVER,
     )
-    once = _summed(each)
+    once = _summed(chosen)
     so_far: Counter[Window] = Counter()
     added: list[tuple[Window, int]] = []
     for pane in engine.run(once, {READINGS: timeline}).panes:
@@ -414,7 +414,7 @@ def the_hold_is_the_least_pending_pane_time(
     if as_merging(strategy.windows):
         return None
     chosen = evolve(strategy, trigger=Never(), allowed_lateness=FOREVER)
-    found = [watermark.output for watermark in engine.run(_summed(chosen), {READINGS: timeline}).watermarks]
+    outputs = [watermark.output for watermark in engine.run(_summed(chosen), {READINGS: timeline}).watermarks]
     times: dict[Place, list[EventTime]] = {}
     output, wanted = MIN_TIME, list[EventTime]()
     for instant in timeline:
@@ -425,7 +425,7 @@ def the_hold_is_the_least_pending_pane_time(
         holds = [] if ended else [_pane_time(chosen.timestamp_combiner, *pair) for pair in times.items()]
         output = max(output, min([instant.watermark, *holds]))
         wanted.append(output)
-    return Equation(found, wanted)
+    return Equation(outputs, wanted)
 
 
 def _pane_time(choice: TimestampCombiner, place: Place, times: Sequence[EventTime]) -> EventTime:

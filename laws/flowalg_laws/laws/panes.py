@@ -92,10 +92,10 @@ def the_last_accumulating_pane_is_the_batch_pane(
 
     Relied on by: Spark batch, which runs no trigger.
     """
-    found = _under(engine, strategy, timeline, Accumulation.ACCUMULATING)
-    if found is None:
+    outcome = _under(engine, strategy, timeline, Accumulation.ACCUMULATING)
+    if outcome is None:
         return None
-    chosen, done = found
+    chosen, done = outcome
     batch = _of_batch(chosen, timeline)
     last = {(pane.key, pane.window): bag(pane.value) for pane in done.panes}
     return Equation({place: last.get(place, ()) for place in batch}, batch)
@@ -113,10 +113,10 @@ def the_discarding_panes_merge_to_the_batch_pane(
 
     Relied on by: Spark batch, which runs no trigger; sinks that add panes up.
     """
-    found = _under(engine, strategy, timeline, Accumulation.DISCARDING)
-    if found is None:
+    outcome = _under(engine, strategy, timeline, Accumulation.DISCARDING)
+    if outcome is None:
         return None
-    chosen, done = found
+    chosen, done = outcome
     batch = _of_batch(chosen, timeline)
     merged: dict[Place, list[int]] = {place: [] for place in batch}
     for pane in done.panes:
@@ -139,10 +139,10 @@ def the_current_pane_is_the_batch_pane(
 
     Relied on by: every grouping downstream of one that retracts.
     """
-    found = _under(engine, strategy, timeline, Accumulation.RETRACTING)
-    if found is None:
+    outcome = _under(engine, strategy, timeline, Accumulation.RETRACTING)
+    if outcome is None:
         return None
-    chosen, done = found
+    chosen, done = outcome
     current: Counter[Hashable] = Counter()
     for pane in done.panes:
         current[pane.key, pane.window, bag(pane.value)] += 1 if pane.change is Change.VALUE else -1
@@ -170,11 +170,11 @@ def every_element_is_accounted_for_once(
         observed[element.key, element.value] += len(
             assign_windows(strategy.windows, event_time(element.at), element.key, element.value)
         )
-    found: Counter[Hashable] = Counter()
+    accounted: Counter[Hashable] = Counter()
     for pane in done.panes:
-        found.update((pane.key, value) for value in pane.value)
-    found.update(_pair(drop.element) for drop in done.dropped)
-    return Equation(found, Counter({pair: count for pair, count in observed.items() if count}))
+        accounted.update((pane.key, value) for value in pane.value)
+    accounted.update(_pair(drop.element) for drop in done.dropped)
+    return Equation(accounted, Counter({pair: count for pair, count in observed.items() if count}))
 
 
 def _pair(element: object) -> Hashable:
@@ -198,10 +198,14 @@ def pane_timings_are_ordered(
         return None
     timings = [[pane.timing for pane in panes] for panes in _by_window(engine, strategy, timeline)]
     once = [
-        [timing for i, timing in enumerate(found) if timing is not Timing.ON_TIME or timing not in found[:i]]
-        for found in timings
+        [
+            timing
+            for i, timing in enumerate(of_window)
+            if timing is not Timing.ON_TIME or timing not in of_window[:i]
+        ]
+        for of_window in timings
     ]
-    return Equation(timings, [sorted(found, key=list(Timing).index) for found in once])
+    return Equation(timings, [sorted(of_window, key=list(Timing).index) for of_window in once])
 
 
 @law
@@ -217,14 +221,14 @@ def panes_are_numbered(
     """
     if as_merging(strategy.windows):
         return None
-    found = [
+    numbered = [
         [(pane.index, pane.is_first, pane.is_last) for pane in panes]
         for panes in _by_window(engine, strategy, timeline)
     ]
     wanted = [
-        [(n, n == 0, n + 1 == len(panes) and panes[-1][2]) for n in range(len(panes))] for panes in found
+        [(n, n == 0, n + 1 == len(panes) and panes[-1][2]) for n in range(len(panes))] for panes in numbered
     ]
-    return Equation(found, wanted)
+    return Equation(numbered, wanted)
 
 
 def _by_window(
@@ -278,12 +282,12 @@ def panes_are_ordered(
     clocks = [(instant.processing_time, instant.watermark) for instant in timeline]
     if len(set(clocks)) < len(clocks):
         return None
-    found: list[tuple[object, ...]] = [
+    emitted: list[tuple[object, ...]] = [
         (pane.processing_time, pane.watermark, pane.window, pane.key)
         for pane in engine.run(to_lists(strategy), {READINGS: timeline}).panes
         if pane.change is Change.VALUE
     ]
-    return Equation(found, sorted(found))
+    return Equation(emitted, sorted(emitted))
 
 
 @law
@@ -450,8 +454,8 @@ def on_time_always_adds_no_firings(
     early = [evolve(strategy, trigger=trigger) for trigger in (AtCount(1) >> Never(), AtCount(1))]
     if_changed, always = (
         [
-            engine.run(to_lists(evolve(each, on_time_behavior=choice)), {READINGS: timeline}).panes
-            for each in early
+            engine.run(to_lists(evolve(variant, on_time_behavior=choice)), {READINGS: timeline}).panes
+            for variant in early
         ]
         for choice in (OnTimeBehavior.IF_CHANGED, OnTimeBehavior.ALWAYS)
     )

@@ -268,8 +268,8 @@ class Loop:
                 else:
                     arriving.append((element, window))
         protos = {window for _, window in arriving}
-        known = protos | (live.keys() - set(closed))
-        for group in merge_touching(known) if merges else [{window} for window in protos]:
+        candidates = protos | (live.keys() - set(closed))
+        for group in merge_touching(candidates) if merges else [{window} for window in protos]:
             joining = [(element, proto) for element, proto in arriving if proto in group]
             if joining:
                 self._join(key, group & (live.keys() - set(closed)), span(group), joining, now)

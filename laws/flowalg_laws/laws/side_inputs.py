@@ -74,7 +74,7 @@ def _read(
 ) -> Read | None:
     """Returns the elements with what they read, as a bag; ``None`` if any was dropped."""
     run = engine.run(pipeline, {READINGS: main, RATES: rates})
-    return None if run.dropped else Counter(each.element for each in run.elements)
+    return None if run.dropped else Counter(element.element for element in run.elements)
 
 
 @law
@@ -93,15 +93,15 @@ def the_latest_complete_singleton_is_found_by_an_as_of_lookup(
     offset = (START - datetime(1970, 1, 1, tzinfo=START.tzinfo)) % size
     totals = RATES.map(value_of).window(FixedWindows(size, offset)).combine_globally(Sum())
     side = totals.as_singleton(default=-1).latest_complete()
-    found = _read(engine, READINGS.with_side(side), main, rates)
-    if found is None:
+    read = _read(engine, READINGS.with_side(side), main, rates)
+    if read is None:
         return None
 
     def look_up(time: datetime) -> int:
         last = _last_complete_window(size, rates.elements, time)
         return sum(rate.value for rate in last) if last else -1
 
-    return Equation(found, Counter((reading, look_up(reading.at)) for reading in main.elements))
+    return Equation(read, Counter((reading, look_up(reading.at)) for reading in main.elements))
 
 
 @law
@@ -118,9 +118,9 @@ def the_latest_complete_mapping_is_found_by_an_as_of_lookup_of_each_key(
     """
     offset = (START - datetime(1970, 1, 1, tzinfo=START.tzinfo)) % size
     side = RATE_VALUES.window(FixedWindows(size, offset)).combine_per_key(Sum()).as_map().latest_complete()
-    pipeline = READINGS.map_with(side, lambda reading, known: (reading, known.get(reading.key)))
-    found = _read(engine, pipeline, main, rates)
-    if found is None:
+    pipeline = READINGS.map_with(side, lambda reading, newest: (reading, newest.get(reading.key)))
+    read = _read(engine, pipeline, main, rates)
+    if read is None:
         return None
 
     def look_up(key: str, time: datetime) -> int | None:
@@ -128,7 +128,7 @@ def the_latest_complete_mapping_is_found_by_an_as_of_lookup_of_each_key(
         last = _last_complete_window(size, of_key, time)
         return sum(rate.value for rate in last) if last else None
 
-    return Equation(found, Counter((reading, look_up(reading.key, reading.at)) for reading in main.elements))
+    return Equation(read, Counter((reading, look_up(reading.key, reading.at)) for reading in main.elements))
 
 
 @law
@@ -150,7 +150,8 @@ def a_side_input_drops_no_pane(
     without = engine.run(panes, {READINGS: main})
     run = engine.run(_add_total(panes), {READINGS: main, RATES: rates})
     expired: list[Counter[object]] = [
-        Counter(drop for drop in each.dropped if drop.reason is DropReason.EXPIRED) for each in (run, without)
+        Counter(drop for drop in outcome.dropped if drop.reason is DropReason.EXPIRED)
+        for outcome in (run, without)
     ]
     return Equation(*expired)
 

@@ -168,7 +168,7 @@ def an_output_of_elements_is_what_a_grouping_receives(
     everything = Timeline.batch(timeline.elements, time=START)
     lists = MICRO_BATCH.run(collection.group_by_key(), {READINGS: everything})
     grouped = Counter(KV(pane.key, value) for pane in lists.panes for value in pane.value)
-    return Equation((Counter(each.element for each in alone.elements), 0), (grouped, len(alone.panes)))
+    return Equation((Counter(element.element for element in alone.elements), 0), (grouped, len(alone.panes)))
 
 
 @law

@@ -70,7 +70,7 @@ def summaries_of_parts_merge(policy: WatermarkPolicy, history: History) -> Equat
         reduce(
             ClockSummary.merge,
             [
-                *(policy.summarize((), publications=[each]) for each in instant.publications),
+                *(policy.summarize((), publications=[publication]) for publication in instant.publications),
                 *(policy.summarize([observation]) for observation in reversed(instant.observations)),
             ],
             ClockSummary(),
@@ -187,16 +187,16 @@ def a_perfect_watermark_is_the_least_published(
     if not any(instant.publishes for instant in history):
         return None
     del policy
-    known: dict[str, EventTime] = {}
+    published: dict[str, EventTime] = {}
     expected = [MIN_TIME]
     for instant in history:
         for partition, watermark in (
-            *((each.partition, each.watermark) for each in instant.publications),
-            *((each.partition, each.published) for each in instant.observations),
+            *((publication.partition, publication.watermark) for publication in instant.publications),
+            *((observation.partition, observation.published) for observation in instant.observations),
         ):
             if watermark is not None:
-                known[partition] = max(known.get(partition, MIN_TIME), watermark)
-        expected.append(max(expected[-1], min(known.values(), default=MIN_TIME)))
+                published[partition] = max(published.get(partition, MIN_TIME), watermark)
+        expected.append(max(expected[-1], min(published.values(), default=MIN_TIME)))
     return Equation([clock.watermark for clock in replay_policy(Perfect(), history)], expected[1:])
 
 

@@ -58,13 +58,13 @@ def assigned_windows_are_distinct(windows: WindowFn, key: str, points: Points) -
     Relied on by: groupings, which count an element once in each of its windows.
     """
     assigned = [_windows(windows, point, key) for point in points]
-    return Equation([len(found) for found in assigned], [len(set(found)) for found in assigned])
+    return Equation([len(of_point) for of_point in assigned], [len(set(of_point)) for of_point in assigned])
 
 
-def _spans(windows: WindowFn, known: Iterable[Window]) -> frozenset[Window]:
+def _spans(windows: WindowFn, assigned: Iterable[Window]) -> frozenset[Window]:
     """Returns the windows after merging."""
     merge = as_merging(windows)
-    distinct = tuple(dict.fromkeys(known))
+    distinct = tuple(dict.fromkeys(assigned))
     return frozenset(
         distinct if merge is None else (group.window for group in merged_windows(merge, distinct))
     )
@@ -84,8 +84,8 @@ def merging_does_not_depend_on_order(
 
     Relied on by: groupings, whose elements arrive in any order.
     """
-    known = _assigned(windows, key, points)
-    return Equation(_spans(windows, known), _spans(windows, sorted(known)[::-1]))
+    assigned = _assigned(windows, key, points)
+    return Equation(_spans(windows, assigned), _spans(windows, sorted(assigned)[::-1]))
 
 
 @law

@@ -95,15 +95,15 @@ SILENCE = Computation(initial=0, on_element=_restart, on_timer=_emit_last, name=
 
 def _collect(sums: tuple[Held, ...], seen: Seen, clocks: Clocks) -> Transition[tuple[Held, ...], int]:
     end = START + ((seen.event_time - START) // (5 * _MINUTE) + 1) * 5 * _MINUTE
-    known = dict(sums)
-    known[end] = known.get(end, 0) + seen.value
-    return Transition(tuple(sorted(known.items())), set=[EventTimer(end.isoformat(), end)])
+    by_end = dict(sums)
+    by_end[end] = by_end.get(end, 0) + seen.value
+    return Transition(tuple(sorted(by_end.items())), set=[EventTimer(end.isoformat(), end)])
 
 
 def _emit_sum(sums: tuple[Held, ...], timer: Timer, clocks: Clocks) -> Transition[tuple[Held, ...], int]:
-    known = dict(sums)
+    by_end = dict(sums)
     return Transition(
-        tuple((end, value) for end, value in sums if end != timer.at) or None, emit=[known[timer.at]]
+        tuple((end, value) for end, value in sums if end != timer.at) or None, emit=[by_end[timer.at]]
     )
 
 

@@ -37,7 +37,7 @@ def bundles(*, latest: int = MAX_MINUTE) -> SearchStrategy[tuple[Reading, ...]]:
     """
     reading = st.tuples(keys(), st.integers(-5, 5), st.integers(0, latest)).map(_reading)
     few = st.lists(reading, max_size=3).map(tuple)
-    twice = st.lists(reading, min_size=1, max_size=2).map(lambda some: (*some, *some))
+    twice = st.lists(reading, min_size=1, max_size=2).map(lambda bundle: (*bundle, *bundle))
     burst = st.lists(reading, min_size=4, max_size=9).map(tuple)
     return st.one_of(few, few, few, twice, burst)
 

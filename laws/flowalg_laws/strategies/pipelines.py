@@ -202,9 +202,9 @@ def double_items(values: Values) -> Values:
 NONE: frozenset[int] = frozenset()
 
 
-def known_with(known: frozenset[int], value: int) -> frozenset[int]:
+def known_with(values: frozenset[int], value: int) -> frozenset[int]:
     """Returns the known values with one more."""
-    return known | {value}
+    return values | {value}
 
 
 def known_to_both(left: frozenset[int], right: frozenset[int]) -> frozenset[int]:
@@ -212,9 +212,9 @@ def known_to_both(left: frozenset[int], right: frozenset[int]) -> frozenset[int]
     return left | right
 
 
-def spread_of(known: frozenset[int]) -> int:
+def spread_of(values: frozenset[int]) -> int:
     """Returns the difference of the largest and the smallest value."""
-    return max(known) - min(known)
+    return max(values) - min(values)
 
 
 def take_spread(values: Values) -> Values:

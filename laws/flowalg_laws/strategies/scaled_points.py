@@ -59,8 +59,8 @@ def scaled_points(
         if draw(st.booleans()):
             first, second = second, first
     else:
-        some = st.lists(st.integers(0, 2 * _FEW).map(lambda number: base + number * step), max_size=_FEW)
-        first, second = draw(some), draw(some)
+        times = st.lists(st.integers(0, 2 * _FEW).map(lambda number: base + number * step), max_size=_FEW)
+        first, second = draw(times), draw(times)
     return _inside(first, last), _inside(second, last)
 
 
@@ -97,10 +97,10 @@ def merge_reach(windows: WindowFn, key: str, length: int) -> int:
         while merge is not None and least < most:
             distance = (least + most + 1) // 2
             pair = _inside((_START, _START + distance), max(_START, MAX_TIME - 1 - length))
-            known = dict.fromkeys(
+            assigned = dict.fromkeys(
                 window for point in pair for window in assign_windows(windows, point, key, None)
             )
-            if len(merged_windows(merge, known)) > 1:
+            if len(merged_windows(merge, assigned)) > 1:
                 most = distance - 1
             else:
                 least = distance
@@ -118,10 +118,10 @@ def row_limit(windows: WindowFn, key: str, length: int) -> int | None:
         while merge is not None and count <= _LONGEST:
             steps = (_START + number * max(1, length * 3 // 4) for number in range(count))
             row = _inside(steps, max(_START, MAX_TIME - 1 - length))
-            known = dict.fromkeys(
+            assigned = dict.fromkeys(
                 window for point in row for window in assign_windows(windows, point, key, None)
             )
-            if len(merged_windows(merge, known)) > 1:
+            if len(merged_windows(merge, assigned)) > 1:
                 return count
             count *= 2
     return None

@@ -80,8 +80,8 @@ def _by_lag(drawn: tuple[WatermarkPolicy, bool]) -> WatermarkPolicy:
     if not by_lag:
         return policy
     middle = len(policy.percentiles) // 2
-    some, others = policy.percentiles[:middle], policy.percentiles[middle:]
-    return evolve(policy, percentiles=some, lag_percentiles=others)
+    percentiles, others = policy.percentiles[:middle], policy.percentiles[middle:]
+    return evolve(policy, percentiles=percentiles, lag_percentiles=others)
 
 
 @cached

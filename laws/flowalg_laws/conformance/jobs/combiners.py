@@ -120,9 +120,9 @@ def quantiles(readings: list[Reading]) -> Answer:
         yield KV(key, [values[last // 100], values[99 * last // 100]]), None
 
 
-def between(known: frozenset[int]) -> int:
+def between(values: frozenset[int]) -> int:
     """Returns the difference of the greatest and the least value."""
-    return max(known) - min(known)
+    return max(values) - min(values)
 
 
 JOBS = (
@@ -144,7 +144,7 @@ JOBS = (
         "a spread",
         combiner(
             zero=frozenset[int](),
-            add=lambda known, value: known | {value},
+            add=lambda values, value: values | {value},
             merge=lambda reading, right: reading | right,
             extract=between,
             name="spread",

@@ -51,9 +51,9 @@ def by_key(readings: Iterable[Reading]) -> Iterator[tuple[str, list[Reading]]]:
 
 def running_totals(readings: list[Reading]) -> Answer:
     """The sum so far at each reading of a key."""
-    for name, some in by_key(readings):
-        for number, reading in enumerate(some, start=1):
-            yield KV(name, sum(each.value for each in some[:number])), reading.at
+    for name, group in by_key(readings):
+        for number, reading in enumerate(group, start=1):
+            yield KV(name, sum(observed.value for observed in group[:number])), reading.at
 
 
 @job(VALUES.process(RUNNING_TOTAL, in_order=True), SOME)
@@ -90,8 +90,8 @@ def outputs_of_another_type(readings: list[Reading]) -> Answer:
 
 def echoes(readings: list[Reading]) -> Answer:
     """Each reading with its number among those of its key."""
-    for name, some in by_key(readings):
-        for number, reading in enumerate(some):
+    for name, group in by_key(readings):
+        for number, reading in enumerate(group):
             yield KV(name, 1000 * number + 10 * reading.value), reading.at
 
 
@@ -109,8 +109,8 @@ def late_elements_are_dropped(readings: list[Reading]) -> Answer:
 
 def silences(readings: list[Reading]) -> Iterator[tuple[KV[str, int], datetime]]:
     """The readings that no other one of their key follows within three minutes."""
-    for name, some in by_key(readings):
-        for reading, following in pairwise([*some, None]):
+    for name, group in by_key(readings):
+        for reading, following in pairwise([*group, None]):
             assert reading is not None
             end = reading.at + 3 * MINUTE
             if following is None or following.at >= end:
@@ -129,10 +129,10 @@ def an_alert_on_silence(readings: list[Reading]) -> Answer:
 )
 def alerts_in_windows(readings: list[Reading]) -> Answer:
     """The outputs of a computation are grouped by their own event times."""
-    for name, window, some in grouped(
+    for name, window, group in grouped(
         silences(readings), lambda row: row[0].key, lambda row: [fixed(row[1], 5)]
     ):
-        yield KV(name, sum(pair.value for pair, _ in some)), window
+        yield KV(name, sum(pair.value for pair, _ in group)), window
 
 
 @job(VALUES.process(SUMS_OF_FIVE).process(RUNNING_TOTAL), SOME)
@@ -140,8 +140,8 @@ def a_computation_after_a_computation(readings: list[Reading]) -> Answer:
     """A computation observes the outputs of another one in the same instant."""
     by_window = grouped(readings, key, five)
     ends = [
-        Reading(name, sum(reading.value for reading in some), window[1], window[1])
-        for name, window, some in by_window
+        Reading(name, sum(reading.value for reading in group), window[1], window[1])
+        for name, window, group in by_window
         if window is not None
     ]
     return running_totals(ends)
@@ -153,16 +153,16 @@ def a_computation_after_a_computation(readings: list[Reading]) -> Answer:
 )
 def outputs_at_a_held_time(readings: list[Reading]) -> Answer:
     """A hold keeps windows open for outputs at its time."""
-    found: list[tuple[KV[str, int], datetime]] = []
-    for name, some in by_key(readings):
+    outputs: list[tuple[KV[str, int], datetime]] = []
+    for name, group in by_key(readings):
         session: list[Reading] = []
-        for reading, following in pairwise([*some, None]):
+        for reading, following in pairwise([*group, None]):
             assert reading is not None
             session.append(reading)
             if following is None or following.at >= reading.at + 4 * MINUTE:
-                found.append((KV(name, sum(abs(each.value) + 1 for each in session)), session[0].at))
+                outputs.append((KV(name, sum(abs(reading.value) + 1 for reading in session)), session[0].at))
                 session = []
-    for name, window, pairs in grouped(found, lambda row: row[0].key, lambda row: [fixed(row[1], 5)]):
+    for name, window, pairs in grouped(outputs, lambda row: row[0].key, lambda row: [fixed(row[1], 5)]):
         yield KV(name, sum(pair.value for pair, _ in pairs)), window
 
 
@@ -179,10 +179,10 @@ def timers_of_processing_time(readings: list[Reading]) -> Answer:
 def silent_minutes_are_filled(readings: list[Reading]) -> Answer:
     """A timer that always sets the next one ends when the input does, after the last element of any key."""
     horizon = max(reading.at for reading in readings)
-    for name, some in by_key(readings):
-        end = some[0].at.replace(second=0, microsecond=0) + MINUTE
+    for name, group in by_key(readings):
+        end = group[0].at.replace(second=0, microsecond=0) + MINUTE
         while True:
-            yield KV(name, sum(each.value for each in some if end - MINUTE <= each.at < end)), end
+            yield KV(name, sum(reading.value for reading in group if end - MINUTE <= reading.at < end)), end
             if end > horizon:
                 break
             end += MINUTE
@@ -202,8 +202,8 @@ KEEPING = Computation(initial=LAST, on_element=_keep_holding, name="keeping")
 )
 def holds_end_with_the_input(readings: list[Reading]) -> Answer:
     """A hold that a computation leaves ends when the input does: what follows is flushed."""
-    for name, window, some in grouped(readings, key, five):
-        yield KV(name, sum(reading.value for reading in some)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, sum(reading.value for reading in group)), window
 
 
 corrected: Values = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulation.RETRACTING)
@@ -212,17 +212,19 @@ corrected: Values = sum_in_windows(AtCount(1).repeat(), accumulation=Accumulatio
 @job(corrected.process(TOTAL).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()), SOME)
 def a_computation_that_subtracts(readings: list[Reading]) -> Answer:
     """A computation between groupings receives retractions."""
-    for name, some in by_key(readings):
+    for name, group in by_key(readings):
         start = LAST - (LAST - datetime(1970, 1, 1, tzinfo=LAST.tzinfo)) % (5 * MINUTE)
-        yield KV(name, sum(reading.value for reading in some)), (start, start + 5 * MINUTE)
+        yield KV(name, sum(reading.value for reading in group)), (start, start + 5 * MINUTE)
 
 
 @job(corrected.process(ECHO, in_order=True), SOME)
 def corrections_before_the_watermark(readings: list[Reading]) -> Answer:
     """In order, a computation observes the values that are current when the watermark passes them."""
     ends = [
-        Reading(name, sum(reading.value for reading in some), at := window[1] - timedelta(microseconds=1), at)
-        for name, window, some in grouped(readings, key, five)
+        Reading(
+            name, sum(reading.value for reading in group), at := window[1] - timedelta(microseconds=1), at
+        )
+        for name, window, group in grouped(readings, key, five)
         if window is not None
     ]
     return echoes(ends)
@@ -231,11 +233,11 @@ def corrections_before_the_watermark(readings: list[Reading]) -> Answer:
 @job(VALUES.deduplicate(by=lambda pair: pair.value % 3, within=5 * MINUTE, in_order=True), SOME)
 def elements_without_duplicates(readings: list[Reading]) -> Answer:
     """An id is kept until the watermark is five minutes past its first element."""
-    known: dict[int, datetime] = {}
-    for reading in sorted(readings, key=lambda each: (each.at, each.key, each.value)):
+    kept: dict[int, datetime] = {}
+    for reading in sorted(readings, key=lambda reading: (reading.at, reading.key, reading.value)):
         name = reading.value % 3
-        if name not in known or reading.at >= known[name] + 5 * MINUTE:
-            known[name] = reading.at
+        if name not in kept or reading.at >= kept[name] + 5 * MINUTE:
+            kept[name] = reading.at
             yield KV(reading.key, reading.value), reading.at
 
 
@@ -250,19 +252,19 @@ def elements_without_duplicates(readings: list[Reading]) -> Answer:
 )
 def late_duplicates(readings: list[Reading]) -> Answer:
     """An element whose id may have been forgotten is dropped as late, and not emitted a second time."""
-    known: dict[str, datetime] = {}
-    for reading in sorted(readings, key=lambda each: (each.at, each.key, each.value)):
-        if reading.key not in known or reading.at >= known[reading.key] + 5 * MINUTE:
-            known[reading.key] = reading.at
+    kept: dict[str, datetime] = {}
+    for reading in sorted(readings, key=lambda reading: (reading.at, reading.key, reading.value)):
+        if reading.key not in kept or reading.at >= kept[reading.key] + 5 * MINUTE:
+            kept[reading.key] = reading.at
             yield KV(reading.key, reading.value), reading.at
 
 
 @job(VALUES.every(2), SOME)
 def pairs_of_elements(readings: list[Reading]) -> Answer:
     """Two elements of a key are one list; the last one may be alone."""
-    for name, some in by_key(readings):
-        for number in range(0, len(some), 2):
-            pair = some[number : number + 2]
+    for name, group in by_key(readings):
+        for number in range(0, len(group), 2):
+            pair = group[number : number + 2]
             at = pair[1].at if len(pair) == 2 else LAST
             yield KV(name, [reading.value for reading in pair]), at
 

@@ -50,14 +50,14 @@ def corrected(
 
 def positive_sums(readings: Iterable[Reading]) -> dict[str, list[tuple[float, int]]]:
     """Returns the positive sums of each key's minutes, with the last instant of the minute."""
-    found: dict[str, list[tuple[float, int]]] = {}
-    for name, _, some in grouped(
+    positive: dict[str, list[tuple[float, int]]] = {}
+    for name, _, group in grouped(
         readings, lambda reading: reading.key, lambda reading: [fixed(reading.at, 1)]
     ):
-        total = sum(reading.value for reading in some)
+        total = sum(reading.value for reading in group)
         if total > 0:
-            found.setdefault(name, []).append((number(some[0]) // 1 + 1 - MICROSECOND, total))
-    return {name: sorted(sums) for name, sums in found.items()}
+            positive.setdefault(name, []).append((number(group[0]) // 1 + 1 - MICROSECOND, total))
+    return {name: sorted(sums) for name, sums in positive.items()}
 
 
 def sessions_of(sums: Iterable[tuple[float, int]]) -> list[list[tuple[float, int]]]:
@@ -87,7 +87,7 @@ def two_minutes(point: EventTime, key: object) -> list[Window]:
 def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
     """Returns groups of windows that overlap or touch."""
     groups: list[list[Window]] = []
-    for window in sorted(windows, key=lambda each: each.start):
+    for window in sorted(windows, key=lambda window: window.start):
         if groups and window.start <= groups[-1][-1].end:
             groups[-1].append(window)
         else:
@@ -146,7 +146,7 @@ def parts_that_have_expired(readings: list[Reading]) -> Answer:
 )
 def parts_with_the_bounds_of_a_pane_that_is_current(readings: list[Reading]) -> Answer:
     """A part is emitted after the retraction of the pane that its bounds still have."""
-    sums = sorted(each for some in positive_sums(readings).values() for each in some)
+    sums = sorted(pair for of_key in positive_sums(readings).values() for pair in of_key)
     for session in sessions_of(sums):
         yield KV("all", len(session)), minutes(session[0][0], session[-1][0] + 2)
 

@@ -54,10 +54,10 @@ NULL: str = '{"key":"a","value":null,"at":"2024-01-01T00:09:00+00:00","seen":"20
 DIRTY = Feed(READINGS, Reading, (*SOME.batches, (WITH_NULL,)), SOME.policy)
 
 
-def sums(some: Iterable[Reading]) -> Answer:
+def sums(readings: Iterable[Reading]) -> Answer:
     """Returns the sum of each key and five-minute window, without the unlucky reading."""
-    for name, window, each in grouped(filter(is_lucky, some), key, five):
-        yield KV(name, sum(reading.value for reading in each)), window
+    for name, window, group in grouped(filter(is_lucky, readings), key, five):
+        yield KV(name, sum(reading.value for reading in group)), window
 
 
 def in_fives(values: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
@@ -70,15 +70,15 @@ def in_fives(values: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     DIRTY,
     bad_records=f"Source('readings') {NULL}",
 )
-def a_record_with_a_null(some: list[Reading]) -> Answer:
+def a_record_with_a_null(readings: list[Reading]) -> Answer:
     """A record that does not match its class is a dead letter of the source."""
-    yield from sums_of_all(reading for reading in some if reading.value is not None)
+    yield from sums_of_all(reading for reading in readings if reading.value is not None)
 
 
-def sums_of_all(some: Iterable[Reading]) -> Answer:
+def sums_of_all(readings: Iterable[Reading]) -> Answer:
     """Returns the sum of each key and five-minute window."""
-    for name, window, each in grouped(some, key, five):
-        yield KV(name, sum(reading.value for reading in each)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, sum(reading.value for reading in group)), window
 
 
 @job(
@@ -86,15 +86,15 @@ def sums_of_all(some: Iterable[Reading]) -> Answer:
     SOME,
     bad_records=f"map_values(<lambda>) {BAD}",
 )
-def a_lifted_function_that_raises(some: list[Reading]) -> Answer:
+def a_lifted_function_that_raises(readings: list[Reading]) -> Answer:
     """An element on which a lifted function raises is a dead letter of the transform."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 @job(in_fives(VALUES.map_values(lucky)), SOME, bad_records=f"map_values(lucky) {BAD}")
-def a_python_function_that_raises(some: list[Reading]) -> Answer:
+def a_python_function_that_raises(readings: list[Reading]) -> Answer:
     """An element on which a function raises that runs in Python is a dead letter of the transform."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def text_if_unlucky(value: int) -> int:
@@ -103,9 +103,9 @@ def text_if_unlucky(value: int) -> int:
 
 
 @job(in_fives(VALUES.map_values(text_if_unlucky)), SOME, bad_records=f"map_values(text_if_unlucky) {BAD}")
-def a_result_of_another_type(some: list[Reading]) -> Answer:
+def a_result_of_another_type(readings: list[Reading]) -> Answer:
     """An element for which a function returns a value of another type than declared is a dead letter."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def twice(pair: KV[str, int]) -> list[KV[str, int]]:
@@ -118,15 +118,15 @@ def twice(pair: KV[str, int]) -> list[KV[str, int]]:
     SOME,
     bad_records=f"filter(<lambda>) {BAD}",
 )
-def a_filter_that_raises(some: list[Reading]) -> Answer:
+def a_filter_that_raises(readings: list[Reading]) -> Answer:
     """A dead letter is not seen by the steps after it."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 @job(in_fives(VALUES.flat_map(twice)), SOME, bad_records=f"flat_map(twice) {BAD}")
-def a_flat_map_that_raises(some: list[Reading]) -> Answer:
+def a_flat_map_that_raises(readings: list[Reading]) -> Answer:
     """An element on which a ``flat_map`` raises gives nothing."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def one_by_one(pair: KV[str, int]) -> Iterator[KV[str, int]]:
@@ -140,9 +140,9 @@ def one_by_one(pair: KV[str, int]) -> Iterator[KV[str, int]]:
     SOME,
     bad_records=f"flat_map(one_by_one) {BAD}",
 )
-def a_generator_that_raises(some: list[Reading]) -> Answer:
+def a_generator_that_raises(readings: list[Reading]) -> Answer:
     """An element whose generator raises after it has yielded something gives nothing."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def odd_or_even(pair: KV[str, int]) -> Result[KV[str, int], KV[str, int]]:
@@ -151,9 +151,9 @@ def odd_or_even(pair: KV[str, int]) -> Result[KV[str, int], KV[str, int]]:
 
 
 @job(in_fives(flatten(*VALUES.split(odd_or_even))), SOME, bad_records=f"split(odd_or_even) {BAD}")
-def a_split_that_raises(some: list[Reading]) -> Answer:
+def a_split_that_raises(readings: list[Reading]) -> Answer:
     """An element on which the function of a split raises is one dead letter, however many of its parts are read."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 PAIRED: PCollection[KV[str, int]] = (
@@ -164,10 +164,10 @@ PAIRED: PCollection[KV[str, int]] = (
 
 
 @job(PAIRED, SOME, bad_records=f"combine_per_key(Max, Count) {BAD}")
-def a_function_of_a_combiner_that_raises(some: list[Reading]) -> Answer:
+def a_function_of_a_combiner_that_raises(readings: list[Reading]) -> Answer:
     """An element on which the function of a combiner raises is a dead letter of the grouping, for all its combiners."""
-    for name, window, each in grouped(filter(is_lucky, some), key, five):
-        yield KV(name, 100 * max(reading.value for reading in each) + len(each)), window
+    for name, window, group in grouped(filter(is_lucky, readings), key, five):
+        yield KV(name, 100 * max(reading.value for reading in group) + len(group)), window
 
 
 def add(total: int, value: int) -> int:
@@ -183,9 +183,9 @@ TOTAL = combiner(zero=0, add=add, merge=lambda left, right: left + right, name="
     SOME,
     bad_records=f"combine_per_key(total) {BAD}",
 )
-def a_combiner_whose_add_raises(some: list[Reading]) -> Answer:
+def a_combiner_whose_add_raises(readings: list[Reading]) -> Answer:
     """An element that a user-defined combiner cannot add is a dead letter of the grouping."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def fives(time: EventTime, name: object) -> list[Window]:
@@ -200,9 +200,9 @@ def fives(time: EventTime, name: object) -> list[Window]:
     SOME,
     bad_records=f"combine_per_key(Sum) {BAD}",
 )
-def a_window_function_that_raises(some: list[Reading]) -> Answer:
+def a_window_function_that_raises(readings: list[Reading]) -> Answer:
     """An element whose windows cannot be assigned is a dead letter of the grouping."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def by_value(time: EventTime, name: object, value: object) -> list[Window]:
@@ -219,9 +219,9 @@ def by_value(time: EventTime, name: object, value: object) -> list[Window]:
     SOME,
     bad_records=f"combine_per_key(Sum) {BAD}",
 )
-def a_window_function_of_the_value_that_raises(some: list[Reading]) -> Answer:
+def a_window_function_of_the_value_that_raises(readings: list[Reading]) -> Answer:
     """A window function that reads the value may raise for a value."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 def with_trigger(trigger: AtMeasure | AtElement | AtValue | CustomTrigger) -> PCollection[KV[str, int]]:
@@ -265,9 +265,9 @@ TRIGGERS: tuple[Job, ...] = (
     ),
     bad_records=f"map_values(lucky) {BAD}",
 )
-def a_bad_record_of_one_of_two_outputs(some: list[Reading]) -> Answer:
+def a_bad_record_of_one_of_two_outputs(readings: list[Reading]) -> Answer:
     """A dead letter of one output takes nothing from the other."""
-    for reading in filter(is_lucky, some):
+    for reading in filter(is_lucky, readings):
         yield KV(reading.key, reading.value), reading.at
 
 
@@ -287,9 +287,9 @@ LUCKY: PCollection[KV[str, int]] = VALUES.map_values(lucky)
     ),
     bad_records=f"map_values(lucky) {BAD}",
 )
-def a_bad_record_of_a_shared_step(some: list[Reading]) -> Answer:
+def a_bad_record_of_a_shared_step(readings: list[Reading]) -> Answer:
     """A step that two outputs share fails once for an element, whose event time advances the watermark of both."""
-    yield from sums(some)
+    yield from sums(readings)
 
 
 JOBS: tuple[Job, ...] = (

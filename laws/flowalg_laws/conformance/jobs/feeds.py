@@ -36,10 +36,10 @@ FIVE = FixedWindows(timedelta(minutes=5))
 def readings(line: str) -> tuple[Reading, ...]:
     """Parses readings: ``11: a=3@4, b=4@6`` arrive at minute 11, a with value 3 and event time 4, b with 4 and 6."""
     arrival, _, text = line.partition(":")
-    found = _READING.findall(text)
+    matches = _READING.findall(text)
     return tuple(
         Reading(key, int(value), point(int(at)), point(int(seen or arrival)))
-        for key, value, at, seen in found
+        for key, value, at, seen in matches
     )
 
 
@@ -70,8 +70,8 @@ def sum_in_windows(
     trigger: Trigger = DEFAULT_TRIGGER, windows: WindowFn = FIVE, **options: object
 ) -> PCollection[KV[str, int]]:
     """Returns the sum of each key and window, with a trigger; by default the allowed lateness is unlimited."""
-    given = {"allowed_lateness": FOREVER, **options}
-    return apply_windowing(VALUES, WindowingStrategy(windows, trigger, **given)).combine_per_key(Sum())  # type: ignore[arg-type]
+    arguments = {"allowed_lateness": FOREVER, **options}
+    return apply_windowing(VALUES, WindowingStrategy(windows, trigger, **arguments)).combine_per_key(Sum())  # type: ignore[arg-type]
 
 
 def five(reading: Reading) -> list[Span]:
@@ -91,5 +91,5 @@ def key(reading: Reading) -> str:
 
 def sums_in_fives(readings: list[Reading]) -> Iterator[tuple[KV[str, int], Span]]:
     """The sum of each key and five-minute window."""
-    for name, window, some in grouped(readings, key, five):
-        yield KV(name, sum(reading.value for reading in some)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, sum(reading.value for reading in group)), window

@@ -62,7 +62,7 @@ class Job:
     @property
     def outputs(self) -> dict[str, PCollection[object]]:
         """All outputs, by the names of their jobs."""
-        return {each.name: each.pipeline for each in (self, *self.others)}
+        return {job.name: job.pipeline for job in (self, *self.others)}
 
     def answer(self) -> list[tuple[object, Span | datetime]]:
         """Returns the expected result of a batch of all records."""
@@ -128,13 +128,13 @@ def grouped(
     records: Iterable[A], key: Callable[[A], K], spans: Callable[[A], Iterable[Span]]
 ) -> Iterable[tuple[K, Span, list[A]]]:
     """Returns the records of each key and window, in order of arrival."""
-    found: list[tuple[K, Span, list[A]]] = []
+    groups: list[tuple[K, Span, list[A]]] = []
     for record in records:
         for span in spans(record):
-            for known_key, known_span, some in found:
+            for known_key, known_span, group in groups:
                 if known_key == key(record) and known_span == span:
-                    some.append(record)
+                    group.append(record)
                     break
             else:
-                found.append((key(record), span, [record]))
-    return found
+                groups.append((key(record), span, [record]))
+    return groups

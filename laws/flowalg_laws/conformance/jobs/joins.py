@@ -49,10 +49,10 @@ def in_sessions(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, in
 
 
 def pairs_in_fives(
-    some: list[Reading], more: list[Reading], *, left: bool = False, right: bool = False
+    readings: list[Reading], more: list[Reading], *, left: bool = False, right: bool = False
 ) -> Iterator[tuple[KV[str, tuple[int | None, int | None]], Span]]:
     """Yields the pairs of each key and window; with ``left`` or ``right`` also values without a match."""
-    lefts, rights = by_key_and_five(some), by_key_and_five(more)
+    lefts, rights = by_key_and_five(readings), by_key_and_five(more)
     for name, window in {**lefts, **rights}:
         yield from _pairs(
             name, window, lefts.get((name, window), []), rights.get((name, window), []), left, right
@@ -73,23 +73,23 @@ def _pairs(
             yield KV(name, (None, other)), window
 
 
-def sessions(some: Iterable[Reading]) -> list[list[Reading]]:
+def sessions(readings: Iterable[Reading]) -> list[list[Reading]]:
     """Returns readings of one key in sessions with a gap of three minutes."""
-    found: list[list[Reading]] = []
-    for reading in sorted(some, key=lambda reading: reading.at):
-        if found and reading.at - found[-1][-1].at <= THREE:
-            found[-1].append(reading)
+    result: list[list[Reading]] = []
+    for reading in sorted(readings, key=lambda reading: reading.at):
+        if result and reading.at - result[-1][-1].at <= THREE:
+            result[-1].append(reading)
         else:
-            found.append([reading])
-    return found
+            result.append([reading])
+    return result
 
 
-def pairs_in_sessions(some: list[Reading], more: list[Reading], *, outer: bool) -> Answer:
+def pairs_in_sessions(readings: list[Reading], more: list[Reading], *, outer: bool) -> Answer:
     """Yields the pairs of each session of both collections; with ``outer`` also values without a match."""
-    for name in sorted({reading.key for reading in (*some, *more)}):
-        for session in sessions(reading for reading in (*some, *more) if reading.key == name):
+    for name in sorted({reading.key for reading in (*readings, *more)}):
+        for session in sessions(reading for reading in (*readings, *more) if reading.key == name):
             window = session[0].at, session[-1].at + THREE
-            lefts = [reading.value for reading in session if reading in some]
+            lefts = [reading.value for reading in session if reading in readings]
             rights = [reading.value for reading in session if reading in more]
             yield from _pairs(name, window, lefts, rights, outer, outer)
 
@@ -103,15 +103,15 @@ def a_join_with_itself(readings: list[Reading]) -> Answer:
 
 
 @job(in_fives(VALUES).inner_join(in_fives(other_values)), SOME, MORE)
-def an_inner_join(some: list[Reading], more: list[Reading]) -> Answer:
+def an_inner_join(readings: list[Reading], more: list[Reading]) -> Answer:
     """All pairs of values of the same key and window."""
-    yield from pairs_in_fives(some, more)
+    yield from pairs_in_fives(readings, more)
 
 
 @job(in_fives(VALUES).left_join(in_fives(other_values)), SOME, MORE)
-def a_left_join(some: list[Reading], more: list[Reading]) -> Answer:
+def a_left_join(readings: list[Reading], more: list[Reading]) -> Answer:
     """All left values, with ``None`` where the right side has no value."""
-    yield from pairs_in_fives(some, more, left=True)
+    yield from pairs_in_fives(readings, more, left=True)
 
 
 @job(
@@ -143,9 +143,9 @@ def a_left_join(some: list[Reading], more: list[Reading]) -> Answer:
         15: +b=(8, 40) [10, 15) on_time 0
     """,
 )
-def a_full_join(some: list[Reading], more: list[Reading]) -> Answer:
+def a_full_join(readings: list[Reading], more: list[Reading]) -> Answer:
     """All values of both sides, with ``None`` where the other side has no value."""
-    yield from pairs_in_fives(some, more, left=True, right=True)
+    yield from pairs_in_fives(readings, more, left=True, right=True)
 
 
 @job(
@@ -174,10 +174,10 @@ def a_full_join(some: list[Reading], more: list[Reading]) -> Answer:
         15: +a=(5, 50) always early 5 at 7
     """,
 )
-def a_join_without_windows(some: list[Reading], more: list[Reading]) -> Answer:
+def a_join_without_windows(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each pair once, as soon as both of its values are there."""
-    for name in sorted({reading.key for reading in some}):
-        lefts = [reading.value for reading in some if reading.key == name]
+    for name in sorted({reading.key for reading in readings}):
+        lefts = [reading.value for reading in readings if reading.key == name]
         yield from _pairs(
             name, None, lefts, [reading.value for reading in more if reading.key == name], False, False
         )
@@ -188,34 +188,34 @@ def a_join_without_windows(some: list[Reading], more: list[Reading]) -> Answer:
     SOME,
     MORE,
 )
-def a_count_of_new_pairs(some: list[Reading], more: list[Reading]) -> Answer:
+def a_count_of_new_pairs(readings: list[Reading], more: list[Reading]) -> Answer:
     """A grouping of the new pairs of discarding panes counts each pair once."""
-    lefts, rights = by_key_and_five(some), by_key_and_five(more)
+    lefts, rights = by_key_and_five(readings), by_key_and_five(more)
     for name, window in lefts:
-        found = len(lefts[name, window]) * len(rights.get((name, window), []))
-        if found:
-            yield KV(name, found), window
+        count = len(lefts[name, window]) * len(rights.get((name, window), []))
+        if count:
+            yield KV(name, count), window
 
 
 @job(in_sessions(VALUES).inner_join(in_sessions(other_values)), SOME, MORE)
-def an_inner_join_of_sessions(some: list[Reading], more: list[Reading]) -> Answer:
+def an_inner_join_of_sessions(readings: list[Reading], more: list[Reading]) -> Answer:
     """Sessions are those of both collections together; one without a match has no pair."""
-    yield from pairs_in_sessions(some, more, outer=False)
+    yield from pairs_in_sessions(readings, more, outer=False)
 
 
 @job(in_sessions(VALUES).full_join(in_sessions(other_values)), SOME, MORE)
-def a_full_join_of_sessions(some: list[Reading], more: list[Reading]) -> Answer:
+def a_full_join_of_sessions(readings: list[Reading], more: list[Reading]) -> Answer:
     """A value without a match in its session is paired with ``None``."""
-    yield from pairs_in_sessions(some, more, outer=True)
+    yield from pairs_in_sessions(readings, more, outer=True)
 
 
 PAYMENTS = feed("10: a=1@0", "11: a=3@2, b=2@1", "20: a=5@12")
 ORDERS = feed("10: a=10@1", "12: b=20@11", "20: a=50@9")
 
 
-def pairs_with_times(some: list[Reading], more: list[Reading]) -> list[tuple[str, datetime]]:
+def pairs_with_times(readings: list[Reading], more: list[Reading]) -> list[tuple[str, datetime]]:
     """Returns the key of each pair, and the event time of the later of its values."""
-    return [(one.key, max(one.at, other.at)) for one in some for other in more if one.key == other.key]
+    return [(one.key, max(one.at, other.at)) for one in readings for other in more if one.key == other.key]
 
 
 @job(
@@ -226,9 +226,9 @@ def pairs_with_times(some: list[Reading], more: list[Reading]) -> list[tuple[str
     PAYMENTS,
     evolve(ORDERS, source=OTHERS),
 )
-def a_join_in_windows_of_its_own(some: list[Reading], more: list[Reading]) -> Answer:
+def a_join_in_windows_of_its_own(readings: list[Reading], more: list[Reading]) -> Answer:
     """The pairs of a join without windows are in the windows in which the later of their values happened."""
-    pairs = pairs_with_times(some, more)
+    pairs = pairs_with_times(readings, more)
     for name, start in sorted({(name, fixed(at, 5)[0]) for name, at in pairs}):
         window = fixed(start, 5)
         yield KV(name, sum(1 for key, at in pairs if key == name and fixed(at, 5) == window)), window
@@ -249,12 +249,12 @@ def keyed(source: PCollection[Reading]) -> PCollection[KV[str | None, int]]:
 
 
 @job(keyed(READINGS).full_join(keyed(OTHERS)), SOME, MORE)
-def a_join_by_keys_that_may_be_missing(some: list[Reading], more: list[Reading]) -> Answer:
+def a_join_by_keys_that_may_be_missing(readings: list[Reading], more: list[Reading]) -> Answer:
     """A key that is ``None`` matches nothing, so its values are in pairs with ``None``."""
-    for pair, window in pairs_in_fives(some, more, left=True, right=True):
+    for pair, window in pairs_in_fives(readings, more, left=True, right=True):
         if pair.key != "b":
             yield pair, window
-    for reading in some:
+    for reading in readings:
         if reading.key == "b":
             yield KV(None, (reading.value, None)), fixed(reading.at, 5)
     for reading in more:
@@ -263,9 +263,9 @@ def a_join_by_keys_that_may_be_missing(some: list[Reading], more: list[Reading])
 
 
 @job(keyed(READINGS).inner_join(keyed(OTHERS)), SOME, MORE)
-def an_inner_join_by_keys_that_may_be_missing(some: list[Reading], more: list[Reading]) -> Answer:
+def an_inner_join_by_keys_that_may_be_missing(readings: list[Reading], more: list[Reading]) -> Answer:
     """A key that is ``None`` matches nothing, so an inner join has no pair of it."""
-    for pair, window in pairs_in_fives(some, more):
+    for pair, window in pairs_in_fives(readings, more):
         if pair.key != "b":
             yield pair, window
 

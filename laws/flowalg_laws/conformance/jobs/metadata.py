@@ -26,8 +26,8 @@ EARLY_AND_LATE = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(
 )
 def event_times_of_elements(readings: list[Reading]) -> Answer:
     """The latest event time of each key, from elements that are paired with theirs."""
-    for name, window, some in grouped(readings, key, always):
-        yield KV(name, max(reading.at for reading in some)), window
+    for name, window, group in grouped(readings, key, always):
+        yield KV(name, max(reading.at for reading in group)), window
 
 
 @job(
@@ -36,8 +36,8 @@ def event_times_of_elements(readings: list[Reading]) -> Answer:
 )
 def event_times_of_panes(readings: list[Reading]) -> Answer:
     """The event time of a pane is the last instant of its window."""
-    for name, window, some in grouped(readings, key, five):
-        yield KV(name, (sum(reading.value for reading in some), 59)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, (sum(reading.value for reading in group), 59)), window
 
 
 @job(
@@ -46,9 +46,9 @@ def event_times_of_panes(readings: list[Reading]) -> Answer:
 )
 def windows_of_panes(readings: list[Reading]) -> Answer:
     """The sum of each key and window, with the bounds of the window."""
-    for name, window, some in grouped(readings, key, five):
+    for name, window, group in grouped(readings, key, five):
         assert window is not None
-        yield KV(name, (sum(reading.value for reading in some), *window)), window
+        yield KV(name, (sum(reading.value for reading in group), *window)), window
 
 
 @job(
@@ -63,9 +63,9 @@ def windows_of_panes(readings: list[Reading]) -> Answer:
 )
 def windows_of_retractions(readings: list[Reading]) -> Answer:
     """A retraction is in the window of the pane that it retracts, so that it retracts the same pair."""
-    for start, window, some in grouped(readings, lambda reading: five(reading)[0], five):
+    for start, window, group in grouped(readings, lambda reading: five(reading)[0], five):
         assert start is not None
-        yield KV(start[0], sum(reading.value for reading in some)), window
+        yield KV(start[0], sum(reading.value for reading in group)), window
 
 
 @job(
@@ -78,8 +78,8 @@ def windows_of_retractions(readings: list[Reading]) -> Answer:
 )
 def panes_of_sums(readings: list[Reading]) -> Answer:
     """The timing and the index of each pane; the pane of a batch is the first, on time and the last."""
-    for name, window, some in grouped(readings, key, five):
-        yield KV(name, (sum(reading.value for reading in some), Timing.ON_TIME, 0, True, True)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, (sum(reading.value for reading in group), Timing.ON_TIME, 0, True, True)), window
 
 
 @job(
@@ -104,8 +104,8 @@ def panes_of_sums(readings: list[Reading]) -> Answer:
 )
 def sums_by_timing(readings: list[Reading]) -> Answer:
     """What early, on-time and late panes have contributed; in a batch all panes are on time."""
-    for _, window, some in grouped(readings, lambda reading: None, five):
-        yield KV("on_time", sum(reading.value for reading in some)), window
+    for _, window, group in grouped(readings, lambda reading: None, five):
+        yield KV("on_time", sum(reading.value for reading in group)), window
 
 
 JOBS = (

@@ -56,9 +56,9 @@ def elements_at_assigned_times(readings: list[Reading]) -> Answer:
 
 
 @job(flatten(VALUES, other_values.map_values(lambda value: -value)), SOME, MORE)
-def elements_of_two_sources(some: list[Reading], more: list[Reading]) -> Answer:
+def elements_of_two_sources(readings: list[Reading], more: list[Reading]) -> Answer:
     """The elements of a union."""
-    for reading in some:
+    for reading in readings:
         yield KV(reading.key, reading.value), reading.at
     for reading in more:
         yield KV(reading.key, -reading.value), reading.at
@@ -75,9 +75,9 @@ def enrich(reading: Reading, more: list[Reading]) -> int:
 
 
 @job(enriched, ALL_ON_TIME, ON_TIME)
-def elements_with_a_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+def elements_with_a_side_input(readings: list[Reading], more: list[Reading]) -> Answer:
     """Elements are emitted when their window of the side input is complete."""
-    for reading in some:
+    for reading in readings:
         yield KV(reading.key, enrich(reading, more)), reading.at
 
 
@@ -90,8 +90,8 @@ counts: PCollection[KV[str, int]] = doubled.window(
 @job(counts, SOME)
 def counts_of_large_values(readings: list[Reading]) -> Answer:
     """The number of large values of each key and window."""
-    for name, window, some in grouped([each for each in readings if each.value > 2], key, five):
-        yield KV(name, len(some)), window
+    for name, window, group in grouped([reading for reading in readings if reading.value > 2], key, five):
+        yield KV(name, len(group)), window
 
 
 @job(sums, SOME, others=(counts_of_large_values,))
@@ -107,8 +107,8 @@ def two_groupings_of_one_source(readings: list[Reading]) -> Answer:
 )
 def panes_beside_elements(readings: list[Reading]) -> Answer:
     """Panes and the elements before them are outputs of one run."""
-    for name, window, some in grouped(readings, key, five):
-        yield KV(name, len(some)), window
+    for name, window, group in grouped(readings, key, five):
+        yield KV(name, len(group)), window
 
 
 corrected: PCollection[KV[str, int]] = sum_in_windows(
@@ -134,8 +134,8 @@ def corrected_sums(readings: list[Reading]) -> Answer:
 def outputs_of_several_stages(readings: list[Reading]) -> Answer:
     """The outputs of two stages in a row, of a third beside them, and of none."""
     by_five = [
-        (window[0], sum(reading.value for reading in some))
-        for _, window, some in grouped(readings, key, five)
+        (window[0], sum(reading.value for reading in group))
+        for _, window, group in grouped(readings, key, five)
         if window is not None
     ]
     for _, window, values in grouped(by_five, lambda row: "all", lambda row: [fixed(row[0], 10)]):
@@ -148,9 +148,9 @@ def outputs_of_several_stages(readings: list[Reading]) -> Answer:
     ON_TIME,
     others=(elements_with_a_side_input,),
 )
-def elements_and_panes_of_a_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+def elements_and_panes_of_a_side_input(readings: list[Reading], more: list[Reading]) -> Answer:
     """A stage that reads a side input is shared by two outputs."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         yield KV(name, sum(enrich(reading, more) for reading in group)), window
 
 

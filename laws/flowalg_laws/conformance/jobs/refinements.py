@@ -288,8 +288,8 @@ def panes_at_the_latest_event_time(readings: list[Reading]) -> Answer:
 def retractions_downstream(readings: list[Reading]) -> Answer:
     """A grouping downstream applies retractions, so no element counts twice."""
     sums = list(sums_in_fives(readings))
-    for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [fixed(pair[1][0], 10)]):  # type: ignore[index]  # no window here is all of time
-        values = [pair.value for pair, _ in some]
+    for _, window, group in grouped(sums, lambda pair: 0, lambda pair: [fixed(pair[1][0], 10)]):  # type: ignore[index]  # no window here is all of time
+        values = [pair.value for pair, _ in group]
         yield KV("all", (sum(values), len(values))), window
 
 
@@ -311,8 +311,8 @@ def retractions_downstream(readings: list[Reading]) -> Answer:
 def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
     """For a combiner that cannot subtract, a retraction combines the remaining values again."""
     sums = list(sums_in_fives(readings))
-    for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
-        yield KV("all", max(pair.value for pair, _ in some)), window
+    for _, window, group in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
+        yield KV("all", max(pair.value for pair, _ in group)), window
 
 
 @job(
@@ -340,8 +340,8 @@ def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
 )
 def distinct_names_are_counted_once(readings: list[Reading]) -> Answer:
     """With an unset accumulation mode, an element that a late duplicate emits again counts once."""
-    for _, window, some in grouped(readings, lambda reading: 0, five):
-        yield KV("names", len({reading.key for reading in some})), window
+    for _, window, group in grouped(readings, lambda reading: 0, five):
+        yield KV("names", len({reading.key for reading in group})), window
 
 
 PANE_TIMES = (panes_at_the_earliest_event_time, panes_at_the_latest_event_time)

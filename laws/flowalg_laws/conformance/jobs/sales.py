@@ -71,8 +71,8 @@ def mean(values: list[int]) -> float:
 )
 def a_sum_per_key(sales: list[Sale]) -> Answer:
     """A sum per key and fixed window."""
-    for shop, window, some in by_shop_in_fives(sales):
-        yield KV(shop, sum(s.amount for s in some)), window
+    for shop, window, group in by_shop_in_fives(sales):
+        yield KV(shop, sum(s.amount for s in group)), window
 
 
 @job(
@@ -83,9 +83,9 @@ def a_sum_per_key(sales: list[Sale]) -> Answer:
 )
 def several_results_as_a_record(sales: list[Sale]) -> Answer:
     """Several combiners at once, with a record as result."""
-    for shop, window, some in by_shop_in_fives(sales):
-        amounts = [s.amount for s in some]
-        yield KV(shop, Totals(len(some), sum(3 * amount + 1 for amount in amounts), mean(amounts))), window
+    for shop, window, group in by_shop_in_fives(sales):
+        amounts = [s.amount for s in group]
+        yield KV(shop, Totals(len(group), sum(3 * amount + 1 for amount in amounts), mean(amounts))), window
 
 
 @job(
@@ -96,9 +96,9 @@ def several_results_as_a_record(sales: list[Sale]) -> Answer:
 )
 def the_global_window(sales: list[Sale]) -> Answer:
     """A filter on an optional field, in the global window."""
-    some = [s for s in sales if s.amount > 2 and s.note is None]
-    for city in {s.place.city for s in some}:
-        yield KV(city, len([s for s in some if s.place.city == city])), None
+    filtered = [s for s in sales if s.amount > 2 and s.note is None]
+    for city in {s.place.city for s in filtered}:
+        yield KV(city, len([s for s in filtered if s.place.city == city])), None
 
 
 @job(
@@ -121,9 +121,9 @@ def an_empty_collection(sales: list[Sale]) -> Answer:
 )
 def least_and_greatest(sales: list[Sale]) -> Answer:
     """The least and the greatest of times, strings, floats and integers."""
-    for shop, window, some in by_shop_in_fives(sales):
-        times, cities = [s.at for s in some], [s.place.city for s in some]
-        prices, amounts = [s.price for s in some], [s.amount for s in some]
+    for shop, window, group in by_shop_in_fives(sales):
+        times, cities = [s.at for s in group], [s.place.city for s in group]
+        prices, amounts = [s.price for s in group], [s.amount for s in group]
         yield KV(shop, (min(times), max(cities), min(prices), max(amounts))), window
 
 
@@ -135,8 +135,8 @@ def least_and_greatest(sales: list[Sale]) -> Answer:
 )
 def a_record_as_key(sales: list[Sale]) -> Answer:
     """A record as key, and windows with an offset: seven minutes from the epoch, plus an offset."""
-    for place, window, some in grouped(sales, lambda s: s.place, lambda s: [fixed(s.at, 7, 3)]):
-        yield KV(place, len(some)), window
+    for place, window, group in grouped(sales, lambda s: s.place, lambda s: [fixed(s.at, 7, 3)]):
+        yield KV(place, len(group)), window
 
 
 @job(
@@ -147,8 +147,8 @@ def a_record_as_key(sales: list[Sale]) -> Answer:
 )
 def a_tuple_as_key_from_Python(sales: list[Sale]) -> Answer:
     """A tuple as key, computed by a function that is not lifted."""
-    for (city, kind), window, some in grouped(sales, lambda s: (s.place.city, s.kind), five):
-        yield KV((city, kind is Kind.TEA), sum(-s.amount for s in some)), window
+    for (city, kind), window, group in grouped(sales, lambda s: (s.place.city, s.kind), five):
+        yield KV((city, kind is Kind.TEA), sum(-s.amount for s in group)), window
 
 
 @job(
@@ -157,8 +157,8 @@ def a_tuple_as_key_from_Python(sales: list[Sale]) -> Answer:
 )
 def an_enum_and_an_optional_as_key(sales: list[Sale]) -> Answer:
     """``None`` is a valid key."""
-    for key, window, some in grouped(sales, lambda s: (s.kind, s.note), five):
-        yield KV(key, len(some)), window
+    for key, window, group in grouped(sales, lambda s: (s.kind, s.note), five):
+        yield KV(key, len(group)), window
 
 
 @job(
@@ -171,8 +171,8 @@ def an_enum_and_an_optional_as_key(sales: list[Sale]) -> Answer:
 def flat_map_in_Python(sales: list[Sale]) -> Answer:
     """A ``flat_map`` whose function is not lifted."""
     tagged = [(word, s) for s in sales for word in (*s.tags, *([s.note] if s.note else []))]
-    for word, window, some in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
-        yield KV("<" + word + ">", len(some)), window
+    for word, window, group in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
+        yield KV("<" + word + ">", len(group)), window
 
 
 @job(
@@ -185,8 +185,8 @@ def flat_map_in_Python(sales: list[Sale]) -> Answer:
 def flat_map_of_a_list(sales: list[Sale]) -> Answer:
     """A ``flat_map`` over a list field."""
     tagged = [(tag, s) for s in sales for tag in s.tags]
-    for tag, window, some in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
-        yield KV(tag, len(some)), window
+    for tag, window, group in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
+        yield KV(tag, len(group)), window
 
 
 @job(
@@ -195,11 +195,11 @@ def flat_map_of_a_list(sales: list[Sale]) -> Answer:
 )
 def an_argument_from_Python(sales: list[Sale]) -> Answer:
     """The input of a combiner, computed by a function that is not lifted."""
-    for shop, window, some in by_shop_in_fives(sales):
+    for shop, window, group in by_shop_in_fives(sales):
         total = 0
-        for s in some:
+        for s in group:
             total += len("".join(s.tags)) * s.amount
-        yield KV(shop.upper(), (len(some), total)), window
+        yield KV(shop.upper(), (len(group), total)), window
 
 
 @job(
@@ -210,8 +210,8 @@ def an_argument_from_Python(sales: list[Sale]) -> Answer:
 )
 def a_conditional_expression(sales: list[Sale]) -> Answer:
     """A conditional expression that tests an optional for ``None``."""
-    for shop, window, some in by_shop_in_fives(sales):
-        yield KV(shop, max(-1 if s.note is None or s.amount < 0 else s.amount for s in some)), window
+    for shop, window, group in by_shop_in_fives(sales):
+        yield KV(shop, max(-1 if s.note is None or s.amount < 0 else s.amount for s in group)), window
 
 
 @job(
@@ -224,8 +224,8 @@ def a_conditional_expression(sales: list[Sale]) -> Answer:
 )
 def panes_mapped_and_filtered(sales: list[Sale]) -> Answer:
     """Element-wise steps after a grouping, with a record as result."""
-    for shop, window, some in by_shop_in_fives(sales):
-        total = sum(s.amount for s in some)
+    for shop, window, group in by_shop_in_fives(sales):
+        total = sum(s.amount for s in group)
         if total != 4:
             yield Bill(shop, 100 * total, total > 5), window
 
@@ -238,8 +238,8 @@ def panes_mapped_and_filtered(sales: list[Sale]) -> Answer:
 )
 def panes_mapped_in_Python(sales: list[Sale]) -> Answer:
     """An element-wise step after a grouping that is not lifted."""
-    for shop, window, some in by_shop_in_fives(sales):
-        yield shop + ": " + format(mean([s.amount for s in some]), ".3f"), window
+    for shop, window, group in by_shop_in_fives(sales):
+        yield shop + ": " + format(mean([s.amount for s in group]), ".3f"), window
 
 
 @job(
@@ -248,8 +248,8 @@ def panes_mapped_in_Python(sales: list[Sale]) -> Answer:
 )
 def a_trigger_that_does_not_repeat(sales: list[Sale]) -> Answer:
     """Elements after the only pane of a window are dropped as closed."""
-    for shop, window, some in by_shop_in_fives(sales):
-        yield KV(shop, len(some)), window
+    for shop, window, group in by_shop_in_fives(sales):
+        yield KV(shop, len(group)), window
 
 
 @job(
@@ -258,8 +258,8 @@ def a_trigger_that_does_not_repeat(sales: list[Sale]) -> Answer:
 )
 def event_times_from_Python(sales: list[Sale]) -> Answer:
     """Event times computed by a function that is not lifted."""
-    for shop, window, some in grouped(sales, lambda s: s.shop, lambda s: [fixed(time_of(s), 5)]):
-        yield KV(shop, len(some)), window
+    for shop, window, group in grouped(sales, lambda s: s.shop, lambda s: [fixed(time_of(s), 5)]):
+        yield KV(shop, len(group)), window
 
 
 @job(
@@ -271,9 +271,9 @@ def event_times_from_Python(sales: list[Sale]) -> Answer:
 )
 def intermediate_records(sales: list[Sale]) -> Answer:
     """Records that are constructed and read again before the grouping."""
-    for shop, window, some in grouped(sales, lambda s: s.shop, always):
-        floors = [s.place.floor + s.amount for s in some]
-        yield KV(shop, (sum(floor * (floor - 1) for floor in floors), len(some))), window
+    for shop, window, group in grouped(sales, lambda s: s.shop, always):
+        floors = [s.place.floor + s.amount for s in group]
+        yield KV(shop, (sum(floor * (floor - 1) for floor in floors), len(group))), window
 
 
 @job(
@@ -285,9 +285,9 @@ def intermediate_records(sales: list[Sale]) -> Answer:
 )
 def two_stages(sales: list[Sale]) -> Answer:
     """A second grouping in the windows of the first."""
-    counts = [(window, len(some)) for _, window, some in by_shop_in_fives(sales)]
-    for _, window, some in grouped(counts, lambda pair: 0, lambda pair: [pair[0]]):
-        yield KV("all", (max(n for _, n in some), sum(n for _, n in some))), window
+    counts = [(window, len(group)) for _, window, group in by_shop_in_fives(sales)]
+    for _, window, group in grouped(counts, lambda pair: 0, lambda pair: [pair[0]]):
+        yield KV("all", (max(n for _, n in group), sum(n for _, n in group))), window
 
 
 JOBS = (

@@ -41,9 +41,9 @@ def in_fives(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]
     return collection.window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.RETRACTING)
 
 
-def by_key_and_five(some: list[Reading]) -> dict[tuple[str, Span], list[int]]:
+def by_key_and_five(readings: list[Reading]) -> dict[tuple[str, Span], list[int]]:
     """Returns the values of each key and five-minute window, in order of event time."""
-    ordered = sorted(some, key=lambda reading: reading.at)
+    ordered = sorted(readings, key=lambda reading: reading.at)
     return {(name, span): [r.value for r in group] for name, span, group in grouped(ordered, key, five)}
 
 
@@ -73,8 +73,8 @@ def one_part_of_a_split(readings: list[Reading]) -> Answer:
 )
 def assigned_timestamps(readings: list[Reading]) -> Answer:
     """Event times that a function assigns; the watermark is still that of the source."""
-    for name, window, some in grouped(readings, key, lambda reading: [fixed(reading.seen, 5)]):
-        yield KV(name, len(some)), window
+    for name, window, group in grouped(readings, key, lambda reading: [fixed(reading.seen, 5)]):
+        yield KV(name, len(group)), window
 
 
 @job(
@@ -85,9 +85,9 @@ def assigned_timestamps(readings: list[Reading]) -> Answer:
 )
 def several_global_results(readings: list[Reading]) -> Answer:
     """Several combiners at once, globally, of which some are together."""
-    for _, window, some in grouped(readings, lambda reading: 0, five):
-        values = [reading.value for reading in some]
-        yield (sum(values), (len(some), max(values))), window
+    for _, window, group in grouped(readings, lambda reading: 0, five):
+        values = [reading.value for reading in group]
+        yield (sum(values), (len(group), max(values))), window
 
 
 @job(
@@ -123,8 +123,8 @@ def three_stages(readings: list[Reading]) -> Answer:
     """Three groupings in a row."""
     sums = [(span, sum(values)) for (_, span), values in by_key_and_five(readings).items()]
     tens = grouped(sums, lambda pair: 0, lambda pair: [fixed(_start(pair[0]), 10)])
-    for _, window, some in tens:
-        yield KV("max", max(value for _, value in some)), window
+    for _, window, group in tens:
+        yield KV("max", max(value for _, value in group)), window
 
 
 @job(flatten(VALUES, VALUES.map_values(lambda value: 10 * value)).combine_per_key(Sum()), SOME)
@@ -182,8 +182,8 @@ def a_branch_that_repeats_elements(readings: list[Reading]) -> Answer:
 def branches_of_a_grouping(readings: list[Reading]) -> Answer:
     """Two branches of the results of one grouping."""
     by_five = [(name, span, sum(values)) for (name, span), values in by_key_and_five(readings).items()]
-    for name, window, some in grouped(by_five, lambda row: row[0], lambda row: [fixed(_start(row[1]), 10)]):
-        yield KV(name, max(value if value > 5 else -value for _, _, value in some)), window
+    for name, window, group in grouped(by_five, lambda row: row[0], lambda row: [fixed(_start(row[1]), 10)]):
+        yield KV(name, max(value if value > 5 else -value for _, _, value in group)), window
 
 
 @job(
@@ -201,9 +201,9 @@ def branches_of_a_grouping(readings: list[Reading]) -> Answer:
         15: +b=48 [10, 15) on_time 0
     """,
 )
-def a_union_of_two_sources(some: list[Reading], more: list[Reading]) -> Answer:
+def a_union_of_two_sources(readings: list[Reading], more: list[Reading]) -> Answer:
     """The watermark of a union is the lesser of the two."""
-    for (name, window), values in by_key_and_five([*some, *more]).items():
+    for (name, window), values in by_key_and_five([*readings, *more]).items():
         yield KV(name, sum(values)), window
 
 
@@ -231,9 +231,9 @@ def a_co_group_with_itself(readings: list[Reading]) -> Answer:
         15: +b=([8], [40]) [10, 15) on_time 0
     """,
 )
-def a_co_group_of_two_sources(some: list[Reading], more: list[Reading]) -> Answer:
+def a_co_group_of_two_sources(readings: list[Reading], more: list[Reading]) -> Answer:
     """For a key of only one collection, the list of the other is empty."""
-    left, right = by_key_and_five(some), by_key_and_five(more)
+    left, right = by_key_and_five(readings), by_key_and_five(more)
     for name, window in {**left, **right}:
         yield KV(name, (left.get((name, window), []), right.get((name, window), []))), window
 
@@ -287,9 +287,9 @@ latest = other_values.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max
         15: +b=48 [10, 15) on_time 0
     """,
 )
-def a_singleton_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+def a_singleton_side_input(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the result of its window of the side input, and waits until it is complete."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         side_total = sum(other.value for other in more if five(other) == [window])
         yield KV(name, sum(reading.value + side_total for reading in group)), window
 
@@ -307,9 +307,9 @@ def a_singleton_side_input(some: list[Reading], more: list[Reading]) -> Answer:
         15: +b=1 [10, 15) on_time 0
     """,
 )
-def a_map_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+def a_map_side_input(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the keys of its window of the side input."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         if any(other.key == name and five(other) == [window] for other in more):
             yield KV(name, len(group)), window
 
@@ -371,9 +371,9 @@ def before(reading: Reading, more: list[Reading]) -> list[Reading]:
         15: +b=28 [10, 15) on_time 0
     """,
 )
-def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answer:
+def the_newest_complete_value(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the value of the newest window that was complete at its event time."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         totals = [sum(other.value for other in before(reading, more)) for reading in group]
         yield KV(name, sum(totals) + sum(reading.value for reading in group)), window
 
@@ -381,7 +381,7 @@ def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answe
 @job(
     READINGS.map_with(
         newest_values,
-        lambda reading, known: KV(reading.key, reading.value + known.get(reading.key, 0)),
+        lambda reading, newest: KV(reading.key, reading.value + newest.get(reading.key, 0)),
         result=KV[str, int],
     )
     .window(FIVE, allowed_lateness=FOREVER)
@@ -396,9 +396,9 @@ def the_newest_complete_value(some: list[Reading], more: list[Reading]) -> Answe
         15: +b=8 [10, 15) on_time 0
     """,
 )
-def the_newest_complete_value_of_each_key(some: list[Reading], more: list[Reading]) -> Answer:
+def the_newest_complete_value_of_each_key(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each key has the value of its newest window that was complete at the event time of the element."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         of_key = [other for other in more if other.key == name]
         newest = [max((other.value for other in before(reading, of_key)), default=0) for reading in group]
         yield KV(name, sum(newest) + sum(reading.value for reading in group)), window
@@ -421,9 +421,9 @@ def the_newest_complete_value_of_each_key(some: list[Reading], more: list[Readin
         1 of a [0, 5) expired
     """,
 )
-def elements_too_late_for_a_side_input(some: list[Reading], more: list[Reading]) -> Answer:
+def elements_too_late_for_a_side_input(readings: list[Reading], more: list[Reading]) -> Answer:
     """An element whose windows have all expired reads no side input: it is dropped."""
-    for name, window, group in grouped(some, key, five):
+    for name, window, group in grouped(readings, key, five):
         side_total = sum(other.value for other in more if five(other) == [window])
         yield KV(name, sum(reading.value + side_total for reading in group)), window
 

@@ -374,10 +374,10 @@ def a_union_with_an_idle_source(steady: list[Reading], silent: list[Reading]) ->
 )
 def a_join_with_an_idle_source(steady: list[Reading], silent: list[Reading]) -> Answer:
     """A join does not wait for a source that is idle."""
-    for name, window, some in grouped(steady, key, five):
+    for name, window, group in grouped(steady, key, five):
         for other in silent:
             if (other.key, five(other)[0]) == (name, window):
-                for reading in some:
+                for reading in group:
                     yield KV(name, (reading.value, other.value)), window
 
 
@@ -422,9 +422,9 @@ def add_side_value(pair: KV[str, int], side: int) -> KV[str, int]:
 )
 def an_idle_side_input(steady: list[Reading], silent: list[Reading]) -> Answer:
     """Elements do not wait for a side input that is idle: its windows are complete as far as they have come."""
-    for name, window, some in grouped(steady, key, five):
+    for name, window, group in grouped(steady, key, five):
         total = sum(other.value for other in silent if five(other)[0] == window)
-        yield KV(name, sum(reading.value + total for reading in some)), window
+        yield KV(name, sum(reading.value + total for reading in group)), window
 
 
 ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)
@@ -451,8 +451,8 @@ ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)
 def ingress_times(arrived: list[Reading]) -> Answer:
     """Event times are those at which records arrive, which is once in a batch. Nothing is late."""
     end = fixed(max(reading.seen for reading in arrived), 5)
-    for name, _, some in grouped(arrived, key, always):
-        yield KV(name, sum(reading.value for reading in some)), end
+    for name, _, group in grouped(arrived, key, always):
+        yield KV(name, sum(reading.value for reading in group)), end
 
 
 JOBS: tuple[Job, ...] = (

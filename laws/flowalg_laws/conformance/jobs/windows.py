@@ -37,8 +37,8 @@ MINUTE = timedelta(minutes=1)
 
 def sums(readings: list[Reading], spans: Callable[[Reading], Iterable[Span]]) -> Answer:
     """The sum of each key and window."""
-    for name, window, some in grouped(readings, key, spans):
-        yield KV(name, sum(reading.value for reading in some)), window
+    for name, window, group in grouped(readings, key, spans):
+        yield KV(name, sum(reading.value for reading in group)), window
 
 
 def number(reading: Reading) -> float:
@@ -309,9 +309,9 @@ def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
 )
 def user_defined_merging_windows(readings: list[Reading]) -> Answer:
     """A user-defined merge function: windows that begin in the same five minutes merge."""
-    for name, _, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
-        window = minutes(min(map(number, some)), max(map(number, some)) + 1)
-        yield KV(name, sum(reading.value for reading in some)), window
+    for name, _, group in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
+        window = minutes(min(map(number, group)), max(map(number, group)) + 1)
+        yield KV(name, sum(reading.value for reading in group)), window
 
 
 def to_six_minutes(windows: tuple[Window, ...]) -> list[MergedWindow]:
@@ -339,9 +339,9 @@ def to_six_minutes(windows: tuple[Window, ...]) -> list[MergedWindow]:
 )
 def merged_windows_of_a_function(readings: list[Reading]) -> Answer:
     """A merge function says which window its groups become."""
-    for name, window, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
+    for name, window, group in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
         assert window is not None
-        yield KV(name, sum(reading.value for reading in some)), (window[0], window[1] + MINUTE)
+        yield KV(name, sum(reading.value for reading in group)), (window[0], window[1] + MINUTE)
 
 
 def to_next_multiple(point: EventTime, key: object, value: int) -> list[Window]:
@@ -392,9 +392,9 @@ def windows_by_value(readings: list[Reading]) -> Answer:
 def merging_windows_by_value(readings: list[Reading]) -> Answer:
     """Windows by value merge as other windows do."""
     for name in ("a", "b"):
-        some = sorted((until_multiple(r), r.value) for r in readings if r.key == name)
-        start, end, total = *some[0][0], 0
-        for (first, last), value in some:
+        rows = sorted((until_multiple(r), r.value) for r in readings if r.key == name)
+        start, end, total = *rows[0][0], 0
+        for (first, last), value in rows:
             if first > end:
                 yield KV(name, total), minutes(start, end)
                 start, end, total = first, last, 0
@@ -410,10 +410,10 @@ def a_co_group_in_windows_by_value(readings: list[Reading]) -> Answer:
     """In a co-group each value determines its own window."""
     tagged = [(0, reading) for reading in readings]
     tagged += [(1, evolve(reading, value=reading.value + 1)) for reading in readings]
-    for name, window, some in grouped(
+    for name, window, group in grouped(
         tagged, lambda row: row[1].key, lambda row: [minutes(*until_multiple(row[1]))]
     ):
-        left, right = ([reading.value for which, reading in some if which == side] for side in (0, 1))
+        left, right = ([reading.value for which, reading in group if which == side] for side in (0, 1))
         yield KV(name, (left, right)), window
 
 
