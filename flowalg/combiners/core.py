@@ -373,6 +373,15 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
     def add(self, accumulator: tuple[object, ...], value: A) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.add(inner, value) for part, inner in zip(self.parts, accumulator, strict=True))
 
+    def add_timed(
+        self, accumulator: tuple[object, ...], timed: Iterable[tuple[int, A]]
+    ) -> tuple[object, ...]:
+        """Returns the accumulators with more values, each as its part adds them."""
+        known = list(timed)
+        return tuple(
+            part.add_timed(inner, known) for part, inner in zip(self.parts, accumulator, strict=True)
+        )
+
     def merge(self, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.merge(a, b) for part, a, b in zip(self.parts, left, right, strict=True))
 
@@ -400,6 +409,9 @@ class Into(Combiner[A, object, B]):
 
     def add(self, accumulator: object, value: A) -> object:  # noqa: D102
         return self.combiner.add(accumulator, value)
+
+    def add_timed(self, accumulator: object, timed: Iterable[tuple[int, A]]) -> object:  # noqa: D102
+        return self.combiner.add_timed(accumulator, timed)
 
     def merge(self, left: object, right: object) -> object:  # noqa: D102
         return self.combiner.merge(left, right)
@@ -431,11 +443,6 @@ def component_combiners(
     if isinstance(combiner, Together):
         return tuple(component for part in combiner.parts for component in component_combiners(part))
     return (combiner,)
-
-
-def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
-    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
-    return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
 
 
 def require_combiner(argument: str, value: object) -> AnyCombiner:

@@ -20,12 +20,20 @@ def can_subtract(combiner: AnyCombiner) -> bool:
             return False
 
 
+def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
+    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
+    return combiner.is_ordered or (retractions and not can_subtract(combiner))
+
+
 def is_signed(combiner: AnyCombiner) -> bool:
-    """Whether a combiner that can subtract has a result after more subtractions than additions."""
+    """Whether a combiner that can subtract has a result after more subtractions than additions, or as many.
+
+    One with a function of the result has none, since the function may divide by the number of values.
+    """
     match combiner:
         case Group():
             return combiner.is_signed
-        case Over(combiner=inner) | Into(combiner=inner):
+        case Over(combiner=inner):
             return is_signed(inner)
         case Together(parts=parts):
             return all(map(is_signed, parts))

@@ -15,9 +15,9 @@ from flowalg.combiners.core import (
     Over,
     Sum,
     component_combiners,
-    keeps_values,
 )
 from flowalg.combiners.result_shapes import ORDERED
+from flowalg.combiners.subtraction import keeps_values
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import BOOLEAN, DECIMAL, FLOAT, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Call
@@ -88,10 +88,12 @@ def runs_in_columns(
     """
     if keeps_values(combiner, retractions=retractions):
         return False
-    exact = value == INTEGER or isinstance(combiner, Count)
-    if retractions and not (exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW):
-        return False
-    return all(_accumulates_in_columns(part, value) for part in component_combiners(combiner))
+    parts = component_combiners(combiner)
+    if retractions:
+        exact = all(ignores_values(part) or argument_of(part, value).shape == INTEGER for part in parts)
+        if not exact or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
+            return False
+    return all(_accumulates_in_columns(part, value) for part in parts)
 
 
 def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:

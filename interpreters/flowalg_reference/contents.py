@@ -11,7 +11,8 @@ from collections import Counter
 
 from attrs import define, field, frozen
 
-from flowalg.combiners.core import AnyCombiner, Group
+from flowalg.combiners.core import AnyCombiner
+from flowalg.combiners.subtraction import is_signed, subtract
 from flowalg.data.time import EventTime
 from flowalg.data.values import same
 from flowalg.windows.strategy import Accumulation
@@ -56,10 +57,7 @@ class Contents:
         elif weight > 0:
             self.accumulator = self.combiner.add(self.accumulator, value)
         else:
-            assert isinstance(self.combiner, Group), (
-                "contents keep the values of a combiner that cannot subtract"
-            )
-            self.accumulator = self.combiner.subtract(self.accumulator, value)
+            self.accumulator = subtract(self.combiner, self.accumulator, value)
 
     def merge(self, other: Contents) -> None:
         """Add the contents of another window."""
@@ -99,10 +97,7 @@ class Contents:
         """
         if self.keeps_values:
             return any(kept.weight > 0 for kept in self.values)
-        changes = (
-            mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.is_signed
-        )
-        return self.size > 0 or changes
+        return self.size > 0 or (mode is Accumulation.DISCARDING and is_signed(self.combiner))
 
     def extract(self) -> object:
         """The combined value."""

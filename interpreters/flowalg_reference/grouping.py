@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from flowalg.combiners.core import keeps_values
 from flowalg.combiners.named_errors import with_named_errors
+from flowalg.combiners.subtraction import keeps_values
 from flowalg.data.errors import ElementError, errors_of, format_value
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime

@@ -23,6 +23,7 @@ from flowalg import (
     Combiner,
     Count,
     FixedWindows,
+    GlobalWindows,
     Group,
     Mode,
     PCollection,
@@ -32,6 +33,7 @@ from flowalg import (
     Sum,
     Timeline,
     UserFunctionError,
+    together,
 )
 from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
@@ -215,3 +217,23 @@ def test_a_combiner_with_named_errors_is_the_same_combiner(values: list[int], ad
         assert isinstance(named, Group) == isinstance(original, Group)
         for name in ("is_ordered", "has_empty_result", "title", "is_signed"):
             assert getattr(named, name, None) == getattr(original, name, None)
+
+
+def in_one_number(latest: int, count: int) -> int:
+    """Returns two small numbers as one."""
+    return 10 * latest + count
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_a_product_adds_values_as_its_parts_do(
+    engine: Reference | ReferenceBatch | PolarsBatch | PolarsStreaming,
+) -> None:
+    """Several combiners at once give each part the event times of its values, also under a function of the result."""
+    windowed = VALUES.window(GlobalWindows())
+    nested = together(together(Latest(), Count(), into=in_one_number), Sum())
+    alone = engine.run(windowed.combine_per_key(Latest()), {READINGS: TIMELINE}).panes
+    at_once = engine.run(windowed.combine_per_key(Latest(), Count()), {READINGS: TIMELINE}).panes
+    within = engine.run(windowed.combine_per_key(nested), {READINGS: TIMELINE}).panes
+    assert [pane.value for pane in alone] == [2]
+    assert [pane.value for pane in at_once] == [(2, 3)]
+    assert [pane.value for pane in within] == [(23, 7)]

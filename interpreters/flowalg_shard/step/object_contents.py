@@ -14,8 +14,9 @@ from typing import cast
 import polars as pl
 from attrs import define, field, frozen
 
-from flowalg.combiners.core import AnyCombiner, Group, keeps_values
+from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
+from flowalg.combiners.subtraction import is_signed, keeps_values, subtract
 from flowalg.data.time import Micros
 from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
@@ -150,10 +151,7 @@ class ObjectContents:
             elif weight > 0:
                 accumulator = self.combiner.add(accumulator, value)
             else:
-                assert isinstance(self.combiner, Group), (
-                    "contents keep the values of a combiner that cannot subtract"
-                )
-                accumulator = self.combiner.subtract(accumulator, value)
+                accumulator = subtract(self.combiner, accumulator, value)
         return WindowContents(accumulator, tuple(values), size, self._times(times))
 
     def _times(self, times: Counter[Micros]) -> dict[Micros, int]:
@@ -219,9 +217,7 @@ class ObjectContents:
         if self._keeps_values:
             return any(kept.weight > 0 for kept in contents.values)
         discards = self.stage.strategy.mode is Accumulation.DISCARDING
-        return contents.size > 0 or (
-            discards and isinstance(self.combiner, Group) and self.combiner.is_signed
-        )
+        return contents.size > 0 or (discards and is_signed(self.combiner))
 
     @property
     def has_value(self) -> pl.Expr:

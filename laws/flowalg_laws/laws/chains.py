@@ -16,6 +16,7 @@ from flowalg import (
     MAX_TIME,
     Accumulation,
     Change,
+    Count,
     FixedWindows,
     Interpreter,
     Pane,
@@ -38,6 +39,7 @@ from flowalg_laws.laws.windows import Points
 A = TypeVar("A")
 
 Lists = PCollection[KV[str, list[int]]]
+Sums = PCollection[KV[str, tuple[int, int]]]
 
 
 def lists_of_sums(first: WindowingStrategy, second: WindowingStrategy) -> Lists:
@@ -52,6 +54,22 @@ def lists_of_even_sums(first: WindowingStrategy, second: WindowingStrategy) -> L
     sums = apply_windowing(VALUES, _lasting(first, None)).combine_per_key(Sum())
     even = sums.filter(lambda pair: pair.value % 2 == 0)
     return apply_windowing(even, _lasting(second, None)).combine_per_key(ToList())
+
+
+def sums_of_positive_sums(first: WindowingStrategy, second: WindowingStrategy) -> Sums:
+    """Returns the sums of the results of a function and the counts of the positive sums of one strategy.
+
+    They are grouped under another, which discards; nothing closes or expires.
+    """
+    sums = apply_windowing(VALUES, _lasting(first)).combine_per_key(Sum())
+    positive = sums.filter(lambda pair: pair.value > 0)
+    discarded = apply_windowing(positive, _lasting(second, Accumulation.DISCARDING))
+    return discarded.combine_per_key(Sum.of(thrice), Count())
+
+
+def thrice(value: int) -> int:
+    """Returns three times the value."""
+    return 3 * value
 
 
 def _lasting(
@@ -90,6 +108,36 @@ def groupings_of_groupings_converge(
     lists = lists_of_sums(first, second)
     batch = flowalg_reference.run_batch(lists, {READINGS: timeline.elements})
     return Equation(_current(engine.run(lists, {READINGS: timeline}).panes), _current(batch.panes))
+
+
+@law
+def discarding_sums_of_corrected_values_add_up(
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: EndedTimeline
+) -> Equation[Counter[tuple[str, str]]]:
+    """Under DISCARDING all panes of a key together have its sum and its count in the batch, whatever was corrected.
+
+    The sum is that of a function of the values.
+
+    Where: the input has ended, the first grouping retracts, nothing was dropped, and no merging window closed or
+    expired.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 7, 8 and 11.
+
+    Relied on by: sinks that add panes up.
+    """
+    sums = sums_of_positive_sums(first, second)
+    batch = flowalg_reference.run_batch(sums, {READINGS: timeline.elements})
+    return Equation(_totals(engine.run(sums, {READINGS: timeline}).panes), _totals(batch.panes))
+
+
+def _totals(panes: Iterable[Pane[KV[str, tuple[int, int]]]]) -> Counter[tuple[str, str]]:
+    """Returns the totals of the sums and of the counts of each key that are not zero."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for pane in panes:
+        total, count = pane.value
+        totals[pane.key, "sum"] += total
+        totals[pane.key, "count"] += count
+    return Counter({name: number for name, number in totals.items() if number})
 
 
 @law
@@ -168,6 +216,7 @@ def a_retracted_element_leaves_no_trace(
 
 CHAIN_LAWS: tuple[Law[..., object], ...] = (
     groupings_of_groupings_converge,
+    discarding_sums_of_corrected_values_add_up,
     final_values_of_unset_modes_are_those_of_the_batch,
     final_values_of_a_filtered_grouping_are_those_of_the_batch,
     a_retracted_element_leaves_no_trace,
