@@ -12,8 +12,10 @@ from attrs import frozen
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
+from flowalg_spark import SparkBatch
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from flowalg import (
     Accumulation,
@@ -237,3 +239,12 @@ def test_a_product_adds_values_as_its_parts_do(
     assert [pane.value for pane in alone] == [2]
     assert [pane.value for pane in at_once] == [(2, 3)]
     assert [pane.value for pane in within] == [(23, 7)]
+
+
+@pytest.mark.spark
+def test_a_batch_of_spark_adds_values_with_their_event_times(spark: SparkSession) -> None:
+    """A combiner that reads event times receives them on Spark too, alone and among others."""
+    windowed = VALUES.window(GlobalWindows())
+    pipeline = windowed.combine_per_key(Latest(), Count())
+    run = SparkBatch(spark).run(pipeline, {READINGS: TIMELINE})
+    assert [pane.value for pane in run.panes] == [(2, 3)]

@@ -19,7 +19,6 @@ from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
 from flowalg.data.errors import FlowalgError, errors_of
 from flowalg.data.time import EventTime
-from flowalg.data.values import sort_by_time
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg_columns.layout import Layout
@@ -150,8 +149,11 @@ class CombineGroups:
                 timed += zip(times, read_elements(self.value, part), strict=True)
                 earliest += times
                 latest += times
-        values = sort_by_time(timed) if combiner.is_ordered else [value for _, value in timed]
-        return combiner.extract(reduce(combiner.add, values, accumulator)), min(earliest), max(latest)
+        if combiner.is_ordered:
+            accumulator = combiner.add_timed(accumulator, timed)
+        else:
+            accumulator = reduce(combiner.add, (value for _, value in timed), accumulator)
+        return combiner.extract(accumulator), min(earliest), max(latest)
 
 
 def _window_of(row: pa.RecordBatch, by: Sequence[str]) -> Window | EventTime | None:
