@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from flowalg.combiners.core import Combiner, Group, require_orderable
+from flowalg.combiners.core import BuiltIn, Combiner, Group, require_orderable
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.values import comparable
 from flowalg.elementwise.functions import user_function_error
@@ -16,7 +16,7 @@ A = TypeVar("A")
 
 
 @frozen
-class ToList(Combiner[A, tuple[A, ...], list[A]]):
+class ToList(BuiltIn, Combiner[A, tuple[A, ...], list[A]]):
     """All values, ordered by event time, then by value: the values that ``group_by_key`` returns."""
 
     @property
@@ -43,7 +43,7 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
 
 
 @frozen
-class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
+class ToSet(BuiltIn, Combiner[A, frozenset[A], frozenset[A]]):
     """The distinct values, which must be hashable. NaN equals NaN."""
 
     @property
@@ -65,7 +65,7 @@ class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
 
 
 @frozen
-class TopN(Combiner[A, tuple[A, ...], list[A]]):
+class TopN(BuiltIn, Combiner[A, tuple[A, ...], list[A]]):
     """The ``n`` greatest values in descending order, compared by ``by(value)`` or by the value itself.
 
     Among values that compare equal the choice is arbitrary, so ``by`` should be unique where that matters.
@@ -125,7 +125,7 @@ class Truths:
     false: int = 0
 
 
-class _Quantifier(Group[bool, Truths, bool]):
+class _Quantifier(BuiltIn, Group[bool, Truths, bool]):
     __slots__ = ()
 
     @property

@@ -18,6 +18,7 @@ from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.combiners.exact_sums import DecimalSum, ExactSum, Number, add_exactly, exact
+from flowalg.data.closed import require_unextended
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, describe_function, format_value
 from flowalg.data.values import canonical_float, canonicalize, check_integer, sort_by_time
 from flowalg.elementwise.functions import Call, Spread, apply
@@ -121,7 +122,17 @@ class Group(Combiner[In_contra, Acc, Out_co]):
         """Returns the accumulator with one value subtracted."""
 
 
-class _WithoutArguments:
+class BuiltIn:
+    """A combiner that engines compute by themselves."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        require_unextended(cls, "Combiner or Group")
+
+
+class _WithoutArguments(BuiltIn):
     """The constructor of combiners that have no arguments, although one may expect a function there."""
 
     __slots__ = ()

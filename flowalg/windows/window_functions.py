@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
+from flowalg.data.closed import require_unextended
 from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
@@ -52,8 +53,18 @@ Merge: TypeAlias = Callable[[tuple[Window, ...]], Iterable[Iterable[Window] | Me
 """The groups of windows that merge. Without a ``MergedWindow``, a group becomes the smallest window that spans it."""
 
 
+class _BuiltIn:
+    """Windows that engines assign by themselves."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        require_unextended(cls, "none: CustomWindows(...) takes functions")
+
+
 @frozen
-class GlobalWindows:
+class GlobalWindows(_BuiltIn):
     """Assigns all elements to one window, which ends at the end of time."""
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
@@ -65,7 +76,7 @@ class GlobalWindows:
 
 
 @frozen
-class FixedWindows:
+class FixedWindows(_BuiltIn):
     """Consecutive windows of equal size, also called tumbling (Dataflow Model, section 1.2).
 
     ``size`` is a positive duration. Windows start at multiples of ``size`` after the Unix epoch plus ``offset``, a
@@ -115,7 +126,7 @@ class FixedWindows:
 
 
 @frozen
-class SlidingWindows:
+class SlidingWindows(_BuiltIn):
     """A window of equal size starts in every period (Dataflow Model, section 1.2).
 
     Windows overlap if the period is shorter than the size. If it is longer, there are gaps, and an event time in a
@@ -168,7 +179,7 @@ class SlidingWindows:
 
 
 @frozen
-class Sessions:
+class Sessions(_BuiltIn):
     """Periods of activity of a key, separated by gaps (Dataflow Model, section 1.2).
 
     An element opens ``[t, t + gap)``. Windows of a key that overlap or touch merge: two events exactly one gap apart
