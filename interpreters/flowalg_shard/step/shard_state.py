@@ -8,10 +8,11 @@ from typing import Final
 import polars as pl
 from attrs import field, frozen
 
+from flowalg.data.errors import FlowalgError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.contents import contents_of
+from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.groups import errors_in_stage
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
@@ -61,7 +62,7 @@ class Late:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """A row for all elements of a key and window with one reason: their number and combined value."""
+        """A row for all elements of a key and window with one reason: their number and combined value, if it exists."""
         with errors_in_stage(self.stage):
             return stack([self._combined(reason, rows) for reason, rows in self.rows])
 
@@ -73,14 +74,26 @@ class Late:
         merged = merged.with_columns(pl.lit(True).alias(CHANGED)).with_columns(
             contents.has_value.alias(CHANGED)
         )
-        emitted = contents.extract(merged.filter(CHANGED))
-        without_value = merged.filter(~pl.col(CHANGED)).select(*stage.window_key, COUNT)
+        emitted, failed = _extract(contents, merged.filter(CHANGED))
+        without_value = pl.concat([merged.filter(~pl.col(CHANGED)), failed]).select(*stage.window_key, COUNT)
         with_value = emitted.select(*stage.window_key, *stage.results, COUNT)
         return (
             pl.concat([with_value, without_value], how="diagonal")
             .with_columns(pl.lit(reason.value).alias(DROP_REASON))
             .rename({COUNT: DROP_COUNT})
         )
+
+
+def _extract(contents: Contents, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows with results in place of contents, and those whose contents have none: an error of no pane."""
+    try:
+        return contents.extract(rows), rows.clear()
+    except FlowalgError:
+        if rows.height == 1:
+            return contents.extract(rows.clear()), rows
+    middle = rows.height // 2
+    first, second = _extract(contents, rows.head(middle)), _extract(contents, rows.tail(-middle))
+    return pl.concat([first[0], second[0]]), pl.concat([first[1], second[1]])
 
 
 @frozen
