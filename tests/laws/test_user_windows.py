@@ -137,6 +137,32 @@ def test_a_merge_that_depends_on_the_order_of_close_windows_is_found(length: int
         check_window_fn(of_length(length, of_close(length // part)))
 
 
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("length", [1000, SECOND, 1440 * MINUTE, 365 * 1440 * MINUTE])
+def test_windows_that_are_wrong_before_the_epoch_are_found(length: int) -> None:
+    """Some event times lie before 1970: a division that truncates puts those into the window after theirs."""
+
+    def truncate(point: EventTime, key: object) -> list[Window]:
+        start = int(point / length) * length
+        return [Window(EventTime(start), EventTime(start + length))]
+
+    with pytest.raises(AssertionError, match="must be Windows that contain"):
+        check_window_fn(CustomWindows("truncated", truncate))
+
+
+@pytest.mark.usefixtures("without_shrinking")
+@pytest.mark.parametrize("length", [7, 7 * SECOND, 10080 * MINUTE, 365 * 1440 * MINUTE])
+def test_windows_that_leave_out_their_bounds_are_found(length: int) -> None:
+    """Some event times are bounds of windows: a microsecond that no window has is found at every scale."""
+
+    def without_start(point: EventTime, key: object) -> list[Window]:
+        start = point // length * length
+        return [Window(EventTime(start + 1), EventTime(start + length))]
+
+    with pytest.raises(AssertionError, match="must be Windows that contain"):
+        check_window_fn(CustomWindows("without start", without_start))
+
+
 def test_windows_of_a_year_whose_end_is_computed_pass() -> None:
     """No event time is so late that the end of its window is beyond the times of Python."""
     year = timedelta(days=365)

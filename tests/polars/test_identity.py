@@ -496,7 +496,42 @@ def test_an_error_of_the_file_system_is_named(tmp_path: Path, obstacle: str) -> 
     path = place.checkpoint / obstacle
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     path.write_text("") if obstacle == "segments" else path.mkdir()
-    with pytest.raises(CheckpointError, match=f"the checkpoint {place.checkpoint} cannot be (written|read)"):
+    found = rf"the checkpoint {place.checkpoint} cannot be (written|read): .* \({path}\); "
+    with pytest.raises(CheckpointError, match=found):
+        place.run()
+
+
+@pytest.mark.parametrize("lost", ["", "lock"])
+def test_a_query_whose_checkpoint_was_taken_away_ends(place: Place, lost: str) -> None:
+    """If its folder or its lock is removed while it runs, another query can begin there, and only that one goes on."""
+    for number in range(3, 6):
+        place.arrive(number, number + 1)
+    inputs = {SCORES: place.stream()}
+    first = streaming.batches(TOTALS, inputs, checkpoint=place.checkpoint)
+    next(first)
+    path = place.checkpoint / lost
+    path.unlink() if lost else shutil.rmtree(path)
+    second = streaming.batches(TOTALS, inputs, checkpoint=place.checkpoint)
+    next(second)
+    with pytest.raises(
+        CheckpointError, match="'lock', was removed, moved or replaced since this query was started"
+    ):
+        next(first)
+    assert [batch.number for batch in second][-1] == 5
+    assert list(streaming.batches(TOTALS, inputs, checkpoint=place.checkpoint)) == []
+
+
+def test_a_list_of_files_that_cannot_be_read_says_what_to_do(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log of the files that were read is restored, not written, like any other file of a checkpoint."""
+    monkeypatch.setattr(file_log, "_LATEST", 1)
+    place.arrive(3, 4)
+    place.run()
+    shutil.rmtree(place.checkpoint / "files")
+    with pytest.raises(
+        CheckpointError, match="cannot be read: the files that .* has read: .*; restore a copy"
+    ):
         place.run()
 
 

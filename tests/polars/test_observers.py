@@ -112,6 +112,45 @@ def test_an_observer_that_raises_fails_the_query_after_the_commit(tmp_path: Path
     assert numbers == list(range(1, len(BATCHES) + 1))
 
 
+@pytest.mark.parametrize("error", [LookupError("down"), GeneratorExit()])
+@pytest.mark.parametrize("kind", [QueryStarted, QueryAdvanced, QueryEnded])
+def test_an_observer_that_raises_keeps_no_event_from_the_others(
+    kind: type[QueryEvent], error: BaseException
+) -> None:
+    """Whatever an observer raises at any event, those before and after it receive this event and the failed end."""
+
+    def fail(event: QueryEvent) -> None:
+        if isinstance(event, kind):
+            raise error
+
+    before: list[QueryEvent] = []
+    after: list[QueryEvent] = []
+    with pytest.raises(type(error)):
+        run_observed(before.append, fail, after.append)
+    ended = after[-1]
+    assert before == after
+    assert any(isinstance(event, kind) for event in after)
+    assert isinstance(ended, QueryEnded)
+    assert (ended.error is None) is (kind is QueryEnded)
+
+
+def test_the_error_of_a_query_is_raised_if_an_observer_of_its_end_raises_too() -> None:
+    """The cause is not replaced by what an observer raises at the end, which is a note of it."""
+
+    def write(batch: MicroBatch[object]) -> None:
+        raise OSError("the table is away")
+
+    def fail(event: QueryEvent) -> None:
+        if isinstance(event, QueryEnded):
+            raise LookupError("no such dashboard")
+
+    with pytest.raises(OSError, match="the table is away") as raised:
+        streaming.run(BEST, {SCORES: scores_stream()}, sink=write, observers=[fail])
+    assert raised.value.__notes__ == [
+        "An observer of the end of the query raised LookupError: no such dashboard"
+    ]
+
+
 def test_wrong_observers_and_names_are_rejected() -> None:
     """Errors name the argument and what is valid."""
     inputs = {SCORES: scores_stream()}

@@ -34,6 +34,7 @@ from flowalg import (
     Sum,
     TopN,
     Transition,
+    combiner,
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.structure import structure
@@ -276,6 +277,29 @@ def test_a_state_of_unknown_type_is_compared_when_it_is_read(
     start(pipeline, tmp_path, 3)
     monkeypatch.setattr(Before, "Item", Longer.Item)
     with pytest.raises(CheckpointError, match=r"a state in the checkpoint has no Item\.note"):
+        start(pipeline, tmp_path)
+
+
+def test_an_accumulator_of_unknown_type_is_compared_when_it_is_stored_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ``zero`` does not describe is an error, once its window has a new value, if a record lacks a field."""
+
+    def add(accumulator: tuple[AnyItem, ...], value: int) -> tuple[AnyItem, ...]:
+        return (*accumulator, Before.Item("", value))
+
+    def merge(left: tuple[AnyItem, ...], right: tuple[AnyItem, ...]) -> tuple[AnyItem, ...]:
+        return left + right
+
+    def count_items(accumulator: tuple[AnyItem, ...]) -> int:
+        return len(accumulator)
+
+    points = by_team(items(Before.Item)).map_values(lambda each: 1, result=int)
+    gathered = combiner(zero=(), add=add, merge=merge, extract=count_items, name="gathered")
+    pipeline = points.combine_per_key(gathered)
+    start(pipeline, tmp_path, 3)
+    monkeypatch.setattr(Before, "Item", Longer.Item)
+    with pytest.raises(CheckpointError, match=r"an accumulator in the checkpoint has no Item\.note"):
         start(pipeline, tmp_path)
 
 

@@ -32,6 +32,7 @@ from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_polars.streaming.storage.files import (
+    READS,
     decoded,
     make_folder,
     naming_errors,
@@ -136,6 +137,7 @@ class Checkpoint:
     folder: Path
     identity: Identity
     manifest: Manifest | None
+    _lock: int | None = None
     _stored: set[str] = field(factory=set)
 
     @classmethod
@@ -158,7 +160,8 @@ class Checkpoint:
                     f"the checkpoint {path} is in use by another process; stop that query, or use another checkpoint"
                 ) from held
             identity = _load(path / _IDENTITY, Identity)
-            checkpoint = cls(path, identity or Identity(uuid4().hex), _load(path / _MANIFEST, Manifest))
+            manifest = _load(path / _MANIFEST, Manifest)
+            checkpoint = cls(path, identity or Identity(uuid4().hex), manifest, lock)
             checkpoint._require_together(identity)
             current = checkpoint.identity
             checkpoint._identify(
@@ -224,6 +227,19 @@ class Checkpoint:
             "start the query with a new checkpoint"
         )
 
+    def _require_locked(self) -> None:
+        """Raises ``CheckpointError`` if the folder is another one than was opened, which another query may use."""
+        assert self._lock is not None, "the checkpoint is open"
+        try:
+            held = os.path.samestat(os.fstat(self._lock), os.stat(self.folder / _LOCK))
+        except OSError:
+            held = False
+        if not held:
+            raise CheckpointError(
+                f"the checkpoint {self.folder}, or its file {_LOCK!r}, was removed, moved or replaced since this query "
+                "was started, so another query may use it; start the query again"
+            )
+
     def _identify(self, identity: Identity) -> None:
         _replace(self.folder / _IDENTITY, identity)
         self.identity = identity
@@ -241,6 +257,7 @@ class Checkpoint:
 
     def begin(self, intent: Intent) -> None:
         """Stores what the next micro-batch reads."""
+        self._require_locked()
         _replace(self.folder / _INTENT, intent)
         if not self.identity.begun:
             self._identify(evolve(self.identity, begun=True))
@@ -252,6 +269,7 @@ class Checkpoint:
         changed: Mapping[str, Sequence[str]],
     ) -> None:
         """Stores the state after a micro-batch, and the ``changed`` files of sources, which were reported."""
+        self._require_locked()
         small: dict[str, bytes] = {}
         stored = tuple(
             StoredStage(description, tuple(self._store(state, small) for state in states))
@@ -329,7 +347,7 @@ class Checkpoint:
             restored = read_sealed(self.folder, self._segment(name), what, decode)
             if restored is None:
                 raise CheckpointError(
-                    f"the checkpoint {self.folder} is damaged: its segment {name} is missing"
+                    f"the checkpoint {self.folder} is damaged: its segment {name} is missing; {READS}"
                 )
             self._stored.add(name)
             return restored

@@ -258,6 +258,7 @@ class Query:
     time: ProcessingTime = BEGINNING.processing_time
     ticks: bool = False
     ended: bool = False
+    closed: bool = False
     changed_files: Mapping[str, Sequence[str]] = field(factory=dict)
 
     @classmethod
@@ -334,7 +335,11 @@ class Query:
                         checkpoint.begin(intent)
                     with raise_causes():
                         batch = self.advance(intent)
-                    yield batch
+                    try:
+                        yield batch
+                    except GeneratorExit:
+                        self.closed = True
+                        raise
                     if checkpoint is not None:
                         checkpoint.commit(intent, self.graph.stored(), self.changed_files)
                     if self.options.observers:
@@ -348,24 +353,36 @@ class Query:
         return self.id if self.options.name is None else self.options.name
 
     def report(self, event: QueryEvent) -> None:
-        """Calls the observers with an event."""
+        """Calls all observers with an event, and then raises the first error of one."""
+        errors: list[BaseException] = []
         for observer in self.options.observers:
-            observer(event)
+            try:
+                observer(event)
+            except BaseException as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     @contextmanager
     def reported(self) -> Iterator[None]:
         """Reports the start of the query, and its end with its error. A query that is closed has ended."""
-        self.report(QueryStarted(self.name, datetime.now(UTC)))
-        error: str | None = None
+        failure: BaseException | None = None
         try:
+            self.report(QueryStarted(self.name, datetime.now(UTC)))
             yield
-        except GeneratorExit:
-            raise
-        except BaseException as failure:  # a panic of Polars and Ctrl-C are no ``Exception``
-            error = f"{type(failure).__name__}: {failure}"
+        except BaseException as raised:  # a panic of Polars and Ctrl-C are no ``Exception``
+            failure = None if self.closed else raised
             raise
         finally:
-            self.report(QueryEnded(self.name, datetime.now(UTC), error))
+            error = None if failure is None else f"{type(failure).__name__}: {failure}"
+            try:
+                self.report(QueryEnded(self.name, datetime.now(UTC), error))
+            except Exception as raised:
+                if failure is None:
+                    raise
+                failure.add_note(
+                    f"An observer of the end of the query raised {type(raised).__name__}: {raised}"
+                )
 
     @contextmanager
     def closing_readers(self) -> Iterator[None]:

@@ -6,21 +6,19 @@ A state whose shape is known is in columns, if it is exactly of that shape; any 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
 import polars as pl
 from attrs import field, frozen
 
 from flowalg.computations.calls import KeyState, PendingTimer
 from flowalg.computations.transition import EventTimer, ProcessingTimer
-from flowalg.data.errors import CheckpointError, format_value
+from flowalg.data.errors import format_value
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
-from flowalg_shard.tables.pickled import unpickle
+from flowalg_shard.tables.pickled import require_fields, unpickle
 from flowalg_shard.tables.times import read_datetimes
 
 DUE_WATERMARK: Final = "__due_watermark"
@@ -110,30 +108,8 @@ def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | 
 def _unpickle(stage: ComputationStage, packed: bytes) -> object:
     """Returns a pickled state; raises ``CheckpointError`` if a record in it lacks a field that its class has now."""
     state = unpickle(packed)
-    missing = _missing_field(state)
-    if missing is not None:
-        raise CheckpointError(
-            f"{stage.label}: a state in the checkpoint has no {missing}; the record class has changed since, so "
-            "change it back, or start the query with a new checkpoint"
-        )
+    require_fields(f"{stage.label}: a state", state)
     return state
-
-
-def _missing_field(value: object) -> str | None:
-    """Returns a field that a record in a value lacks, with its class; ``None`` if no record lacks one."""
-    kind: type = type(value)
-    parts: Iterable[object] = ()
-    if isinstance(value, Mapping):
-        parts = chain(value.keys(), value.values())
-    elif isinstance(value, tuple | list | set | frozenset):
-        parts = value
-    elif attrs.has(kind):
-        names = [field.name for field in attrs.fields(kind)]
-        lacking = next((name for name in names if not hasattr(value, name)), None)
-        if lacking is not None:
-            return f"{kind.__name__}.{lacking}"
-        parts = (getattr(value, name) for name in names)
-    return next(filter(None, map(_missing_field, parts)), None)
 
 
 def _read_timers(series: pl.Series) -> list[dict[str, PendingTimer]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import product
 from typing import Final
 from zlib import crc32
@@ -21,6 +22,7 @@ from flowalg_laws.strategies.times import event_times
 
 _MINUTE: Final = 60_000_000
 _START: Final = event_time(START)
+_EARLY: Final = event_time(datetime(1900, 1, 1, tzinfo=UTC))
 _FEW: Final = 6
 """The most event times of a set."""
 _LONGEST: Final = 1024
@@ -40,16 +42,21 @@ def scaled_points(
 ) -> tuple[tuple[EventTime, ...], tuple[EventTime, ...]]:
     """Two sets of event times whose distances are of the order of the lengths of the windows.
 
-    If a row of windows is merged only up to some length, some sets are rows beyond it: ``limit_of`` is ``row_limit`` of
-    these windows.
+    Some are rows from a bound of a window, and some lie around the epoch, before which the microseconds of event times
+    are negative. If a row of windows is merged only up to some length, some sets are rows beyond it: ``limit_of`` is
+    ``row_limit`` of these windows.
     """
     base = draw(event_times())
     length = draw(st.sampled_from(_lengths(windows, base, key)))
-    quarters, more = draw(_steps())
-    step = max(1, length * quarters // 4 + more)
     last = max(
         base, MAX_TIME - 1 - length
     )  # after it, a function may compute the end of a window beyond all of time
+    quarters, more = draw(_steps())
+    step = max(1, length * quarters // 4 + more)
+    if draw(st.sampled_from((False, True, False))):
+        base = _before_the_epoch(draw(st.integers(0, 2 * _FEW)) * step)
+    if draw(st.booleans()):
+        base = draw(st.sampled_from(_bounds(windows, base, key)))
     limit = limit_of(key, length)
     if limit is not None and draw(st.booleans()):
         step = max(1, min(step, length))
@@ -68,22 +75,38 @@ def neighbouring_points(
     windows: WindowFn, key: str
 ) -> Iterator[tuple[tuple[EventTime, ...], tuple[EventTime, ...]]]:
     """Yields two sets of event times in one row, in some orders: windows of neighbours merge, and others need not."""
+    bound = _bounds(windows, _START, key)[0]
     for length in _lengths(windows, _START, key):
         last = max(_START, MAX_TIME - 1 - length)
         for unit in dict.fromkeys((merge_reach(windows, key, length), length)):
             for quarters, order in product((3, 4, 2), ((0, 1, 2, 3), (1, 0, 3, 2), (0, 2, 1, 3))):
-                row = [_START + number * max(1, unit * quarters // 4) for number in order]
-                for cut in (2, len(row)):
+                step = max(1, unit * quarters // 4)
+                for start, cut in product((_START, bound, _before_the_epoch(2 * step)), (2, len(order))):
+                    row = [start + number * step for number in order]
                     yield _inside(row[:cut], last), _inside(row[cut:], last)
 
 
+def _before_the_epoch(distance: int) -> EventTime:
+    """Returns an event time so many microseconds, and one more, before the epoch, but not before all calendars."""
+    return EventTime(max(-distance - 1, _EARLY))
+
+
 def _lengths(windows: WindowFn, point: EventTime, key: str) -> list[int]:
-    """Returns the lengths of the windows of an element; the laws raise the error of a function that raises here."""
+    """Returns the lengths of the windows of an element; a minute if there are none."""
+    return sorted({window.end - window.start for window in _windows(windows, point, key)}) or [_MINUTE]
+
+
+def _bounds(windows: WindowFn, point: EventTime, key: str) -> list[EventTime]:
+    """Returns the starts and ends of the windows of an element that calendars have; its event time without any."""
+    bounds = {bound for window in _windows(windows, point, key) for bound in (window.start, window.end)}
+    return sorted(bound for bound in bounds if bound >= _EARLY) or [point]
+
+
+def _windows(windows: WindowFn, point: EventTime, key: str) -> tuple[Window, ...]:
+    """Returns the windows of an element; the laws raise the error of a function that raises here."""
     with suppress(FlowalgError):
-        return sorted(
-            {window.end - window.start for window in assign_windows(windows, point, key, None)}
-        ) or [_MINUTE]
-    return [_MINUTE]
+        return tuple(assign_windows(windows, point, key, None))
+    return ()
 
 
 def merge_reach(windows: WindowFn, key: str, length: int) -> int:

@@ -17,7 +17,13 @@ from attrs import define, frozen
 
 from flowalg.data.errors import CheckpointError
 from flowalg_polars.streaming.reading.positions import ReadFile
-from flowalg_polars.streaming.storage.files import make_folder, naming_errors, sync_folder, write_file
+from flowalg_polars.streaming.storage.files import (
+    READS,
+    make_folder,
+    naming_errors,
+    sync_folder,
+    write_file,
+)
 
 _LATEST: Final = 256
 """The greatest number of files that the manifest has."""
@@ -51,12 +57,11 @@ class FileLog:
         if not self.stored.size:
             return list(self.stored.latest)
         what = f"the files that source {self.source!r} has read"
-        with naming_errors(self.checkpoint, f"cannot be read: {what}"):
+        with naming_errors(self.checkpoint, f"cannot be read: {what}", READS):
             data = self._path.read_bytes()[: self.stored.size]
         if len(data) < self.stored.size or crc32(data) != self.stored.checksum:
             raise CheckpointError(
-                f"the checkpoint {self.checkpoint} is damaged: {what} have the wrong checksum; restore a copy, or "
-                "start the query with a new checkpoint"
+                f"the checkpoint {self.checkpoint} is damaged: {what} have the wrong checksum; {READS}"
             )
         return [*_decoded(data), *self.stored.latest]
 

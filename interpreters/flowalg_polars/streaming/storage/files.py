@@ -19,17 +19,23 @@ _OWNER_FOLDER: Final = 0o700
 _OWNER_FILE: Final = 0o600
 
 _WRITES: Final = "when it can be written, start the query again: it continues from its last micro-batch"
-_READS: Final = "restore a copy, or start the query with a new checkpoint"
+READS: Final = "restore a copy, or start the query with a new checkpoint"
+"""What to do about a file that cannot be read."""
 
 
 @contextmanager
 def naming_errors(folder: Path, fails: str = "cannot be written", remedy: str = _WRITES) -> Iterator[None]:
-    """Raises ``CheckpointError`` with the folder instead of an error of the operating system."""
+    """Raises ``CheckpointError`` with the folder and the file instead of an error of the operating system."""
     try:
         yield
     except OSError as error:
+        file = (
+            f" ({os.fsdecode(error.filename)})"
+            if isinstance(error.filename, str | bytes | os.PathLike)
+            else ""
+        )
         raise CheckpointError(
-            f"the checkpoint {folder} {fails}: {error.strerror or error}; {remedy}"
+            f"the checkpoint {folder} {fails}: {error.strerror or error}{file}; {remedy}"
         ) from error
 
 
@@ -82,13 +88,13 @@ def seal(name: str, payload: bytes) -> bytes:
 
 def read_sealed(folder: Path, path: Path, what: str, decode: Callable[[bytes], A]) -> A | None:
     """Returns what a sealed file has; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
-    with naming_errors(folder, f"cannot be read: {what}", _READS):
+    with naming_errors(folder, f"cannot be read: {what}", READS):
         try:
             sealed = path.read_bytes()
         except FileNotFoundError:
             return None
     if len(sealed) < 4 or sealed[:4] != _checksum(path.name, sealed[4:]):
-        raise CheckpointError(f"the checkpoint {folder} is damaged: {what} has the wrong checksum; {_READS}")
+        raise CheckpointError(f"the checkpoint {folder} is damaged: {what} has the wrong checksum; {READS}")
     return decoded(folder, what, sealed[4:], decode)
 
 
@@ -105,7 +111,7 @@ def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A
         ) from error
     except (Exception, PanicException) as error:
         raise CheckpointError(
-            f"the checkpoint {folder} cannot be read: {what}: {type(error).__name__}: {error}; {_READS}"
+            f"the checkpoint {folder} cannot be read: {what}: {type(error).__name__}: {error}; {READS}"
         ) from error
 
 
