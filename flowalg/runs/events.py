@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeAlias
 
@@ -42,3 +42,15 @@ QueryEvent: TypeAlias = QueryStarted | QueryAdvanced | QueryEnded
 
 Observer: TypeAlias = Callable[[QueryEvent], object]
 """A function that engines call with the events of queries. It may be called by several threads."""
+
+
+def call_observers(observers: Iterable[Observer], event: QueryEvent) -> None:
+    """Calls all observers with an event, and then raises the first error of one."""
+    errors: list[BaseException] = []
+    for observer in observers:
+        try:
+            observer(event)
+        except BaseException as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

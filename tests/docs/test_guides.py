@@ -10,6 +10,8 @@ from pkgutil import resolve_name
 
 import pytest
 import typer
+from flowalg_polars.streaming import checkpoint
+from flowalg_spark.state import state_format
 from flowalg_tools.cli.app import app
 from flowalg_tools.monitoring import METRICS
 from hypothesis import settings
@@ -135,6 +137,13 @@ def test_every_command_and_target_that_a_page_names_exists() -> None:
         text = page.read_text(encoding="utf-8")
         assert {*re.findall(r"`flowalg ([a-z][a-z-]*)", text)} <= commands, page.name
         assert {*re.findall(r"`make ([a-z][a-z-]*)", text)} <= targets, page.name
+
+
+def test_the_page_of_state_has_the_versions_of_the_layouts() -> None:
+    """The versions of the layout of checkpoints on the page are those that the engines write."""
+    text = (DOCS / "state.md").read_text(encoding="utf-8")
+    found = re.findall(r"has a version: (\d+) on Spark, and (\d+) on the local engine", text)
+    assert found == [(str(state_format.FORMAT), str(checkpoint.FORMAT))]
 
 
 @pytest.mark.long

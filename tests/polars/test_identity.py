@@ -15,7 +15,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Container, Generator, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -25,10 +25,12 @@ import flowalg_sinks
 import polars as pl
 import pytest
 from attrs import evolve, frozen
+from flowalg_columns.text.listing import data_files
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming import checkpoint as checkpoints
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent
+from flowalg_polars.streaming.reading import readers
 from flowalg_polars.streaming.reading.positions import ReadFile
 from flowalg_polars.streaming.storage import file_log
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
@@ -634,6 +636,26 @@ def test_a_file_that_is_taken_away_before_it_is_read_is_no_error(place: Place) -
         (place.folder / "in" / "00004.parquet").unlink(missing_ok=True)
         numbers.append(batch.number)
     assert numbers == [3]
+
+
+def test_a_file_that_is_renamed_while_its_folder_is_listed_is_no_error(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that has another name when its time is read is read under that name, after the next listing."""
+    place.arrive(3, 4)
+    path = place.folder / "in" / "00003.parquet"
+    partial = path.rename(path.with_name("00003.parquet.part"))
+
+    def list_and_rename(source: str, folder: str, read: Container[str]) -> Iterator[os.DirEntry[str]]:
+        for entry in data_files(source, folder, read):
+            if partial.exists():
+                partial.rename(path)
+            yield entry
+
+    monkeypatch.setattr(readers, "data_files", list_and_rename)
+    assert place.run() == 0
+    assert place.run() == 1
+    assert place.rows()[-1] == (3, 4)
 
 
 @settings(max_examples=settings().max_examples)

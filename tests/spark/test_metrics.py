@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 from pathlib import Path
 from threading import Event
+from uuid import uuid4
 
 import pyarrow.parquet as pq
 import pytest
@@ -35,6 +36,7 @@ from flowalg_tools.monitoring.windows import describe_row, spark_windows
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import QueryTerminatedEvent
 
 from flowalg import (
     FOREVER,
@@ -283,6 +285,22 @@ def test_a_listener_reports_the_error_of_a_query(spark: SparkSession, tmp_path: 
     assert "no such shop" in last.error
     with pytest.raises(ArgumentError, match="observers must be functions of a QueryEvent; got 'all'"):
         listener("all")  # type: ignore[arg-type]  # a fault on purpose
+
+
+def test_an_observer_of_a_listener_that_raises_keeps_no_event_from_the_others() -> None:
+    """The observers before and after it receive the end of a query, and Spark receives its error, which it logs."""
+
+    def fail(event: QueryEvent) -> None:
+        raise LookupError("no such dashboard")
+
+    before, after = list[QueryEvent](), list[QueryEvent]()
+    reporting = listener(before.append, fail, after.append)
+    with pytest.raises(LookupError, match="no such dashboard"):
+        reporting.onQueryTerminated(QueryTerminatedEvent(uuid4(), uuid4(), "no such shop", None))
+    (ended,) = after
+    assert before == after
+    assert isinstance(ended, QueryEnded)
+    assert ended.error == "no such shop"
 
 
 def test_missing_metrics_raise_an_error(spark: SparkSession, tmp_path: Path) -> None:

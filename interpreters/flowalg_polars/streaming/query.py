@@ -35,7 +35,14 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
-from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
+from flowalg.runs.events import (
+    Observer,
+    QueryAdvanced,
+    QueryEnded,
+    QueryEvent,
+    QueryStarted,
+    call_observers,
+)
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
@@ -353,15 +360,8 @@ class Query:
         return self.id if self.options.name is None else self.options.name
 
     def report(self, event: QueryEvent) -> None:
-        """Calls all observers with an event, and then raises the first error of one."""
-        errors: list[BaseException] = []
-        for observer in self.options.observers:
-            try:
-                observer(event)
-            except BaseException as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        """Calls the observers with an event."""
+        call_observers(self.options.observers, event)
 
     @contextmanager
     def reported(self) -> Iterator[None]:

@@ -14,7 +14,14 @@ from pyspark.sql.streaming.listener import (
 )
 
 from flowalg.data.errors import ArgumentError
-from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
+from flowalg.runs.events import (
+    Observer,
+    QueryAdvanced,
+    QueryEnded,
+    QueryEvent,
+    QueryStarted,
+    call_observers,
+)
 from flowalg_spark.streaming.metrics import query_progress
 
 
@@ -67,5 +74,4 @@ class _Listener(StreamingQueryListener):
         return self.names.get(query, query)
 
     def _report(self, event: QueryEvent) -> None:
-        for observer in self.observers:
-            observer(event)
+        call_observers(self.observers, event)

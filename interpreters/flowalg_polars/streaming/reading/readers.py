@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Condition, Thread
@@ -145,10 +145,10 @@ class FileReader:
             raise ElementError(f"source {self.source.name!r}: {folder} must be a folder of files")
         with self._naming_errors():
             self._changes.look()
-            timed_names = [
-                (entry.stat().st_mtime_ns, entry.name)
-                for entry in data_files(self.source.name, self.files.folder, self._read)
-            ]
+            timed_names: list[tuple[int, str]] = []
+            for entry in data_files(self.source.name, self.files.folder, self._read):
+                with suppress(FileNotFoundError):  # it was taken away, or renamed, since the listing
+                    timed_names.append((entry.stat().st_mtime_ns, entry.name))
         return [name for _, name in sorted(timed_names)]
 
     def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
