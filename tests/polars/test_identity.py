@@ -738,3 +738,32 @@ def test_importing_the_engine_starts_no_threads() -> None:
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2\n"
     )
     run_program([sys.executable, "-c", program], check=True)
+
+
+def test_a_forked_process_neither_keeps_nor_frees_a_checkpoint(tmp_path: Path) -> None:
+    """A child of a query that runs longer does not keep its checkpoint in use, and one that ends does not free it."""
+    program = (
+        "import os, signal, sys, time\n"
+        "from flowalg import CheckpointError\n"
+        "from flowalg_polars.streaming.checkpoint import Checkpoint\n"
+        "with Checkpoint.open(sys.argv[1]):\n"
+        "    longer = os.fork()\n"
+        "    if longer == 0:\n"
+        "        time.sleep(600)\n"
+        "        os._exit(0)\n"
+        "try:\n"
+        "    with Checkpoint.open(sys.argv[1]):\n"
+        "        shorter = os.fork()\n"
+        "        if shorter == 0:\n"
+        "            sys.exit(0)\n"
+        "        os.waitpid(shorter, 0)\n"
+        "        try:\n"
+        "            with Checkpoint.open(sys.argv[1]):\n"
+        "                raise AssertionError('two queries have one checkpoint')\n"
+        "        except CheckpointError:\n"
+        "            pass\n"
+        "finally:\n"
+        "    if longer:\n"
+        "        os.kill(longer, signal.SIGKILL)\n"
+    )
+    run_program([sys.executable, "-c", program, str(tmp_path / "checkpoint")], check=True)

@@ -152,6 +152,7 @@ class Checkpoint:
             make_folder(path)
             make_folder(path / _SEGMENTS)
             lock = open_file(path / _LOCK, os.O_RDWR | os.O_CREAT)
+        process = os.getpid()
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -174,6 +175,9 @@ class Checkpoint:
             checkpoint._remove_obsolete()
             yield checkpoint
         finally:
+            # A process that was forked has the lock, too, and may end earlier or later.
+            if os.getpid() == process:
+                fcntl.flock(lock, fcntl.LOCK_UN)
             os.close(lock)
 
     @classmethod

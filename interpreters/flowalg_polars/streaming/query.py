@@ -383,6 +383,7 @@ class Query:
                 failure.add_note(
                     f"An observer of the end of the query raised {type(raised).__name__}: {raised}"
                 )
+            del failure  # its traceback has this frame
 
     @contextmanager
     def closing_readers(self) -> Iterator[None]:
