@@ -14,6 +14,7 @@ _LONGEST_REPR: Final = 200
 _LONGEST_TEXT: Final = 10_000
 _NOT_IN_PATHS: Final = re.compile("[\0\ud800-\udfff]")
 """A path has no U+0000, and is text: engines do not read files whose names are not UTF-8."""
+_URL: Final = re.compile(r"(:/+)(\S*)")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -29,6 +30,16 @@ def hidden(value: object) -> object:
     return value if value is None or isinstance(value, int | float | type) else Hidden(value)
 
 
+def without_passwords(text: str) -> str:
+    """Returns a text with ``***`` in place of each user and password in a URL, such as ``postgresql://***@host``."""
+    return _URL.sub(_without_user, text)
+
+
+def _without_user(url: re.Match[str]) -> str:
+    user, at, host = url[2].rpartition("@")
+    return f"{url[1]}***@{host}" if at and ":" in user else url[0]
+
+
 def format_value(value: object) -> str:
     """Formats a value and its type for one line of a message: ``3 (int)``, or ``the class Score``."""
     if isinstance(value, Hidden):
@@ -41,6 +52,7 @@ def format_value(value: object) -> str:
         text = repr(value)
     except Exception as error:
         text = f"a value whose repr raises {type(error).__name__}"
+    text = without_passwords(text[: 10 * _LONGEST_REPR])
     if len(text) > _LONGEST_REPR:
         text = f"{text[: _LONGEST_REPR - 1]}…"
     return f"{text} ({type(value).__name__})"

@@ -479,5 +479,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(failure)
         return 2
     except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print_error(ended.code)
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0

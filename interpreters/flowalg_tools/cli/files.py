@@ -70,12 +70,16 @@ def read_table(
 
 
 def _data_files(source: str, folder: Path) -> list[Path]:
-    """The files of a folder, as every engine reads it: without hidden and temporary ones, and those of its folders."""
+    """The files of a folder, as every engine reads it: without hidden and temporary ones, and those of its folders.
+
+    Raises ``ArgumentError`` for a file with an unknown suffix, which must not be passed over.
+    """
     from flowalg_columns.text.listing import data_files
 
-    return sorted(
-        Path(entry.path) for entry in data_files(source, str(folder)) if Path(entry.path).suffix in FORMATS
-    )
+    files = sorted(Path(entry.path) for entry in data_files(source, str(folder)))
+    for file in files:
+        format_of(file, f"the input of {source}: a file in its folder")
+    return files
 
 
 def _read(
@@ -151,7 +155,11 @@ def write_table(table: pa.Table, path: Path, kind: str) -> None:
 
             while any(pa.types.is_struct(field.type) for field in table.schema):
                 table = table.flatten()
-            arrow_csv.write_csv(table, path)
+            try:
+                arrow_csv.write_csv(table, path)
+            except pa.ArrowException as error:
+                reason = f"a cell of CSV cannot hold a value: {error}"
+                raise ArgumentError("--output", str(path), "a .parquet or .jsonl file", why=reason) from error
         case _:
             lines = (json.dumps(row, default=_plain, ensure_ascii=False) for row in table.to_pylist())
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

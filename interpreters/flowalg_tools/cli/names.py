@@ -72,7 +72,9 @@ def load_timelines(text: str) -> Timeline[object] | Mapping[object, object]:
 
 
 def _list_pipelines(module: object) -> str:
-    pipelines = [name for name, value in vars(module).items() if isinstance(value, PCollection)]
+    pipelines = [
+        name for name, value in getattr(module, "__dict__", {}).items() if isinstance(value, PCollection)
+    ]
     return f"; its pipelines are {', '.join(sorted(pipelines))}" if pipelines else ""
 
 

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from flowalg.data.errors import without_passwords
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -37,9 +39,10 @@ def show(text: str, styles: dict[str, str] | None = None) -> None:
 
 
 def print_error(error: str) -> None:
-    """Prints an error to the standard error output, in one line."""
+    """Prints an error to the standard error output, in one line, without the passwords of URLs."""
+    line = without_control_codes(" ".join(without_passwords(error).split("\n")))
     err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    err.print(Text.assemble(("error: ", "bold red"), without_control_codes(" ".join(error.split("\n")))))
+    err.print(Text.assemble(("error: ", "bold red"), line))
 
 
 @contextmanager
