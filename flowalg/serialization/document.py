@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from math import isinf
 from typing import Final, Generic, Never, TypeAlias, TypeVar, cast, get_args, get_origin, overload
 
@@ -230,8 +231,8 @@ def _parse(text: str) -> dict[str, object]:
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     json_object = dict(pairs)
     if len(json_object) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name in counts if counts[name] > 1)
         raise DocumentError(f"an object of the document has the key {twice!r} twice")
     return json_object
 

@@ -52,7 +52,7 @@ def import_object(name: str) -> Result[object, str]:
         return Failure(f"{name!r} is not a name of the form module:name")
     try:
         imported: object = importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script exits when it is imported
         return Failure(f"importing {module} raised {type(error).__name__}: {error}")
     for part in path.split("."):
         try:

@@ -6,6 +6,7 @@ The tests catch a reader of documents that raises an error of Python's, without 
 from __future__ import annotations
 
 import json
+import pathlib
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final, TypeAlias
@@ -82,3 +83,21 @@ def test_an_invalid_document_is_a_document_error(document: object, data: st.Data
     for kind in (PCollection[object], TRIGGER, WATERMARK_POLICY):
         with suppress(DocumentError):
             from_json(text, kind)
+
+
+def test_a_module_that_exits_cannot_be_imported(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document that names a script is an error with its path, and does not end the process."""
+    (tmp_path / "a_script_that_exits.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = to_json(games.STANDINGS).replace("games:when", "a_script_that_exits:when")
+    with pytest.raises(DocumentError, match="importing a_script_that_exits raised SystemExit: 3"):
+        from_json(text, PCollection[object])
+
+
+def test_a_key_that_is_twice_among_many_is_found_in_one_pass() -> None:
+    """An object with many keys, one of them twice, is an error in a time that their number determines."""
+    keys = ", ".join(f'"{number}": 1' for number in [*range(200_000), 199_999])
+    with pytest.raises(DocumentError, match="has the key '199999' twice"):
+        from_json(f"{{{keys}}}", PCollection[object])
