@@ -72,9 +72,8 @@ def load_timelines(text: str) -> Timeline[object] | Mapping[object, object]:
 
 
 def _list_pipelines(module: object) -> str:
-    pipelines = [
-        name for name, value in getattr(module, "__dict__", {}).items() if isinstance(value, PCollection)
-    ]
+    names: Mapping[str, object] = getattr(module, "__dict__", {})
+    pipelines = [name for name, value in names.items() if isinstance(value, PCollection)]
     return f"; its pipelines are {', '.join(sorted(pipelines))}" if pipelines else ""
 
 
