@@ -338,16 +338,16 @@ def test_a_stray_quote_is_a_bad_record_of_its_line(text: str, keys: list[object]
 def test_a_mark_in_the_middle_of_a_file_belongs_to_its_cell() -> None:
     """Of two files that were joined, the second begins with a byte order mark, which no reading of a part removes."""
     lines = ["\ufeffb,1,", *["c,2,"] * 70, '"d"d,3,']
-    found = read_file("\n".join(["key,count,at", *lines]).encode(), "csv", THREE)
-    assert found.rows["key"].to_pylist() == ["\ufeffb", *["c"] * 70]
-    assert len(found.bad) == 1
+    read = read_file("\n".join(["key,count,at", *lines]).encode(), "csv", THREE)
+    assert read.rows["key"].to_pylist() == ["\ufeffb", *["c"] * 70]
+    assert len(read.bad) == 1
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_an_empty_last_cell_is_null_after_a_cell_with_quotes(end: str) -> None:
     """The last record of a file is the same with and without a line end."""
-    found = read_file(f'count,key\n"1",{end}'.encode(), "csv", FIELDS[:2])
-    assert found.rows.to_pylist() == [{"key": None, "count": 1}]
+    read = read_file(f'count,key\n"1",{end}'.encode(), "csv", FIELDS[:2])
+    assert read.rows.to_pylist() == [{"key": None, "count": 1}]
 
 
 def test_no_line_is_searched_for_more_cells_than_a_record_has() -> None:
