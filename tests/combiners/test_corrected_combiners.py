@@ -136,9 +136,9 @@ def test_changes_of_sums_add_up(
 
 def added_up(pairs: Sequence[object]) -> tuple[int, int]:
     """Returns the sums of the first and of the second items."""
-    known = [pair for pair in pairs if isinstance(pair, tuple)]
-    assert len(known) == len(pairs)
-    return sum(first for first, _ in known), sum(second for _, second in known)
+    tuples = [pair for pair in pairs if isinstance(pair, tuple)]
+    assert len(tuples) == len(pairs)
+    return sum(first for first, _ in tuples), sum(second for _, second in tuples)
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
@@ -156,8 +156,8 @@ def test_a_change_has_the_type_of_the_sum(
 ) -> None:
     """A value that replaces another leaves a change of the type of the values, although it counts none."""
     run = engine.run(discarded(combiner), {READINGS: timeline_of([[(2, 0)], [(4, 0)], [(-2, 0)]])})
-    found = [pane.element for pane in run.panes]
-    assert (found, list(map(type, found))) == (expected, list(map(type, expected)))
+    elements = [pane.element for pane in run.panes]
+    assert (elements, list(map(type, elements))) == (expected, list(map(type, expected)))
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
@@ -190,6 +190,6 @@ def test_groups_are_closed_under_functions_and_products() -> None:
     signed = require_combiner("it", together(Sum.of(thrice), together(Count(), Sum())))
     unsigned = require_combiner("it", together(Sum(), Mean()))
     asked = require_combiner("it", together(Sum(), Count(), into=ratio))
-    assert [can_subtract(each) for each in (signed, unsigned, asked)] == [True] * 3
-    assert [is_signed(each) for each in (signed, unsigned, asked)] == [True, False, False]
-    assert not any(keeps_values(each, retractions=True) for each in (signed, unsigned, asked))
+    assert [can_subtract(combiner) for combiner in (signed, unsigned, asked)] == [True] * 3
+    assert [is_signed(combiner) for combiner in (signed, unsigned, asked)] == [True, False, False]
+    assert not any(keeps_values(combiner, retractions=True) for combiner in (signed, unsigned, asked))

@@ -142,8 +142,8 @@ def test_every_command_and_target_that_a_page_names_exists() -> None:
 def test_the_page_of_state_has_the_versions_of_the_layouts() -> None:
     """The versions of the layout of checkpoints on the page are those that the engines write."""
     text = (DOCS / "state.md").read_text(encoding="utf-8")
-    found = re.findall(r"has a version: (\d+) on Spark, and (\d+) on the local engine", text)
-    assert found == [(str(state_format.FORMAT), str(checkpoint.FORMAT))]
+    versions = re.findall(r"has a version: (\d+) on Spark, and (\d+) on the local engine", text)
+    assert versions == [(str(state_format.FORMAT), str(checkpoint.FORMAT))]
 
 
 @pytest.mark.long
