@@ -5,6 +5,7 @@ The tests catch a reader at once that differs from the exact one, and a text tha
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -373,6 +374,13 @@ def test_cells_hold_no_lists() -> None:
     """A field that is no scalar is an error of the file, which names other formats."""
     with pytest.raises(BadFileError, match=r"times is list\[datetime\].*JSON lines or Parquet"):
         read_file(b"key,times\n", "csv", [field for field in FIELDS if field[0] in ("key", "times")])
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_compressed_file_is_an_error_of_the_file(kind: str) -> None:
+    """It has no records of its own, so its lines are not bad records that dead letters keep apart."""
+    with pytest.raises(BadFileError, match="compressed by gzip"):
+        read_file(gzip.compress(b'{"count": 1}'), "csv" if kind == "csv" else "json", THREE)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\r\n", b"\xef\xbb\xbf", b"  \n"])

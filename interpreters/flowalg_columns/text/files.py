@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from flowalg.data.shapes import OptionalOf, required
-from flowalg_columns.text.csv_files import CSVFile
+from flowalg_columns.text.csv_files import BadFileError, CSVFile
 from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
 from flowalg_columns.text.scalars import INFERRED, infer_column
@@ -18,6 +18,8 @@ from flowalg_columns.text.scalars import INFERRED, infer_column
 TextKind: TypeAlias = Literal["csv", "json"]
 """CSV with a header, or JSON lines."""
 
+_GZIP: Final = b"\x1f\x8b"
+"""The first bytes of a file that is compressed by gzip, which are no UTF-8."""
 _MARK: Final = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, with which a file may begin."""
 
@@ -48,6 +50,8 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
 
     A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
     """
+    if data.startswith(_GZIP):
+        raise BadFileError("it is compressed by gzip, so no line of it is text; decompress it")
     data = data.removeprefix(_MARK)
     field_names = {name for name, _ in fields}
     extra = [(name, shape) for name, shape in extra if name not in field_names]
