@@ -388,9 +388,9 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
         self, accumulator: tuple[object, ...], timed: Iterable[tuple[int, A]]
     ) -> tuple[object, ...]:
         """Returns the accumulators with more values, each as its part adds them."""
-        known = list(timed)
+        elements = list(timed)
         return tuple(
-            part.add_timed(inner, known) for part, inner in zip(self.parts, accumulator, strict=True)
+            part.add_timed(inner, elements) for part, inner in zip(self.parts, accumulator, strict=True)
         )
 
     def merge(self, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102

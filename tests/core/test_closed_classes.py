@@ -12,14 +12,21 @@ from flowalg import (
     AllOf,
     AnyOf,
     ArgumentError,
+    AtCount,
+    AtValue,
+    AtWatermark,
     Combiner,
     Count,
+    CustomTrigger,
     FixedWindows,
     GlobalWindows,
     Group,
     Max,
     Mean,
     Min,
+    OrFinally,
+    Repeat,
+    SequenceOf,
     Sessions,
     SlidingWindows,
     Sum,
@@ -30,6 +37,8 @@ from flowalg import (
 
 COMBINERS: tuple[type, ...] = (Sum, Count, Mean, Min, Max, ToList, ToSet, TopN, AnyOf, AllOf)
 WINDOWS: tuple[type, ...] = (GlobalWindows, FixedWindows, SlidingWindows, Sessions)
+
+TRIGGERS: tuple[type, ...] = (AtCount, AtWatermark, AtValue, CustomTrigger, Repeat, OrFinally, SequenceOf)
 
 
 def extend(base: type) -> type:
@@ -52,6 +61,13 @@ def test_a_combiner_of_the_library_is_not_extended(base: type) -> None:
 def test_windows_of_the_library_are_not_extended(base: type) -> None:
     """The message names the windows that take functions."""
     with pytest.raises(ArgumentError, match=r"must be none: CustomWindows\(\.\.\.\) takes functions; got .*"):
+        extend(base)
+
+
+@pytest.mark.parametrize("base", TRIGGERS, ids=lambda base: base.__name__)
+def test_a_trigger_of_the_library_is_not_extended(base: type) -> None:
+    """The message names the trigger that takes functions."""
+    with pytest.raises(ArgumentError, match=r"must be none: CustomTrigger\(\.\.\.\) takes functions; got .*"):
         extend(base)
 
 

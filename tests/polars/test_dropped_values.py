@@ -89,6 +89,6 @@ def test_dropped_elements_without_a_combined_value_are_dropped(name: str) -> Non
     """The run has the panes and the drops of the reference."""
     pipeline = combined(COMBINERS[name])
     expected = Reference(Mode.MICRO_BATCH).run(pipeline, {READINGS: TIMELINE})
-    found = PolarsStreaming().run(pipeline, {READINGS: TIMELINE})
-    assert found.panes == expected.panes
-    assert sum(drop.count for drop in found.dropped) == len(expected.dropped) == 5
+    run = PolarsStreaming().run(pipeline, {READINGS: TIMELINE})
+    assert run.panes == expected.panes
+    assert sum(drop.count for drop in run.dropped) == len(expected.dropped) == 5

@@ -498,8 +498,8 @@ def test_an_error_of_the_file_system_is_named(tmp_path: Path, obstacle: str) -> 
     path = place.checkpoint / obstacle
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     path.write_text("") if obstacle == "segments" else path.mkdir()
-    found = rf"the checkpoint {place.checkpoint} cannot be (written|read): .* \({path}\); "
-    with pytest.raises(CheckpointError, match=found):
+    message = rf"the checkpoint {place.checkpoint} cannot be (written|read): .* \({path}\); "
+    with pytest.raises(CheckpointError, match=message):
         place.run()
 
 

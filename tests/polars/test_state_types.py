@@ -294,7 +294,7 @@ def test_an_accumulator_of_unknown_type_is_compared_when_it_is_stored_again(
     def count_items(accumulator: tuple[AnyItem, ...]) -> int:
         return len(accumulator)
 
-    points = by_team(items(Before.Item)).map_values(lambda each: 1, result=int)
+    points = by_team(items(Before.Item)).map_values(lambda item: 1, result=int)
     gathered = combiner(zero=(), add=add, merge=merge, extract=count_items, name="gathered")
     pipeline = points.combine_per_key(gathered)
     start(pipeline, tmp_path, 3)
