@@ -42,6 +42,7 @@ from flowalg import (
     flatten,
     load_interpreter,
 )
+from tests.core.test_joins_by_value import counts
 from tests.core.test_latest_complete import SINGLE, rate, read_by
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS
 from tests.support.scores import POINTS, SCORES, Score, minute
@@ -281,6 +282,13 @@ def test_two_values_of_a_side_are_an_error_where_an_element_reads_them(
     assert read_by(spark_engine, SINGLE, at_minutes(3, 13), rates) == [-1, 9]
     with pytest.raises(ElementError, match="must have one"):
         read_by(spark_engine, SINGLE, at_minutes(8), rates)
+
+
+def test_a_join_in_windows_by_value_has_the_pairs_of_the_values(
+    spark_engine: SparkBatch | SparkStreaming,
+) -> None:
+    """The window function receives the value alone, also if each pair has an event time of its own."""
+    assert counts(spark_engine) == [("a", "2024-01-01T00:00:00Z", 1)]
 
 
 def at_minutes(*minutes: int) -> Timeline[Reading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
 from typing import Any, cast
 
 import pyarrow as pa
@@ -24,23 +25,36 @@ from flowalg_columns.python.consecutive_groups import consecutive_groups
 from flowalg_columns.values import read_elements, read_integers
 
 
+class Values(Enum):
+    """How the value of an element lies in its row."""
+
+    PLAIN = auto()
+    TAGGED = auto()
+    """As in a co-group: a tuple with the value of each collection, and the number of the one that has the element."""
+    TAGGED_WITH_TIMES = auto()
+    """The same, where each value is a pair with its event time in microseconds."""
+
+    def of(self, rows: list[object]) -> list[object]:
+        """Returns the values of rows, as a window function receives them."""
+        if self is Values.PLAIN:
+            return rows
+        tagged = [row[row[-1]] for row in cast("list[tuple[Any, ...]]", rows)]
+        return tagged if self is Values.TAGGED else [value for value, _ in tagged]
+
+
 @frozen
 class AssignWindows:
-    """Repeats each row for each window that its element is assigned.
-
-    The elements are pairs. If they are ``tagged``, as those of a co-group, a value is a tuple of the values of each
-    collection and the number of the one that the element is from.
-    """
+    """Repeats each row for each window that its element, a pair, is assigned."""
 
     pair: Layout
     window_fn: WindowFn
     schema: pa.Schema
-    tagged: bool = False
+    values: Values = Values.PLAIN
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches in windows."""
         for batch in batches:
-            pairs = read_keys_and_values(self.pair, self.window_fn, batch, tagged=self.tagged)
+            pairs = read_keys_and_values(self.pair, self.window_fn, batch, self.values)
             points = read_integers(batch, EVENT_TIME)
             origins: list[int] = []
             windows: list[Window] = []
@@ -78,17 +92,14 @@ class MergeWindows:
 
 
 def read_keys_and_values(
-    pair: Layout, windows: WindowFn, batch: pa.RecordBatch, *, tagged: bool = False
+    pair: Layout, windows: WindowFn, batch: pa.RecordBatch, values: Values = Values.PLAIN
 ) -> list[tuple[object, object]]:
     """Returns the key and the value of each row, for a window function: without the values unless it reads them."""
     key, value = key_and_value(pair)
     keys = read_elements(key, batch)
     if not isinstance(windows, WindowsByValue):
         return [(key, None) for key in keys]
-    values = read_elements(value, batch)
-    if tagged:
-        values = [row[row[-1]] for row in cast("list[tuple[Any, ...]]", values)]
-    return list(zip(keys, values, strict=True))
+    return list(zip(keys, values.of(read_elements(value, batch)), strict=True))
 
 
 def windowed(batch: pa.RecordBatch, windows: list[Window], schema: pa.Schema) -> pa.RecordBatch:

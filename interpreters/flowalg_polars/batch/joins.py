@@ -9,6 +9,7 @@ import polars as pl
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import PANE_META
+from flowalg_columns.python.windows import Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
@@ -31,16 +32,22 @@ _RIGHT_MATCHED: Final = "__right matched"
 
 def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the lists of values of each collection, by key and window."""
-    if node.timed:
+    return _co_group(node, flows, time, timed=node.timed)
+
+
+def _co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, timed: bool) -> Flow:
+    """Returns the lists of values, each with its event time if they are ``timed``."""
+    if timed:
         flows = tuple(_with_times(flow, node.label) for flow in flows)
     pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = require_one_key(pairs, node.label)
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
+    values = Values.TAGGED_WITH_TIMES if timed else Values.TAGGED
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
     *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
     whole = _tag_union(flows, tagged, (*names, tag), shapes)
-    windowed = assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, tagged=True)
+    windowed = assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, values=values)
     lists = [
         values.sort_by(pl.col(EVENT_TIME).filter(pl.col(tag) == number), values)
         for number, name in enumerate(names)
@@ -85,10 +92,8 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
     if as_merging(strategy.windows) is not None and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
-        timed = _explode_lists(
-            lower_co_group(node, tuple(_with_times(flow, node.label) for flow in flows), time), kind
-        )
-        return _with_pair_times(timed, node.pair_times)
+        pairs = _explode_lists(_co_group(node, flows, time, timed=True), kind)
+        return _with_pair_times(pairs, node.pair_times)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
 

@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.python.windows import AssignWindows, MergeWindows
+from flowalg_columns.python.windows import AssignWindows, MergeWindows, Values
 from flowalg_shard.step.window_assignment import (
     assigned_in_columns,
     end_of_fixed,
@@ -54,10 +54,12 @@ class WindowedFlow:
     island: bool = False
 
 
-def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False) -> WindowedFlow:
+def assign_windows(
+    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
+) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    ``tagged`` values are those of a co-group.
+    ``values`` says how those of the pairs lie.
     """
     if not fresh:
         by = () if isinstance(windows, GlobalWindows) else (START, END)
@@ -74,7 +76,7 @@ def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool =
             spread = evolve(flow, frame=flow.frame.with_columns(start), meta=_with(flow.meta, START))
             return WindowedFlow(spread, (START,), pl.col(START), end_of_fixed(windows))
         case _:
-            return _in_python(flow, windows, tagged=tagged)
+            return _in_python(flow, windows, values=values)
 
 
 def _with(meta: tuple[str, ...], *names: str) -> tuple[str, ...]:
@@ -159,11 +161,11 @@ def _sessions(flow: Flow, gap: int) -> WindowedFlow:
     )
 
 
-def _in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> WindowedFlow:
+def _in_python(flow: Flow, windows: WindowFn, *, values: Values) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges."""
     meta = _with(flow.meta, START, END)
     schema = arrow_schema(flow.shape, meta)
-    assign = AssignWindows(layout_of(flow.shape), windows, schema, tagged)
+    assign = AssignWindows(layout_of(flow.shape), windows, schema, values)
     merging = as_merging(windows) is not None
     keys = key_columns(flow.shape)
 

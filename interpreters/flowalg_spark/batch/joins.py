@@ -10,6 +10,7 @@ from flowalg_columns.checks.shapes import require_exact_pairs, shape_with_side
 from flowalg_columns.checks.values import NO_SINGLETON
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
+from flowalg_columns.python.windows import Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -46,14 +47,20 @@ _READS: Final = "__reads"
 
 def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
-    if node.timed:
+    return _co_group(node, flows, time, timed=node.timed)
+
+
+def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, timed: bool) -> Flow:
+    """Returns the lists of values, each with its event time if they are ``timed``."""
+    if timed:
         flows = tuple(_with_times(flow, node.label) for flow in flows)
     pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
+    values = Values.TAGGED_WITH_TIMES if timed else Values.TAGGED
     windowed = assign_windows(
-        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh, tagged=True
+        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh, values=values
     )
     keys = leaf_columns(key_layout(windowed.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
@@ -110,10 +117,8 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time
     if as_merging(strategy.windows) and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
-        timed = _explode_lists(
-            lower_co_group(node, tuple(_with_times(flow, node.label) for flow in flows), time), kind
-        )
-        return _with_pair_times(timed, node.pair_times)
+        pairs = _explode_lists(_co_group(node, flows, time, timed=True), kind)
+        return _with_pair_times(pairs, node.pair_times)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)

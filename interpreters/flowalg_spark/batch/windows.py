@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import SPAN
-from flowalg_columns.python.windows import AssignWindows, MergeWindows
+from flowalg_columns.python.windows import AssignWindows, MergeWindows, Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -56,12 +56,14 @@ class WindowedFlow:
         return self.computed[name] if name in self.computed else col(name)
 
 
-def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False) -> WindowedFlow:
+def assign_windows(
+    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
+) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    ``tagged`` values are those of a co-group.
+    ``values`` says how those of the pairs lie.
     """
-    windowed = assign_windows_lazily(flow, windows, fresh=fresh, tagged=tagged)
+    windowed = assign_windows_lazily(flow, windows, fresh=fresh, values=values)
     if not windowed.computed:
         return windowed
     return evolve(windowed, flow=flow.with_meta(**windowed.computed), computed={})
@@ -77,7 +79,7 @@ def has_window_expression(windows: WindowFn) -> bool:
 
 
 def assign_windows_lazily(
-    flow: Flow, windows: WindowFn, *, fresh: bool, tagged: bool = False
+    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
 ) -> WindowedFlow:
     """As ``assign_windows``, but the start of a fixed window is left to the grouping, as a ``computed`` column."""
     if not fresh:
@@ -103,7 +105,7 @@ def assign_windows_lazily(
             | CustomWindows()
             | WindowsByValue()
         ):
-            return _assign_in_python(flow, windows, tagged=tagged)
+            return _assign_in_python(flow, windows, values=values)
     assert_never(windows)
 
 
@@ -231,12 +233,12 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     )
 
 
-def _assign_in_python(flow: Flow, windows: WindowFn, *, tagged: bool) -> WindowedFlow:
+def _assign_in_python(flow: Flow, windows: WindowFn, *, values: Values) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges, over Arrow batches."""
     spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
-    assign = AssignWindows(layout_of(flow.shape), windows, schema, tagged)
+    assign = AssignWindows(layout_of(flow.shape), windows, schema, values)
     assigned = spread.map_in_arrow(assign, spread.shape)
     if as_merging(windows) is not None:
         key = [col(name) for name in leaf_columns(layout)]
