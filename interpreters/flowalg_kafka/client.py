@@ -298,6 +298,10 @@ class Admin:
                 self._client = None
                 time.sleep(_RETRY_SECONDS)
 
+    def close(self) -> None:
+        """Ends the connections and the threads of the client; the next request makes another one."""
+        self._client = None
+
     def _open(self) -> None:
         if self._client is None:
             self._client = self.connection.client(self._admin_module().AdminClient)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import methodcaller
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -151,6 +151,12 @@ class Fetcher:
             self._consumer.resume([driver().TopicPartition(self.topic, partition) for partition in short])
             self._paused -= short
 
+    def close(self) -> None:
+        """Closes the consumer, whose threads end."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
 
 def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[int, int]]) -> list[RawMessage]:
     """Returns the messages in ranges of offsets that the topic has, by a consumer of its own."""
@@ -161,7 +167,7 @@ def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[in
     try:
         return fetcher.fetch(wanted)
     finally:
-        cast("Any", fetcher._consumer).close()
+        fetcher.close()
 
 
 def fetch_all(connection: Connection, topic: str) -> list[RawMessage]:

@@ -6,6 +6,7 @@ without messages that were deleted, and a sink whose topic is not the table.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import random
@@ -69,6 +70,27 @@ def test_a_query_starts_where_it_is_told(kafka: Broker, tmp_path: Path) -> None:
     past = KafkaInput(kafka.servers, "starts", start=START)
     every = [message.score.number for message in [*earlier, *more] if message.score is not None]
     assert numbers_of(past, tmp_path / "past") == every
+
+
+def test_a_query_that_has_ended_has_no_connections(kafka: Broker, tmp_path: Path) -> None:
+    """Its clients end with it, and not when they are collected: they would connect for ever, also without a broker."""
+    topics = Topics(kafka.servers)
+    topics.create("connections", 2)
+    topics.send("connections", list(traffic(random.Random(1), 20, 2)))
+    gc.collect()
+    before = len(client_threads())
+    gc.disable()
+    try:
+        numbers_of(KafkaInput(kafka.servers, "connections"), tmp_path / "checkpoint")
+        assert len(client_threads()) <= before
+    finally:
+        gc.enable()
+
+
+def client_threads() -> list[str]:
+    """Returns the names of the threads of Kafka's clients in this process."""
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    return [name for name in names if name.startswith("rdk:")]
 
 
 def test_only_committed_messages_are_read(kafka: Broker, tmp_path: Path) -> None:

@@ -64,4 +64,5 @@ class MessageReader:
         """Does nothing: a position has all offsets."""
 
     def close(self) -> None:
-        """Does nothing."""
+        """Ends the connections to the broker."""
+        self._reader.close()
