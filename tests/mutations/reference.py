@@ -99,7 +99,7 @@ REFERENCE: Final = (
                 "a discarding sum omits a net retraction",
                 "`discarding_shows_nothing_again`, and the panes of a sum add up when one of them is negative",
                 "Contents.has_value",
-                "self.size > 0 or changes",
+                "self.size > 0 or (mode is Accumulation.DISCARDING and is_signed(self.combiner))",
                 "self.size > 0",
             ),
             Mutant(
