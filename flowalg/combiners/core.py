@@ -18,7 +18,7 @@ from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.combiners.exact_sums import DecimalSum, ExactSum, Number, add_exactly, exact
-from flowalg.data.closed import require_unextended
+from flowalg.data.closed import Closed
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, describe_function, format_value
 from flowalg.data.values import canonical_float, canonicalize, check_integer, sort_by_time
 from flowalg.elementwise.functions import Call, Spread, apply
@@ -122,14 +122,12 @@ class Group(Combiner[In_contra, Acc, Out_co]):
         """Returns the accumulator with one value subtracted."""
 
 
-class BuiltIn:
+class BuiltIn(Closed):
     """A combiner that engines compute by themselves."""
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        require_unextended(cls, "Combiner or Group")
+    _instead = "Combiner or Group"
 
 
 class _WithoutArguments(BuiltIn):

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import TypeVar
 
 from attrs import evolve, frozen
 
 from flowalg.combiners.core import AnyCombiner, Combiner, Group, Into, Over, Together
+from flowalg.data.closed import is_of_library
 from flowalg.elementwise.functions import user_function_error
 
 A = TypeVar("A")
 
 
 def with_named_errors(combiner: AnyCombiner) -> AnyCombiner:
-    """Returns an equal combiner, whose errors name the method that raised, and its argument.
+    """Returns a combiner with the same results, whose errors name the method that raised, and its argument.
 
-    Only a class of a user needs it: the combiners of this library raise errors of flowalg, which are left as they are.
+    Only a class of a user needs it: the combiners of this library raise errors of flowalg. A combiner that has no class
+    of a user in it is returned itself, with what it has cached.
     """
     match combiner:
         case Over(combiner=inner) | Into(combiner=inner):
-            return evolve(combiner, combiner=with_named_errors(inner))
+            named = with_named_errors(inner)
+            return combiner if named is inner else evolve(combiner, combiner=named)
         case Together(parts=parts):
-            return evolve(combiner, parts=tuple(map(with_named_errors, parts)))
-        case _ if type(combiner).__module__.startswith("flowalg."):
+            named_parts = tuple(map(with_named_errors, parts))
+            return combiner if all(map(is_, named_parts, parts)) else evolve(combiner, parts=named_parts)
+        case _ if is_of_library(type(combiner)):
             return combiner
         case Group():
             return _NamedGroup(combiner)

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from flowalg.data.errors import ArgumentError
 
 
-def require_unextended(cls: type, valid: str) -> None:
-    """Raises ``ArgumentError`` for a class of a user that extends one of this library; ``valid`` says what it may."""
-    if cls.__module__.startswith("flowalg."):
-        return
-    base = next(ancestor for ancestor in cls.__mro__ if ancestor.__module__.startswith("flowalg."))
-    why = f"engines compute {base.__name__} by themselves, without the methods of a subclass"
-    raise ArgumentError(f"the base class of {cls.__name__}", base, valid, why=why)
+def is_of_library(cls: type) -> bool:
+    """Whether a class is one of this library, and not of a user."""
+    return cls.__module__.startswith("flowalg.")
+
+
+class Closed:
+    """A class that a user does not extend: a subclass outside of this library raises ``ArgumentError``."""
+
+    __slots__ = ()
+
+    _instead: ClassVar[str]
+    """What a user extends or uses instead, for the message."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if is_of_library(cls):
+            return
+        base = next(filter(is_of_library, cls.__mro__))
+        why = f"engines compute {base.__name__} by themselves, without the methods of a subclass"
+        raise ArgumentError(f"the base class of {cls.__name__}", base, cls._instead, why=why)

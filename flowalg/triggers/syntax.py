@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, AnyCombiner, require_combiner
-from flowalg.data.closed import require_unextended
+from flowalg.data.closed import Closed
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import duration_of
 from flowalg.data.views import HasView
@@ -49,14 +49,12 @@ Summary = TypeVar("Summary")
 Out = TypeVar("Out")
 
 
-class _AnyTrigger(HasView):
+class _AnyTrigger(Closed, HasView):
     """The methods of every trigger."""
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        require_unextended(cls, "none: CustomTrigger(...) takes functions")
+    _instead = "none: CustomTrigger(...) takes functions"
 
     def __rshift__(self, other: Trigger) -> SequenceOf:
         """Returns ``a >> b``: ``a``, and after it has finished ``b``."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from flowalg.data.closed import require_unextended
+from flowalg.data.closed import Closed
 from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
@@ -53,14 +53,12 @@ Merge: TypeAlias = Callable[[tuple[Window, ...]], Iterable[Iterable[Window] | Me
 """The groups of windows that merge. Without a ``MergedWindow``, a group becomes the smallest window that spans it."""
 
 
-class _BuiltIn:
+class _BuiltIn(Closed):
     """Windows that engines assign by themselves."""
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        require_unextended(cls, "none: CustomWindows(...) takes functions")
+    _instead = "none: CustomWindows(...) takes functions"
 
 
 @frozen

@@ -203,6 +203,14 @@ def test_an_error_of_a_method_names_the_step_the_method_and_its_argument(job: st
         assert re.search(named + raised, error_of(engine, job, method))
 
 
+def test_a_combiner_without_a_class_of_a_user_is_itself() -> None:
+    """What it caches for its messages stays: a trigger asks for each element."""
+    of_sizes: Aggregate[int, int] = Sum.of(abs)
+    several: Aggregate[int, int] = together(of_sizes, Count(), into=max)
+    for combiner in (cast("AnyCombiner", of_sizes), cast("AnyCombiner", several)):
+        assert with_named_errors(combiner) is combiner
+
+
 @given(values=st.lists(st.integers(-9, 9)), added=st.integers(-9, 9))
 def test_a_combiner_with_named_errors_is_the_same_combiner(values: list[int], added: int) -> None:
     """Every method and property is that of the class of the user."""

@@ -161,7 +161,7 @@ def _record_of(more: str) -> re.Pattern[bytes]:
 
 
 def _spans(data: bytes, record: re.Pattern[bytes], at: int = 0) -> Iterator[Span]:
-    """Yields where the records are, from a position on; what is no record with quotes ends with its line."""
+    """Yields where the records are, from a position on. A line with stray quotes is one by itself."""
     while True:
         ends = _LINE_ENDS.match(data, at)
         assert ends is not None, "there may be no line end"

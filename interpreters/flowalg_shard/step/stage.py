@@ -10,16 +10,7 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.combiners.collections import TopN
-from flowalg.combiners.core import (
-    AnyCombiner,
-    Count,
-    Max,
-    Mean,
-    Min,
-    Over,
-    Sum,
-    component_combiners,
-)
+from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum, component_combiners
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
