@@ -120,8 +120,12 @@ def unknown_result(node: GroupingNode, value: Shape) -> UnsupportedError:
     parts = component_combiners(node.combiner) if isinstance(node, CombinePerKey) else ()
     arguments = [argument_of(part, value) for part in parts]
     opaque = next((first_opaque(argument) for argument in arguments if argument.shape is None), None)
-    remedy = "pass result=..., or use" if opaque is None else "use"
+    own = next((type(part) for part in parts if not type(part).__module__.startswith("flowalg.")), None)
+    remedy = "use a def with a return annotation"
+    if own is not None:
+        remedy = f"annotate the result of {own.__name__}.extract"
+    elif opaque is None:
+        remedy = f"pass result=..., or {remedy}"
     return UnsupportedError(
-        f"{node.label}: the type of the combiner's result is unknown; {remedy} a def with a return annotation"
-        f"{why_unknown(node.label, opaque)}"
+        f"{node.label}: the type of the combiner's result is unknown; {remedy}{why_unknown(node.label, opaque)}"
     )

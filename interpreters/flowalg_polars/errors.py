@@ -44,7 +44,9 @@ def keep_causes() -> Iterator[None]:
     """Lets the errors of a function that Polars calls keep what they are."""
     try:
         yield
-    except (FlowalgError, MemoryError, SystemExit) as error:
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, FlowalgError | MemoryError):
+            raise
         kind = type(error)
         carrier = type(kind.__name__, (_Carried, kind), {"error": error, "__module__": kind.__module__})
         raise carrier(str(error)) from error

@@ -34,6 +34,7 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
+    UnsupportedError,
     UserFunctionError,
     together,
 )
@@ -256,3 +257,29 @@ def test_a_batch_of_spark_adds_values_with_their_event_times(spark: SparkSession
     pipeline = windowed.combine_per_key(Latest(), Count())
     run = SparkBatch(spark).run(pipeline, {READINGS: TIMELINE})
     assert [pane.value for pane in run.panes] == [(2, 3)]
+
+
+class Unannotated(Combiner[int, int, int]):
+    """A sum whose result is not annotated."""
+
+    def zero(self):  # type: ignore[no-untyped-def]
+        """Returns zero."""
+        return 0
+
+    def add(self, accumulator, value):  # type: ignore[no-untyped-def]
+        """Returns the sum."""
+        return accumulator + value
+
+    def merge(self, left, right):  # type: ignore[no-untyped-def]
+        """Returns the sum."""
+        return left + right
+
+    def extract(self, accumulator):  # type: ignore[no-untyped-def]
+        """Returns the sum."""
+        return accumulator
+
+
+def test_a_class_without_annotations_says_which_is_missing() -> None:
+    """An engine with columns needs the type of the result, and names the method that lacks it."""
+    with pytest.raises(UnsupportedError, match=r"is unknown; annotate the result of Unannotated\.extract$"):
+        PolarsBatch().run(VALUES.combine_per_key(Unannotated()), {READINGS: Timeline.batch([], time=START)})

@@ -6,6 +6,7 @@ These tests catch an engine that makes another error of one, or a dead letter of
 from __future__ import annotations
 
 import pickle
+from asyncio import CancelledError
 from collections.abc import Callable
 
 import pytest
@@ -102,6 +103,32 @@ def test_neither_memory_nor_an_exit_is_a_dead_letter(
     with pytest.raises(SystemExit) as caught:
         engine(dead_letters=dead_letters).run(PIPELINES[name](raising(SystemExit(3))), INPUT)
     assert caught.value.code == 3
+
+
+class Stop(BaseException):
+    """An error of the user's own that is no ``Exception``, with a constructor of its own."""
+
+    def __init__(self, reason: str, code: int) -> None:
+        super().__init__(f"{reason} ({code})")
+        self.code = code
+
+
+@ENGINES
+@pytest.mark.parametrize("dead_letters", [False, True])
+@pytest.mark.parametrize(
+    "error",
+    [KeyboardInterrupt("now"), GeneratorExit("now"), CancelledError("now"), Stop("now", 3)],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_what_is_no_exception_passes_as_it_is(
+    engine: Callable[..., Reference], dead_letters: bool, error: BaseException, name: str
+) -> None:
+    """Ctrl-C, a cancelled task and the like that a function raises are raised as they are, without additions."""
+    with pytest.raises(type(error)) as caught:
+        engine(dead_letters=dead_letters).run(PIPELINES[name](raising(error)), INPUT)
+    assert str(caught.value) == str(error)
+    assert vars(caught.value) == vars(error)
 
 
 @pytest.mark.parametrize(

@@ -602,6 +602,55 @@ def test_an_error_is_one_line(
     assert word in error
 
 
+BROKEN_MODULES = {
+    "1 / 0": "raised ZeroDivisionError: division by zero, at {place}:1;",
+    "x = (": "raised SyntaxError: '(' was never closed",
+    "import no_such_library": "raised ModuleNotFoundError: No module named 'no_such_library', at {place}:1;",
+    "import sys\nsys.exit(0)": "raised SystemExit: 0, at {place}:2;",
+    "raise ValueError('a\\nb')": "raised ValueError: a b, at {place}:1;",
+    "from datetime import timedelta\nimport flowalg\nflowalg.FixedWindows(timedelta(0))": "positive timedelta",
+    "def __getattr__(name): raise ValueError(name)": "raised ValueError: STANDINGS, at {place}:1;",
+}
+
+
+@pytest.mark.parametrize("number", range(len(BROKEN_MODULES)))
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "MODULE:STANDINGS"],
+        ["run", "MODULE:STANDINGS", "--input", "scores=scores.csv", "--output", "x.csv"],
+        ["why", "games:STANDINGS", "MODULE:STANDINGS", "--window", FIRST],
+        ["diff", "AtCount(2)", "MODULE:STANDINGS"],
+        ["plan", "MODULE:STANDINGS", "checkpoint"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_module_that_raises_is_one_line(
+    number: int, command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever a module raises when it is imported, the line has it, its place, and how to see the traceback."""
+    code, message = list(BROKEN_MODULES.items())[number]
+    name = f"broken_{number}"
+    path = folder / f"{name}.py"
+    path.write_text(code)
+    error = output_of(capsys, *(word.replace("MODULE", name) for word in command), code=2)
+    sys.modules.pop(name, None)
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert message.format(place=path) in error
+    assert error.endswith(f"; python -c 'import {name}' shows the traceback\n")
+
+
+def test_a_function_of_timelines_that_raises_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line of a function that makes the timelines says how to call it."""
+    (folder / "no_timelines.py").write_text("def lines():\n    return {}['a']\n")
+    error = output_of(capsys, "why", "games:STANDINGS", "no_timelines:lines", "--window", FIRST, code=2)
+    assert f"raised KeyError: 'a', at {folder / 'no_timelines.py'}:2; python -c '" in error
+    assert "import no_timelines; no_timelines.lines()' shows" in error
+
+
 GOOD = "red,5,2015-01-01T12:00:30Z,2015-01-01T12:01:30Z"
 HEADER = f"team,points,at,seen\n{GOOD}\n"
 BAD_FILES: dict[str, tuple[str, bytes, str]] = {

@@ -34,7 +34,8 @@ def describe_changed(files: Sequence[str]) -> str:
 def data_files(source: str, folder: str, read: Container[str] = ()) -> Iterator[os.DirEntry[str]]:
     """Yields the files of a folder that have records of a source, except for those ``read``, in no order.
 
-    Raises ``ElementError`` for a folder ``NAME=VALUE`` in it, whose files would have a further column.
+    Raises ``ElementError`` for a folder ``NAME=VALUE`` in it, whose files would have a further column, and for a named
+    pipe, a socket or a device: its reader might wait for ever.
     """
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -47,6 +48,14 @@ def data_files(source: str, folder: str, read: Container[str] = ()) -> Iterator[
                     f"source {source!r}: {folder} must be a folder of files; got the folder {entry.name} in it, of a "
                     "partition; read each such folder as a source of its own, or write its column into the files"
                 )
+            else:
+                require_file(source, entry.path)
+
+
+def require_file(source: str, path: str) -> None:
+    """Raises ``ElementError`` for a named pipe, a socket or a device, whose reader might wait for ever."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ElementError(f"source {source!r}: {path} must be a file; it is a pipe, a socket or a device")
 
 
 def nested_files(folder: str, suffix: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never, cast
 import polars as pl
 from attrs import field, frozen
 from flowalg_columns.layout import fields_in
-from flowalg_columns.text.listing import nested_files
+from flowalg_columns.text.listing import nested_files, require_file
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, require_flag
@@ -135,6 +135,8 @@ def _scan_folder(source: SourceNode, folder: Path) -> pl.LazyFrame:
     if not files:
         valid = "have files that end in .parquet; got none that is not hidden or temporary"
         raise ElementError(f"source {source.name!r}: the folder {folder} must {valid}")
+    for file in files:
+        require_file(source.name, file)
     files = [file for file in files if os.path.getsize(file)]
     if not files:
         return _no_rows(source)
@@ -145,6 +147,8 @@ def _scan_folder(source: SourceNode, folder: Path) -> pl.LazyFrame:
 def _scan_files(source: SourceNode, pattern: Path) -> pl.LazyFrame:
     """Returns the Parquet files of a pattern, or the file that it names; files without a byte have no records."""
     files = [str(pattern)] if os.path.isfile(pattern) else glob(str(pattern), recursive=True)
+    for file in files:
+        require_file(source.name, file)
     if files and not any(map(os.path.getsize, files)):
         return _no_rows(source)
     return scan_parquet(source.name, pattern)

@@ -362,7 +362,12 @@ class Checkpoint:
     @property
     def drain_requested(self) -> bool:
         """Whether ``drain`` was called for this checkpoint."""
-        return (self.folder / _DRAIN).exists()
+        with naming_errors(self.folder, "cannot be read"):
+            try:
+                os.close(open_file(self.folder / _DRAIN, os.O_RDONLY))
+            except FileNotFoundError:
+                return False
+        return True
 
 
 def new_query_id() -> str:

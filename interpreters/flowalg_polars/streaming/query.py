@@ -266,6 +266,7 @@ class Query:
     ticks: bool = False
     ended: bool = False
     closed: bool = False
+    failure: BaseException | None = None
     changed_files: Mapping[str, Sequence[str]] = field(factory=dict)
 
     @classmethod
@@ -365,13 +366,16 @@ class Query:
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Reports the start of the query, and its end with its error. A query that is closed has ended."""
+        """Reports the start of the query, and its end with its error.
+
+        A query that is closed has ended, unless the ``failure`` of a sink is why.
+        """
         failure: BaseException | None = None
         try:
             self.report(QueryStarted(self.name, datetime.now(UTC)))
             yield
         except BaseException as raised:  # a panic of Polars and Ctrl-C are no ``Exception``
-            failure = None if self.closed else raised
+            failure = self.failure if self.closed else raised
             raise
         finally:
             error = None if failure is None else f"{type(failure).__name__}: {failure}"

@@ -275,10 +275,8 @@ def run_all(
         }
     )
     summaries = dict.fromkeys(pipelines, RunSummary(0, 0, 0, 0))
-    micro_batches = batches_all(
-        pipelines,
-        inputs,
-        checkpoint=checkpoint,
+    options = Options(
+        checkpoint,
         follow=follow,
         interval=interval,
         tick=tick,
@@ -291,15 +289,19 @@ def run_all(
         name=name,
         observers=observers,
     )
-    for batch in micro_batches:
-        try:
+    query = Query.compile(pipelines, inputs, options)
+    micro_batches = query.run()
+    try:
+        for batch in micro_batches:
             for output, output_writers in writers.items():
                 for write in output_writers:
                     write(batch[output])
                 summaries[output] = summaries[output].after(batch[output])
-        except BaseException as failure:
-            # So that the query has failed, and its observers and its checkpoint know it.
-            micro_batches.throw(failure)
+    except BaseException as failure:
+        query.failure = failure  # observers see it also if a sink has raised it
+        micro_batches.close()
+        query.failure = None  # its traceback has this frame
+        raise
     return summaries
 
 

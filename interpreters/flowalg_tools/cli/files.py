@@ -60,7 +60,10 @@ def read_table(
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
     with require_extra("polars"):
         import pyarrow as pa
+        from flowalg_columns.text.listing import require_file
     kind = format_of(path, f"the input of {source.name}")
+    if kind == "parquet":  # which is read twice; texts may come from a pipe
+        require_file(source.name, str(path))
     files = _data_files(source.name, path) if path.is_dir() else [path]
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")

@@ -21,6 +21,7 @@ from flowalg_polars.streaming.storage.files import (
     READS,
     make_folder,
     naming_errors,
+    read_file,
     sync_folder,
     write_file,
 )
@@ -58,7 +59,7 @@ class FileLog:
             return list(self.stored.latest)
         what = f"the files that source {self.source!r} has read"
         with naming_errors(self.checkpoint, f"cannot be read: {what}", READS):
-            data = self._path.read_bytes()[: self.stored.size]
+            data = read_file(self._path)[: self.stored.size]
         if len(data) < self.stored.size or crc32(data) != self.stored.checksum:
             raise CheckpointError(
                 f"the checkpoint {self.checkpoint} is damaged: {what} have the wrong checksum; {READS}"

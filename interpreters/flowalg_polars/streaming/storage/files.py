@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,8 +48,21 @@ def make_folder(path: Path) -> None:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Opens a file, which is created for its owner alone; returns its descriptor."""
-    return os.open(path, flags | os.O_CLOEXEC, _OWNER_FILE)
+    """Opens a file, which is created for its owner alone; returns its descriptor.
+
+    Raises ``OSError`` for what is no file: to open a named pipe may wait for ever, and to read a device.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, _OWNER_FILE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no file", str(path))
+    return descriptor
+
+
+def read_file(path: Path) -> bytes:
+    """Returns what a file has."""
+    with open(path, "rb", opener=lambda name, flags: open_file(Path(name), flags)) as file:
+        return file.read()
 
 
 def write_file(path: Path, payload: bytes, at: int = 0) -> None:
@@ -66,7 +81,7 @@ def write_file(path: Path, payload: bytes, at: int = 0) -> None:
 
 def sync_folder(path: Path) -> None:
     """Makes the names of a folder's files durable."""
-    descriptor = open_file(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:
@@ -90,7 +105,7 @@ def read_sealed(folder: Path, path: Path, what: str, decode: Callable[[bytes], A
     """Returns what a sealed file has; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
     with naming_errors(folder, f"cannot be read: {what}", READS):
         try:
-            sealed = path.read_bytes()
+            sealed = read_file(path)
         except FileNotFoundError:
             return None
     if len(sealed) < 4 or sealed[:4] != _checksum(path.name, sealed[4:]):
