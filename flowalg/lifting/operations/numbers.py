@@ -1,4 +1,4 @@
-"""Arithmetic of integers and floats as primitive operations; opaque where an engine could not be exact."""
+"""Arithmetic of numbers, and ``&`` of booleans, as primitive operations; opaque where an engine could not be exact."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import operator as operators
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from flowalg.data.shapes import FLOAT, INTEGER
+from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.conversions import int_constant, to_float, to_int
 from flowalg.lifting.python.captured_values import to_constant
 from flowalg.lifting.python.syntax_names import symbol_of
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, conjunction, disjunction
+from flowalg.lifting.tree.failures import can_fail
 from flowalg.lifting.tree.intervals import EXACT, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
 
@@ -60,6 +61,8 @@ def lift_arithmetic(operator: ast.operator, left: Expr, right: Expr, location: s
         return folded
     if FLOAT in (left.shape, right.shape):
         return _float_operation(operator, left, right, location)
+    if type(operator) in _ON_BITS and left.shape == right.shape == BOOLEAN:
+        return _logic(operator, left, right, location)
     left, right = to_int(left), to_int(right)
     if isinstance(operator, ast.Pow):
         return _power(left, right, location)
@@ -73,6 +76,17 @@ def lift_arithmetic(operator: ast.operator, left: Expr, right: Expr, location: s
     if op is None:
         return Opaque(None, f"`{symbol_of(operator)}` of {left.shape} and {right.shape}", location)
     return integer_operation(op, left, right, location)
+
+
+def _logic(operator: ast.operator, left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts ``&``, ``|`` or ``^`` of two booleans, which is a boolean. Python always evaluates both."""
+    if isinstance(operator, ast.BitXor):
+        return compare(ast.NotEq(), left, right, location)
+    if can_fail(right):  # a choice may leave out its second operand
+        left, right = right, left
+    if can_fail(right):
+        return Opaque(BOOLEAN, f"`{symbol_of(operator)}` of two conditions that may fail", location)
+    return conjunction(left, right) if isinstance(operator, ast.BitAnd) else disjunction(left, right)
 
 
 def integer_operation(op: Op, left: Expr, right: Expr, location: str) -> Expr:

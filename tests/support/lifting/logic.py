@@ -14,11 +14,15 @@ LETTERS: Final = frozenset({"a", "ab", "日本語"})
 FAMILIES: Final = (
     Family(
         "Truth and choices",
-        "Only the chosen branch is evaluated. `and` and `or` return one of their operands, which must have a "
-        "common shape. Zero, the empty string, the empty list and `None` are false.",
+        "Only the chosen branch is evaluated, and both operands of `&`, `|` and `^`. `and` and `or` return one of "
+        "their operands, which must have a common shape. Zero, the empty string, the empty list and `None` are "
+        "false.",
         (
             lambda e: (e.b and e.x > 0) or not e.b,
             lambda e: e.b and e.x * 4 > e.y,
+            lambda e: e.b & (e.x > 0),
+            lambda e: (e.x > 0) | e.b | (1000 // e.y > 3),
+            lambda e: e.b ^ (e.x > 0),
             lambda e: e.x and e.y,
             lambda e: e.x or e.y,
             lambda e: e.s or "none",
