@@ -47,6 +47,7 @@ from tests.support.dirty import (
     record_of,
     table,
 )
+from tests.support.scores import SCORES, Score
 
 STREAM_POLICY = BoundedOutOfOrderness(timedelta(days=1))
 
@@ -246,3 +247,36 @@ def test_a_step_with_a_side_input_that_raises() -> None:
 def test_bad_records_are_ordered_and_compared_by_value() -> None:
     """Two bad records with equal parts are equal, so the runs of two engines can be compared."""
     assert BadRecord("a", "b", "c") == BadRecord("a", "b", "c") < BadRecord("a", "b", "d")
+
+
+def fail_on_some(score: Score) -> int:
+    """Raises for some scores."""
+    if score.points % 3 == 0:
+        raise ValueError("by three")
+    return score.points
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        SCORES.map(lambda s: (s.team, 10 // (s.points % 2))).map(lambda pair: pair[0]),
+        SCORES.map(lambda s: (s.team, fail_on_some(s))).map(lambda pair: pair[0]),
+        SCORES.key_by(fail_on_some).map(lambda pair: pair.value.team),
+        SCORES.key_by(lambda s: s.team).map_values(lambda s: s.points * 2**61).map(lambda pair: pair.key),
+        SCORES.with_timestamps(lambda s: NOON + fail_on_some(s) * MINUTE)
+        .with_timestamps(lambda s: s.at)
+        .map(lambda s: s.team),
+    ],
+    ids=["an expression", "a part", "a key", "an overflow", "an event time"],
+)
+@pytest.mark.parametrize("engine", [PolarsBatch(dead_letters=True), PolarsStreaming(dead_letters=True)])
+def test_a_result_that_no_later_step_reads_is_computed(
+    engine: Interpreter, steps: PCollection[object]
+) -> None:
+    """With dead letters an element on which a step raises goes no further, whatever reads the step's result."""
+    timeline = Timeline.batch([Score(f"team {n}", n, NOON) for n in range(8)], time=NOON)
+    expected = reference.ReferenceBatch(dead_letters=True).run(steps, {SCORES: timeline})
+    run = engine.run(steps, {SCORES: timeline})
+    assert 0 < len(expected.bad_records) < 8
+    assert run.bad_records == expected.bad_records
+    assert [each.element for each in run.elements] == [each.element for each in expected.elements]

@@ -33,8 +33,8 @@ class Program:
     """Operations on frames of elements: from elements of one shape to elements of another, ``shape``.
 
     ``meta`` are the metadata columns, which stay with their elements. It is ``fallible`` if an operation since the last
-    barrier may fail: no filter may move below it, which would hide the failure. ``passes`` are the same steps in
-    Python, if one of them can fail.
+    barrier may fail: no filter may move below it, which would hide the failure. ``failing`` are the numbers of all
+    operations that may fail. ``passes`` are the same steps in Python, if one of them can fail.
     """
 
     shape: Shape
@@ -42,6 +42,7 @@ class Program:
     operations: tuple[Operation, ...] = ()
     notes: tuple[LiftingNote, ...] = ()
     fallible: bool = field(default=False, kw_only=True)
+    failing: frozenset[int] = field(default=frozenset(), kw_only=True)
     passes: tuple[PythonPass, ...] = field(default=(), kw_only=True)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -56,10 +57,21 @@ class Program:
         """
         return self.apply(rows.lazy()).collect(engine="in-memory")
 
+    def compute_all(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns rows as ``compute`` does, and fails also for a result that no later operation reads."""
+        frame = rows.lazy()
+        for number, operation in enumerate(self.operations):
+            frame = operation(frame)
+            if number in self.failing:
+                frame = frame.collect(engine="in-memory").lazy()
+        return frame.collect(engine="in-memory")
+
     def then(self, operation: Operation, shape: Shape, *, fallible: bool) -> Program:
         """Returns the program with one more operation."""
+        failing = self.failing | {len(self.operations)} if fallible else self.failing
         return evolve(
             self,
+            failing=failing,
             operations=(*self.operations, operation),
             shape=shape,
             fallible=self.fallible or fallible,

@@ -58,7 +58,7 @@ def sift_steps(program: Program, rows: pl.DataFrame) -> Sifted:
             bad += records
         return Sifted(part, tuple(bad))
 
-    return Sifter(program.compute, in_python).sift(rows)
+    return Sifter(program.compute_all, in_python).sift(rows)
 
 
 def sift_source(source: SourceNode, program: Program, rows: pl.DataFrame) -> Sifted:
