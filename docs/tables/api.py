@@ -73,7 +73,7 @@ SPARK: Final = (
     "collect_elements collect_drops collect_bad_records "
     "final_values output_of open_state open_keys reshard plan ChangePlan StageFinding Outcome check_checkpoint metrics "
     "StageMetrics stage_metrics query_progress bad_records listener "
-    "replay replay_all ReplayedBatch ReplayedBatches ReplayInput "
+    "replay ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of stream_files arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks "
     "snapshot_input"
@@ -112,7 +112,7 @@ PAGES: Final = {
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": (
                 "flowalg_spark.streaming",
-                ("CAPABILITIES", "compile", "compile_all", "drain"),
+                ("CAPABILITIES", "StreamOptions", "compile", "drain"),
             ),
             "Sinks of Spark": (
                 "flowalg_spark.sinks",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, overload
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.pipeline.pcollection import PCollection
@@ -27,21 +27,25 @@ class Interpreter(Protocol):
         """The interpreter's name, when it evaluates triggers, and what it cannot run."""
         ...
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """The output and drops of a pipeline over one timeline for each of its sources.
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]], /) -> Run[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]], /
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+        /,
+    ) -> Run[object] | Outputs:
+        """The output and drops of a pipeline over one timeline for each source, or several named outputs of one run.
 
-        The output is panes, or elements if the pipeline groups nothing. Raises ``UnboundSourceError`` when a source has
-        no input or an input no source, ``UserFunctionError`` when a user-defined function raises, and
-        ``UnsupportedError`` for what the interpreter cannot run.
-        """
-        ...
+        An output is panes, or elements if its pipeline groups nothing. A collection that several outputs share is
+        computed once. Law: ``run({name: x})[x]`` is the output of ``run(x)``.
 
-    def run_all(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Several named outputs of one run, in which a collection that they share is computed once.
-
-        ``inputs`` has the timeline of each source of any output. Raises what ``run`` raises, and ``ArgumentError`` for
-        anything but named collections.
+        Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
+        user-defined function raises, ``UnsupportedError`` for what the interpreter cannot run, and ``ArgumentError``
+        for anything but collections.
         """
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
+from typing import Final, TypeVar
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.accumulation import resolve_accumulations
@@ -13,6 +14,8 @@ from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, Process, Sou
 from flowalg.pipeline.pair_times import assign_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import nodes_after_groupings, rebuild_all
+
+A = TypeVar("A")
 
 
 def emits_panes(root: Node) -> bool:
@@ -32,10 +35,18 @@ def emits_panes(root: Node) -> bool:
     return bool(groupings)
 
 
-def require_outputs(outputs: Mapping[str, PCollection[object]]) -> dict[str, PCollection[object]]:
-    """Returns named outputs; raises ``ArgumentError`` for anything else, and what ``emits_panes`` raises."""
+ONLY_OUTPUT: Final = "output"
+"""The name of the output of a run of one pipeline."""
+
+
+def require_outputs(
+    outputs: PCollection[A] | Mapping[str, PCollection[A]],
+) -> dict[str, PCollection[A]]:
+    """Returns outputs by name; raises ``ArgumentError`` for anything else, and what ``emits_panes`` raises."""
+    if isinstance(outputs, PCollection):
+        outputs = {ONLY_OUTPUT: outputs}
     if not isinstance(outputs, Mapping) or not outputs:
-        valid = 'a mapping from names to PCollections, such as {"totals": totals, "clean": clean}'
+        valid = 'a PCollection, or several by their names, such as {"totals": totals, "clean": clean}'
         raise ArgumentError("outputs", outputs, valid)
     for name, collection in outputs.items():
         if not isinstance(name, str) or not name:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -51,21 +51,26 @@ class BatchInterpreter(ABC, Generic[F]):
     ) -> Outputs:
         """Runs several outputs over frames."""
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | F]) -> Run[A]:
-        """Returns the output of a pipeline over bounded frames, over all elements of timelines, or over both.
-
-        With timelines, the processing time is the last one of all of them. A batch drops nothing. Raises
-        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
-        source's record class, and ``UnsupportedError`` for features that batch lacks.
-        """
-        return run_of(self.run_all({"output": pipeline}, inputs), pipeline)
-
-    def run_all(
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | F]) -> Run[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object] | F]
+    ) -> Outputs: ...
+    def run(
         self,
-        outputs: Mapping[str, PCollection[object]],
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
         inputs: Mapping[AnySource, Timeline[object] | F],
-    ) -> Outputs:
-        """Returns several named outputs of one query, over inputs as in ``run``."""
+    ) -> Run[object] | Outputs:
+        """Returns the output of a pipeline, or several named outputs, by one query over bounded data.
+
+        The data of a source are a frame, or all elements of a timeline. With timelines, the processing time is the last
+        one of all of them. A batch drops nothing. Raises ``UnboundSourceError``, ``SchemaMismatchError``,
+        ``ElementError`` for an element that does not match its source's record class, and ``UnsupportedError`` for
+        features that batch lacks.
+        """
+        if isinstance(outputs, PCollection):
+            return run_of(self.run({"output": outputs}, inputs), outputs)
         pipelines = require_outputs(outputs).values()
         frames, time, rejected = bounded_frames(
             inputs, pipelines, self._frame_of, dead_letters=self.dead_letters

@@ -1,7 +1,7 @@
 """The local engine: a pipeline on Polars, in one process and without a JVM.
 
 ``batch.compile`` returns a lazy frame of panes, with the columns of ``flowalg_spark``. ``replay`` runs a pipeline over
-recorded data as a stream would have, instant by instant, and ``replay_all`` several outputs of one pipeline.
+recorded data as a stream would have, instant by instant. Each takes one pipeline, or several outputs by their names.
 ``PolarsBatch`` and ``PolarsStreaming`` are the interpreters over timelines.
 """
 
@@ -11,7 +11,7 @@ from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_polars.streaming.interpreter import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.replaying import ReplayInput, replay, replay_all
+from flowalg_polars.streaming.replaying import ReplayInput, replay
 
 __all__ = [
     "Cluster",
@@ -24,6 +24,5 @@ __all__ = [
     "collect_elements",
     "final_values",
     "replay",
-    "replay_all",
     "streaming",
 ]

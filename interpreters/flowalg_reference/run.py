@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import TypeVar, cast
+from typing import TypeVar, overload
 
 from attrs import evolve, field, frozen
 
@@ -97,21 +97,27 @@ class Reference:
         """Everything runs."""
         return evolve(CAPABILITIES, mode=self.mode)
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> ReferenceRun[A]:
+    @overload
+    def run(
+        self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> ReferenceRun[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> ReferenceRun[object] | Outputs:
         """The panes or elements, drops and watermarks of a pipeline over one timeline for each of its sources.
 
-        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, and ``UserFunctionError``
-        when a user-defined function raises.
+        Several named outputs are those of one run. Raises ``UnboundSourceError`` when a source has no timeline or a
+        timeline no source, and ``UserFunctionError`` when a user-defined function raises.
         """
-        spec = spec_for(pipeline, inputs, self.mode, dead_letters=self.dead_letters)
-        return cast("ReferenceRun[A]", execute(spec, fresh_operators(spec)))
-
-    def run_all(
-        self,
-        outputs: Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Outputs:
-        """The outputs of one run, and its drops; raises what ``run`` raises."""
+        if isinstance(outputs, PCollection):
+            spec = spec_for(outputs, inputs, self.mode, dead_letters=self.dead_letters)
+            return execute(spec, fresh_operators(spec))
         pipelines = require_outputs(outputs)
         timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values()))
         admitted = _admitted(resolve_outputs(pipelines), dead_letters=self.dead_letters)
@@ -135,23 +141,29 @@ class ReferenceBatch:
         """Everything runs that a batch has a use for."""
         return BATCH_CAPABILITIES
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> ReferenceRun[A]:
-        """The panes of a pipeline over all elements of its timelines, at the last processing time of any of them.
+    @overload
+    def run(
+        self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> ReferenceRun[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> ReferenceRun[object] | Outputs:
+        """The panes of a pipeline, or of several, over all elements of the timelines, at their last processing time.
 
         Raises what ``Reference.run`` raises.
         """
-        timelines = as_batch(timelines_by_name(inputs, pipeline.node))
-        (rebuilt,) = _as_batch({"": pipeline}, dead_letters=self.dead_letters).values()
-        spec = RunSpec(rebuilt, timelines, Mode.CONTINUOUS, self.dead_letters)
-        done = execute(spec, fresh_operators(spec))
-        return cast("ReferenceRun[A]", evolve(done, panes=sort_panes(done.panes)))
-
-    def run_all(
-        self,
-        outputs: Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Outputs:
-        """The outputs of one run over all elements of its timelines; raises what ``run`` raises."""
+        if isinstance(outputs, PCollection):
+            timelines = as_batch(timelines_by_name(inputs, outputs.node))
+            (admitted,) = _as_batch({"": outputs}, dead_letters=self.dead_letters).values()
+            spec = RunSpec(admitted, timelines, Mode.CONTINUOUS, self.dead_letters)
+            run = execute(spec, fresh_operators(spec))
+            return evolve(run, panes=sort_panes(run.panes))
         pipelines = require_outputs(outputs)
         timelines = as_batch(timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values())))
         rebuilt = _as_batch(pipelines, dead_letters=self.dead_letters)

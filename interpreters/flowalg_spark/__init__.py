@@ -29,12 +29,12 @@ from flowalg_spark.frames.output_rows import output_of
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of, stream_files
 from flowalg_spark.inputs import snapshot_input
+from flowalg_spark.replays.replay_log import replay_log
 from flowalg_spark.replays.replaying import (
     ReplayedBatch,
     ReplayedBatches,
     ReplayInput,
     replay,
-    replay_all,
 )
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
@@ -43,7 +43,6 @@ from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.interpreter import SparkStreaming
 from flowalg_spark.streaming.listener import listener
 from flowalg_spark.streaming.metrics import bad_records, metrics, query_progress, stage_metrics
-from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [
     "ChangePlan",
@@ -83,7 +82,6 @@ __all__ = [
     "record_table",
     "records_in",
     "replay",
-    "replay_all",
     "replay_log",
     "reshard",
     "schema_of",

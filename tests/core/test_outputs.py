@@ -56,7 +56,7 @@ def test_a_shared_function_is_called_once_for_each_element() -> None:
     timeline = Timeline.batch([Score("a", 3, minute(0)), Score("b", 1, minute(1))], time=minute(2))
     for engine in (Reference(), PolarsStreaming()):
         called.clear()
-        run = engine.run_all(outputs, {SCORES: timeline})
+        run = engine.run(outputs, {SCORES: timeline})
         assert sorted(called) == ["a", "b"]
         assert [(pane.element, pane.index) for pane in run["sums"].panes] == [
             (KV("A", 3), 0),

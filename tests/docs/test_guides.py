@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 
 import pytest
 import typer
-from flowalg_polars.streaming import checkpoint
+from flowalg_polars.streaming.storage import checkpoint
 from flowalg_spark.state import state_format
 from flowalg_tools.cli.app import app
 from flowalg_tools.monitoring import METRICS

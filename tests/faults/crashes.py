@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-import flowalg_polars.streaming.checkpoint as checkpoints
+import flowalg_polars.streaming.storage.checkpoint as checkpoints
 import flowalg_sinks.sqlite
 from attrs import define, frozen
 from flowalg_polars import streaming

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar, cast
+from typing import TypeVar, cast, overload
 
 import pytest
 from attrs import evolve, frozen
@@ -70,16 +70,21 @@ class Faulty:
         """The engine, with dead letters if they are wanted."""
         return with_dead_letters(self.engine) if self.dead_letters else self.engine
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Returns the changed run of the engine."""
-        timelines = self.replace(pipeline, cast("Timelines", inputs))
-        return cast("Run[A]", self.change(self.running.run(pipeline, timelines)))
-
-    def run_all(
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Returns the outputs of the engine, each changed like a run."""
-        unchanged = self.running.run_all(outputs, inputs)
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
+        """Returns the changed run of the engine, or its outputs, each changed like a run."""
+        if isinstance(outputs, PCollection):
+            return self.change(self.running.run(outputs, self.replace(outputs, cast("Timelines", inputs))))
+        unchanged = self.running.run(outputs, inputs)
         changed = {
             name: self.change(Run(output.panes, unchanged.dropped, elements=output.elements))
             for name, output in unchanged.by_name.items()

@@ -73,7 +73,7 @@ UNPICKLING: Final = frozenset(
         "flowalg_laws/laws/computations.py",
         "flowalg_laws/laws/serialization.py",
         "flowalg_polars/lowering/packed_results.py",
-        "flowalg_polars/streaming/checkpoint.py",
+        "flowalg_polars/streaming/storage/checkpoint.py",
         "flowalg_shard/clocks/reports.py",
         "flowalg_shard/operators.py",
         "flowalg_shard/state/window_store.py",

@@ -136,7 +136,7 @@ def test_a_batch_fails_by_default(dirty: Path) -> None:
     with pytest.raises(ArgumentError, match="dead_letters must be True in batch.compile"):
         batch.compile(TOTALS, {SALES: dirty}).dead_letters()
     with pytest.raises(ArgumentError, match="dead_letters must be a bool"):
-        batch.compile(TOTALS, {SALES: dirty}, dead_letters=1)  # type: ignore[arg-type]  # the error under test
+        batch.compile(TOTALS, {SALES: dirty}, dead_letters=1)  # type: ignore[call-overload]  # the error under test
 
 
 def test_the_frame_of_dead_letters_has_the_columns_of_drops(dirty: Path) -> None:
@@ -197,17 +197,17 @@ def test_a_shared_step_has_one_dead_letter_for_each_element(dirty: Path) -> None
         "by shop": in_windows(cleaned.key_by(lambda sale: sale.shop)).combine_per_key(Count()),
         "by kind": in_windows(cleaned.key_by(lambda sale: sale.kind)).combine_per_key(Count()),
     }
-    run = batch.run_all(outputs, {SALES: dirty}, dead_letters=True)
+    run = batch.run(outputs, {SALES: dirty}, dead_letters=True)
     assert counted(run.bad_records) == {"Source": 6, "filter": 1, "map": 1}
     timelines = {
         SALES: reference.run_batch(TOTALS, {SALES: map(record_of, DIRTY)}, dead_letters=True).spec.timelines[
             "sales"
         ]
     }
-    wanted = reference.ReferenceBatch(dead_letters=True).run_all(outputs, timelines)
+    wanted = reference.ReferenceBatch(dead_letters=True).run(outputs, timelines)
     assert run.bad_records == wanted.bad_records
     frames = {SALES: StreamInput(Frames([table_frame(DIRTY)]), STREAM_POLICY)}
-    batches = list(streaming.batches_all(outputs, frames, dead_letters=True))
+    batches = list(streaming.batches(outputs, frames, dead_letters=True))
     assert (
         tuple(sorted(bad for micro_batch in batches for bad in micro_batch["by shop"].bad_records))
         == wanted.bad_records

@@ -75,7 +75,7 @@ def inputs_of(
 
 def run(outputs: Outputs, folder: str | Path | None = None, stop: int | None = None) -> list[MicroBatches]:
     """Returns the micro-batches of a run, the last of which is not committed if it is stopped."""
-    batches = streaming.batches_all(outputs, inputs_of(outputs), checkpoint=folder)
+    batches = streaming.batches(outputs, inputs_of(outputs), checkpoint=folder)
     emitted = list(islice(batches, stop))
     batches.close()
     return emitted
@@ -191,7 +191,7 @@ def test_outputs_that_are_added_start_empty_and_change_no_others(
             if name not in old:
                 alone = {name: outputs[name]}
                 rest = inputs_of(alone, BATCHES[stop - 1 :])
-                wanted = list(streaming.batches_all(alone, rest))
+                wanted = list(streaming.batches(alone, rest))
                 later = [(batch - (stop - 1), *pane) for batch, *pane in panes(continued, name)]
                 assert later == panes(wanted, name)
             else:
@@ -368,7 +368,7 @@ def test_resharding_changes_no_panes(outputs: Outputs, shards: list[int], stop: 
         by_number: dict[int, MicroBatches] = {}
         current = 1
         for following in [*shards, None]:
-            batches = streaming.batches_all(outputs, inputs_of(outputs), checkpoint=folder, shards=current)
+            batches = streaming.batches(outputs, inputs_of(outputs), checkpoint=folder, shards=current)
             for batch in islice(batches, None if following is None else stop + 1):
                 by_number[batch[next(iter(outputs))].number] = batch
             batches.close()

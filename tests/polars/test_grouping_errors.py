@@ -152,7 +152,7 @@ def test_a_batch_evaluates_no_trigger(name: str) -> None:
     letters: tuple[Interpreter, ...] = ALL[2:]
     for engine in batches if name in OF_ONE_ELEMENT else letters:
         assert engine.run(pipeline, inputs).panes == expected
-        assert engine.run_all({"sums": pipeline}, inputs)["sums"].panes == expected
+        assert engine.run({"sums": pipeline}, inputs)["sums"].panes == expected
     runs = [engine.run(pipeline, inputs) for engine in letters]
     assert runs[0].bad_records == runs[1].bad_records
     assert len(runs[0].bad_records) == (len(RECORDS) if name in OF_ONE_ELEMENT else 0)

@@ -29,11 +29,11 @@ from attrs import evolve, frozen
 from flowalg_columns.text.listing import data_files
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, Frames, Records, StreamInput
-from flowalg_polars.streaming import checkpoint as checkpoints
-from flowalg_polars.streaming.checkpoint import Checkpoint, Intent
 from flowalg_polars.streaming.reading import readers
 from flowalg_polars.streaming.reading.positions import ReadFile
+from flowalg_polars.streaming.storage import checkpoint as checkpoints
 from flowalg_polars.streaming.storage import file_log
+from flowalg_polars.streaming.storage.checkpoint import Checkpoint, Intent
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_sinks import Changelog, SinkError, SQLite
 from hypothesis import given, settings
@@ -266,7 +266,7 @@ def test_two_outputs_need_two_tables(place: Place) -> None:
             "b": flowalg_sinks.changelog(TENFOLD, link, table=second),
         }
         with pytest.raises(ArgumentError, match="distinct tables; .* the outputs 'a' and 'b' both write"):
-            streaming.run_all(outputs, inputs, sinks=sinks)
+            streaming.run(outputs, inputs, sinks=sinks)
     twice = [flowalg_sinks.changelog(TOTALS, target, table="x") for _ in range(2)]
     with pytest.raises(ArgumentError, match="two sinks of the output 'output' write to this table"):
         streaming.run(TOTALS, inputs, sink=twice)
@@ -274,7 +274,7 @@ def test_two_outputs_need_two_tables(place: Place) -> None:
 
 def test_two_outputs_that_write_by_themselves_are_an_error(place: Place) -> None:
     """Functions that write two outputs to one table fail at the second, which would never be written."""
-    query = streaming.batches_all({"a": TOTALS, "b": TENFOLD}, {SCORES: place.stream()})
+    query = streaming.batches({"a": TOTALS, "b": TENFOLD}, {SCORES: place.stream()})
     batch = next(query)
     assert batch["a"].write_to(place.sink("x"))
     with pytest.raises(
@@ -758,7 +758,7 @@ def test_a_forked_process_neither_keeps_nor_frees_a_checkpoint(tmp_path: Path) -
     program = (
         "import os, signal, sys, time\n"
         "from flowalg import CheckpointError\n"
-        "from flowalg_polars.streaming.checkpoint import Checkpoint\n"
+        "from flowalg_polars.streaming.storage.checkpoint import Checkpoint\n"
         "with Checkpoint.open(sys.argv[1]):\n"
         "    longer = os.fork()\n"
         "    if longer == 0:\n"

@@ -83,7 +83,7 @@ def test_a_field_must_not_have_the_name_of_a_time() -> None:
 
 def test_outputs_share_their_stages(tmp_path: Path) -> None:
     """Two groupings and the elements before them are one query, whose checkpoint has a state for each stage."""
-    summaries = streaming.run_all(
+    summaries = streaming.run(
         OUTPUTS,
         {SCORES: stream()},
         sinks={"sums": lambda _: None, "counts": [], "large": lambda _: None},
@@ -101,7 +101,7 @@ def test_outputs_share_their_stages(tmp_path: Path) -> None:
     with pytest.raises(
         ArgumentError, match="sinks must be a mapping with sinks for each output: sums, counts"
     ):
-        streaming.run_all(OUTPUTS, {SCORES: stream()}, sinks={"sums": []})
+        streaming.run(OUTPUTS, {SCORES: stream()}, sinks={"sums": []})
 
 
 def test_each_output_is_written_to_its_own_table(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_each_output_is_written_to_its_own_table(tmp_path: Path) -> None:
     sums = flowalg_sinks.upsert(SUMS, database, table="sums")
     large = flowalg_sinks.changelog(LARGE, database, table="large")
     outputs = {"sums": SUMS, "large": LARGE}
-    streaming.run_all(outputs, {SCORES: stream()}, sinks={"sums": sums, "large": large})
+    streaming.run(outputs, {SCORES: stream()}, sinks={"sums": sums, "large": large})
     assert sorted(row[:2] for row in database.rows(sums.table)) == [("a", 3), ("a", 5), ("b", 4)]
     assert [row[2:4] for row in database.rows(large.table)] == [("b", 4), ("a", 5)]
 

@@ -77,7 +77,7 @@ def amount(value: str = "0", share: float = 0.0, key: str = "a") -> Amount:
 @given(amounts=amounts())
 def test_numbers_are_those_of_plain_python(engine: Interpreter, amounts: list[Amount]) -> None:
     """Each result has the digits and the text that plain Python computes with enough precision."""
-    texts = results(engine.run_all(PIPELINES, {AMOUNTS: bounded(*amounts)}))
+    texts = results(engine.run(PIPELINES, {AMOUNTS: bounded(*amounts)}))
     wanted = expected(amounts)
     assert {name: texts[name] for name in wanted} == wanted
 

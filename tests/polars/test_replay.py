@@ -21,7 +21,7 @@ from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 from flowalg_laws.strategies import partitioned_timelines, pipelines
 from flowalg_laws.strategies.times import durations
-from flowalg_polars import ReplayInput, replay, replay_all
+from flowalg_polars import ReplayInput, replay
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput
 from flowalg_reference import Reference
 from hypothesis import given
@@ -278,9 +278,7 @@ def test_outputs_share_a_replay() -> None:
     """Several outputs of one replay are those of a replay of each."""
     large = VALUES.filter(lambda pair: pair.value > 2)
     batches = list(
-        replay_all(
-            {"sums": SUMS, "large": large}, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"
-        )
+        replay({"sums": SUMS, "large": large}, {READINGS: FRAME}, watermark=POLICY, processing_time="seen")
     )
     alone = list(replay(large, {READINGS: FRAME}, watermark=POLICY, processing_time="seen"))
     assert [batch[large].elements for batch in batches] == [batch.elements for batch in alone]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput, query
-from flowalg_polars.streaming.query import Options
+from flowalg_polars.streaming.options import Options
 
 from flowalg import (
     AfterDelay,
@@ -133,7 +133,7 @@ def test_a_clock_that_goes_forward_and_back_does_not_stop_triggers(
     pipeline = sums(AtPeriod(10 * MILLISECOND).repeat())
     options = {"follow": True, "tick": MILLISECOND, "interval": MILLISECOND}
     with caplog.at_level(logging.WARNING, "flowalg.streaming"):
-        batches = streaming.batches(pipeline, {SCORES: stream}, **options)  # type: ignore[arg-type]
+        batches = streaming.batches(pipeline, {SCORES: stream}, **options)  # type: ignore[call-overload]
         batch = next(batch for batch in batches if batch.rows.height)
         batches.close()
     assert batch.processing_time.datetime < datetime(2024, 1, 1, 13, 0, 1, tzinfo=UTC)

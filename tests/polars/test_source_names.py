@@ -57,7 +57,7 @@ def test_two_different_sources_of_a_run_do_not_have_one_name(
     with pytest.raises(ArgumentError, match=match):
         engine.run(flatten(teams, other), {SCORES: TIMELINE})
     with pytest.raises(ArgumentError, match=match):
-        engine.run_all({"teams": teams, "other": other.combine_globally(Count())}, {SCORES: TIMELINE})
+        engine.run({"teams": teams, "other": other.combine_globally(Count())}, {SCORES: TIMELINE})
 
 
 def test_frames_are_bound_to_one_source() -> None:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from flowalg_polars import batch, streaming
 from flowalg_polars.streaming import Files, StreamInput
-from flowalg_polars.streaming import checkpoint as checkpoints
+from flowalg_polars.streaming.storage import checkpoint as checkpoints
 from flowalg_polars.streaming.storage import file_log
 
 from flowalg import BoundedOutOfOrderness, CheckpointError, ElementError, FixedWindows, FlowalgError, Sum

@@ -23,7 +23,7 @@ import polars as pl
 import pytest
 from flowalg_polars import PolarsBatch, streaming
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput, graph
-from flowalg_polars.streaming.placement import placement_fingerprint
+from flowalg_polars.streaming.storage.placement import placement_fingerprint
 from flowalg_shard.step import bundle
 from flowalg_sinks import SQLite
 from flowalg_tools.live import show
@@ -388,7 +388,7 @@ def test_a_checkpoint_of_another_placement_is_refused(
 
 def test_the_fingerprint_of_the_placement_is_that_of_any_process() -> None:
     """Another process computes the same fingerprint, so a query goes on after a restart."""
-    program = "from flowalg_polars.streaming.placement import *; print(placement_fingerprint())"
+    program = "from flowalg_polars.streaming.storage.placement import *; print(placement_fingerprint())"
     assert int(run_code(program)) == placement_fingerprint()
 
 

@@ -275,7 +275,7 @@ def test_several_outputs_share_a_computation() -> None:
         Computation(initial=0, on_element=fails, name="shared")
     )
     timeline = Timeline[Score]().at(minute(1), score(3), watermark=minute(2))
-    runs = Reference(dead_letters=True).run_all(
+    runs = Reference(dead_letters=True).run(
         {"all": shared, "sums": shared.window(FixedWindows(MINUTE)).combine_per_key(Sum())},
         {SCORES: timeline},
     )

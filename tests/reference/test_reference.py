@@ -210,7 +210,7 @@ def test_an_output_of_panes_and_elements_is_rejected() -> None:
     timeline = Timeline.batch([Score("a", 2, minute(1))], time=minute(3))
     with pytest.raises(UnsupportedError, match=r"mixes panes of .*Sum.* with elements of source scores"):
         reference.run(flatten(POINTS.window(TWO_MINUTES), totals.window(TWO_MINUTES)), {SCORES: timeline})
-    both = reference.Reference().run_all({"points": POINTS, "totals": totals}, {SCORES: timeline})
+    both = reference.Reference().run({"points": POINTS, "totals": totals}, {SCORES: timeline})
     assert [element.element for element in both[POINTS].elements] == [KV("a", 2)]
     assert [pane.element for pane in both["totals"].panes] == [KV("a", 2)]
     with pytest.raises(ArgumentError, match="which must be an output of the run: points, totals"):
@@ -221,13 +221,13 @@ def test_outputs_need_names_and_collections() -> None:
     """Anything but named collections is an error."""
     engine = reference.Reference()
     for wrong, message in (
-        ({}, "outputs must be a mapping from names to PCollections"),
-        ((POINTS,), "outputs must be a mapping from names to PCollections"),
+        ({}, "outputs must be a PCollection, or several by their names"),
+        ((POINTS,), "outputs must be a PCollection, or several by their names"),
         ({"": POINTS}, "a name of outputs must be a non-empty str; got ''"),
         ({"points": 3}, "the output 'points' must be a PCollection; got 3"),
     ):
         with pytest.raises(ArgumentError, match=message):
-            engine.run_all(wrong, {})  # type: ignore[arg-type]  # the error under test
+            engine.run(wrong, {})  # type: ignore[arg-type]  # the error under test
 
 
 def test_an_error_in_a_function_names_the_function_and_the_record() -> None:

@@ -325,14 +325,14 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     others = RIVALS.key_by(lambda s: s.team).combine_per_key(Count())
     inputs = {SCORES: frame_of(spark, SOME), RIVALS: frame_of(spark, MORE)}
     outputs = {"sums": per_minute, "most": most, "others": others, "points": POINTS}
-    run = batch.run_all(outputs, inputs, time=NOON)
+    run = batch.run(outputs, inputs, time=NOON)
     assert run[per_minute].panes == batch.run(per_minute, {SCORES: inputs[SCORES]}, time=NOON).panes
     assert run[most].panes == batch.run(most, {SCORES: inputs[SCORES]}, time=NOON).panes
     assert run["others"].panes == batch.run(others, {RIVALS: inputs[RIVALS]}, time=NOON).panes
     assert run["points"].elements == batch.run(POINTS, {SCORES: inputs[SCORES]}, time=NOON).elements
     assert [len(run[name].panes) for name in run] == [7, 7, 3, 0]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):
-        batch.run_all({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
+        batch.run({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
 
 
 def test_a_frame_of_elements_has_both_times(spark: SparkSession) -> None:

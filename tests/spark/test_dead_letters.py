@@ -363,7 +363,7 @@ def test_a_shared_step_of_two_outputs_has_one_dead_letter(spark: SparkSession, t
         "sales": cleaned.map(lambda sale: sale.cents),
     }
     inputs = {dirty.SALES: spark.read.parquet(table_of(spark, tmp_path, dirty.DIRTY))}
-    run = batch.run_all(outputs, inputs, dead_letters=True)
+    run = batch.run(outputs, inputs, dead_letters=True)
     assert dirty.counted(run.bad_records) == {"Source": 6, "filter": 1, "map": 1}
     good = [cells for cells in dirty.DIRTY if cells in dirty.GOOD or cells["cents"] in (666, 777)]
     assert Counter(element.element for element in run["sales"].elements) == Counter(

@@ -35,7 +35,7 @@ def test_a_stream_ends_as_the_reference_does(spark: SparkSession) -> None:
     """Silent minutes are filled up to the last element, timers of processing time fire, and holds end."""
     engine = SparkStreaming(spark, shards=2, generate_watermarks=True)
     run, reference = (
-        interpreter.run_all(OUTPUTS, {SCORES: DAY}) for interpreter in (engine, Reference(Mode.MICRO_BATCH))
+        interpreter.run(OUTPUTS, {SCORES: DAY}) for interpreter in (engine, Reference(Mode.MICRO_BATCH))
     )
     for name in OUTPUTS:
         assert run[name].elements == reference[name].elements
@@ -45,9 +45,9 @@ def test_a_stream_ends_as_the_reference_does(spark: SparkSession) -> None:
 
 def test_a_batch_ends_as_the_reference_does(spark: SparkSession) -> None:
     """A batch has the same horizon, also for the elements that a filter drops, and with dead letters."""
-    reference = ReferenceBatch().run_all(OUTPUTS, {SCORES: DAY})
+    reference = ReferenceBatch().run(OUTPUTS, {SCORES: DAY})
     for engine in (SparkBatch(spark), SparkBatch(spark, dead_letters=True)):
-        run = engine.run_all(OUTPUTS, {SCORES: DAY})
+        run = engine.run(OUTPUTS, {SCORES: DAY})
         for name in OUTPUTS:
             assert run[name].elements == reference[name].elements
             assert run[name].panes == reference[name].panes

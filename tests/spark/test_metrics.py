@@ -318,7 +318,7 @@ def test_missing_metrics_raise_an_error(spark: SparkSession, tmp_path: Path) -> 
     ):
         metrics(bounded)
     with pytest.raises(ArgumentError, match="metrics must be a bool; got 'yes'"):
-        streaming.compile(pipeline, {SALES: stream}, metrics="yes")  # type: ignore[arg-type]  # a fault on purpose
+        streaming.compile(pipeline, {SALES: stream}, metrics="yes")  # type: ignore[call-overload]  # a fault on purpose
     frame = streaming.compile(pipeline, {SALES: stream}, metrics=True).with_metrics()
     run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
     stored = spark.read.parquet(str(tmp_path / "out"))

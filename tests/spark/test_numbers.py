@@ -69,7 +69,7 @@ def test_numbers_are_those_of_plain_python(spark: SparkSession, names: tuple[str
     engine: Interpreter = SparkBatch(spark) if names == IN_BATCH else SparkStreaming(spark, shards=1)
     wanted = {name: texts for name, texts in expected(SOME).items() if name in names}
     outputs = {name: PIPELINES[name] for name in wanted}
-    texts = results(engine.run_all(outputs, {AMOUNTS: bounded(*SOME)}))
+    texts = results(engine.run(outputs, {AMOUNTS: bounded(*SOME)}))
     assert texts == wanted
 
 

@@ -71,7 +71,7 @@ def compiled(spark: SparkSession, pipeline: PCollection[object] | Outputs, folde
     inputs = {SALES: stream_of(spark, folder, POLICY, ends=False)}
     if isinstance(pipeline, PCollection):
         return streaming.compile(pipeline, inputs, shards=2)
-    return streaming.compile_all(pipeline, inputs, shards=2)
+    return streaming.compile(pipeline, inputs, shards=2)
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> No
     in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
     per_minute = in_python.window(FIXED).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
-    sums, maxima = batch.compile_all({"sums": per_minute, "most": most}, {VISITS: visits}).values()
+    sums, maxima = batch.compile({"sums": per_minute, "most": most}, {VISITS: visits}).values()
     by_operator = operators(plan_of(sums.select("value").union(maxima.select("value"))))
     assert by_operator["ReusedExchange"] == 1
     assert by_operator["ArrowEvalPython"] == 1

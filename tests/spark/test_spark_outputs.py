@@ -78,7 +78,7 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
     """Sums, their maxima and the elements before them: two stateful operators, and each sink has its output's rows."""
     timelines = outputs_of_several_stages.replay.timelines
     outputs = outputs_of_several_stages.outputs
-    rows = streaming.compile_all(outputs, {READINGS: readings(spark, tmp_path / "in")}, shards=2)
+    rows = streaming.compile(outputs, {READINGS: readings(spark, tmp_path / "in")}, shards=2)
     assert rows.columns == ["output", *outputs]
     written: dict[str, list[DataFrame]] = {name: [] for name in outputs}
 
@@ -104,7 +104,7 @@ def test_a_shared_grouping_runs_once(spark: SparkSession, tmp_path: Path) -> Non
         assert names == ["transformWithStateInPySparkExec"] * 3
     finally:
         query.stop()
-    expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
+    expected = Reference(Mode.MICRO_BATCH).run(outputs, timelines)
     for name, collection in outputs.items():
         output = collect_output(collection, reduce(DataFrame.unionByName, written[name]))
         assert output.elements == expected[name].elements, name
@@ -121,8 +121,8 @@ def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
     joined = sums.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max()).inner_join(doubles)
     outputs = {"sums": sums, "doubles": doubles, "joined": joined, "sums again": sums}
     timelines = outputs_of_several_stages.replay.timelines
-    expected = Reference(Mode.MICRO_BATCH).run_all(outputs, timelines)
-    run = SparkStreaming(spark, shards=2).run_all(outputs, timelines)
+    expected = Reference(Mode.MICRO_BATCH).run(outputs, timelines)
+    run = SparkStreaming(spark, shards=2).run(outputs, timelines)
     for name in outputs:
         assert run[name].panes == expected[name].panes, name
 
@@ -146,14 +146,12 @@ def test_wrong_names_of_outputs(spark: SparkSession, tmp_path: Path) -> None:
     """A name of the frame's own columns, a frame without outputs, an unknown output, and an output without a sink."""
     inputs = {READINGS: readings(spark, tmp_path / "in")}
     with pytest.raises(ArgumentError, match="a name of outputs must be another name than those"):
-        streaming.compile_all({"drop": doubled}, inputs)
+        streaming.compile({"drop": doubled}, inputs)
     frame = spark.sql("select 'a' as output, named_struct('key', 1) as a")
     assert output_of(frame, "a").columns == ["key"]
     with pytest.raises(ArgumentError, match="name must be an output of the frame: a; got 'b'"):
         output_of(frame, "b")
-    with pytest.raises(
-        ArgumentError, match="frame must be a DataFrame with the rows of streaming.compile_all"
-    ):
+    with pytest.raises(ArgumentError, match="frame must be a DataFrame with the rows of several outputs"):
         output_of(frame.drop("output"), "a")
     with pytest.raises(ArgumentError, match="the names of sinks must be those of the outputs: a"):
         sinks.route({"b": lambda frame, batch: None})(frame, 0)

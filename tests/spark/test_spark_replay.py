@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import flowalg_polars
 import polars as pl
@@ -19,7 +19,7 @@ from flowalg_laws import check_interpreter
 from flowalg_laws.conformance import JOBS, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, VALUES
-from flowalg_spark import StreamInput, record_table, replay, replay_all, streaming
+from flowalg_spark import StreamInput, record_table, replay, streaming
 from flowalg_spark.streaming.timelines import observed_stream
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -76,21 +76,27 @@ class SparkReplays:
         """The capabilities of Spark streaming."""
         return streaming.CAPABILITIES
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Replays the timelines."""
-        batches = replay(pipeline, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
-        parts = [(batch.output, batch.dropped) for batch in batches]
-        output = joined(output for output, _ in parts)
-        return Run(
-            output.panes, tuple(drop for _, dropped in parts for drop in dropped), elements=output.elements
-        )
-
-    def run_all(
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
         """Replays the timelines."""
-        batches = replay_all(outputs, self._streams(inputs), micro_batch=F.col(NUMBER), ends=False, shards=2)
-        parts = [batch.outputs for batch in batches]
+        streams = self._streams(inputs)
+        if isinstance(outputs, PCollection):
+            batches = replay(outputs, streams, micro_batch=F.col(NUMBER), ends=False, shards=2)
+            emitted = [(batch.output, batch.dropped) for batch in batches]
+            output = joined(output for output, _ in emitted)
+            dropped = tuple(drop for _, drops in emitted for drop in drops)
+            return Run(output.panes, dropped, elements=output.elements)
+        several = replay(outputs, streams, micro_batch=F.col(NUMBER), ends=False, shards=2)
+        parts = [batch.outputs for batch in several]
         return Outputs(
             {name: joined(part[name] for part in parts) for name in outputs},
             tuple(drop for part in parts for drop in part.dropped),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +32,7 @@ from flowalg_polars.streaming import Frames, MicroBatches, StreamInput
 
 from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
 from flowalg.analysis.features import AnyFeature, Feature
+from flowalg.interpreters import run_of
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from flowalg.runs.output import joined
@@ -49,15 +50,20 @@ class LocalTimelines(ABC):
     ) -> Sequence[MicroBatches]:
         """Returns the micro-batches."""
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Runs the query to the end of the timelines."""
-        outputs = self.run_all({"output": pipeline}, inputs)
-        return Run(outputs[pipeline].panes, outputs.dropped, elements=outputs[pipeline].elements)
-
-    def run_all(
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
         """Runs the query to the end of the timelines."""
+        if isinstance(outputs, PCollection):
+            return run_of(self.run({"output": outputs}, inputs), outputs)
         batches = self.batches(outputs, inputs)
         by_name = {name: joined(batch[name].output for batch in batches) for name in outputs}
         return Outputs(by_name, tuple(drop for batch in batches for drop in batch.dropped), outputs)
@@ -95,7 +101,7 @@ class LocalQueries(LocalTimelines):
                 if (checkpoint / "manifest").exists() and (divided := next(following, None)) is not None:
                     shards = divided
                     streaming.reshard(checkpoint, shards)
-                batches = streaming.batches_all(outputs, streams, checkpoint=checkpoint, shards=shards)
+                batches = streaming.batches(outputs, streams, checkpoint=checkpoint, shards=shards)
                 for batch in islice(batches, stop):
                     by_number[batch[next(iter(outputs))].number] = batch
                 batches.close()

@@ -143,7 +143,7 @@ def run_two_outputs(spark: SparkSession, folder: Path) -> str:
     scores = spark.createDataFrame(
         [(score.team, score.points, score.at) for score in SOME], schema_of(SCORES)
     )
-    outputs = batch.run_all({"totals": TOTALS, "most": most}, {SCORES: scores}, time=NOON)
+    outputs = batch.run({"totals": TOTALS, "most": most}, {SCORES: scores}, time=NOON)
     return " and ".join(str([pane.element for pane in outputs[name].panes]) for name in outputs)
 
 

@@ -11,7 +11,7 @@ from attrs import asdict, frozen
 from flowalg_columns.observed_rows import MARKS, observed_batches
 from flowalg_columns.tables import arrow_schema_of
 from flowalg_laws.kit.readings import Reading
-from flowalg_polars import replay_all
+from flowalg_polars import replay
 from flowalg_polars.capabilities import timeline_capabilities
 from flowalg_polars.streaming import Frames, MicroBatches
 
@@ -62,4 +62,4 @@ class LocalReplays(LocalTimelines):
             frame = pl.from_arrow(table)
             assert isinstance(frame, pl.DataFrame), "a table is a frame"
             streams[source] = marked_stream(Frames([frame]), source.name, inputs[source])
-        return list(replay_all(outputs, streams, micro_batch=NUMBER, ends=False))
+        return list(replay(outputs, streams, micro_batch=NUMBER, ends=False))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -153,15 +153,19 @@ class ShardsInTurn:
         """The capabilities of Spark streaming."""
         return streaming.CAPABILITIES
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Runs with the next number of shards."""
-        return self._next().run(pipeline, inputs)
-
-    def run_all(
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
         self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Runs several outputs with the next number of shards."""
-        return self._next().run_all(outputs, inputs)
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
+        """Runs with the next number of shards."""
+        return self._next().run(outputs, inputs)
 
     def _next(self) -> SparkStreaming:
         number = next(self.numbers)

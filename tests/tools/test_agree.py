@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import pytest
 from attrs import evolve, frozen
@@ -28,17 +28,23 @@ class Losing:
 
     capabilities: Capabilities = MICRO_BATCHES.capabilities
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Runs without the last pane, if it is not the first of its window."""
-        run = MICRO_BATCHES.run(pipeline, inputs)
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
+        """Runs a pipeline without the last pane, if it is not the first of its window."""
+        if not isinstance(outputs, PCollection):
+            return MICRO_BATCHES.run(outputs, inputs)
+        run = MICRO_BATCHES.run(outputs, inputs)
         lost = bool(run.panes) and run.panes[-1].info.index > 0
         return evolve(run, panes=run.panes[:-1]) if lost else run
-
-    def run_all(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Runs as the reference."""
-        return MICRO_BATCHES.run_all(outputs, inputs)
 
 
 @pytest.mark.long

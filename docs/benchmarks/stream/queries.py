@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 from flowalg_spark import StreamInput, streaming
-from flowalg_spark.streaming.compilation import STATE_CACHE_BYTES
+from flowalg_spark.streaming.options import STATE_CACHE_BYTES
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

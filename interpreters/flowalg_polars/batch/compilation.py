@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from glob import glob
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar, assert_never, cast
+from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
 
 import polars as pl
 from attrs import field, frozen
@@ -53,52 +53,55 @@ CAPABILITIES: Final = BATCH
 """The capabilities of this interpreter."""
 
 
+@overload
 def compile(
-    pipeline: PCollection[A],
+    outputs: PCollection[A],
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> PaneFrame[A]:
-    """Returns the output of a pipeline over bounded frames, as a lazy frame: panes, or elements if it groups nothing.
-
-    ``time`` is the processing time of the output; it defaults to the time of the call. Raises ``UnboundSourceError``,
-    ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
-
-    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
-    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead. ``pl.collect_all`` of both frames computes
-    the elements once.
-
-    Example::
-
-        panes = batch.compile(totals, {scores: "scores.parquet"})
-        panes.final_values().sink_parquet("totals.parquet")
-    """
-    (frame,) = compile_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters).values()
-    return frame
-
-
-def compile_all(
+) -> PaneFrame[A]: ...
+@overload
+def compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> dict[str, PaneFrame[A]]:
-    """Returns several named outputs over the same inputs, as one lazy frame for each.
+) -> dict[str, PaneFrame[A]]: ...
+def compile(
+    outputs: PCollection[A] | Mapping[str, PCollection[A]],
+    inputs: Mapping[AnySource, BatchInput],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+) -> PaneFrame[A] | dict[str, PaneFrame[A]]:
+    """Returns the output of a pipeline over bounded frames, as a lazy frame: panes, or elements if it groups nothing.
 
-    ``inputs`` has the data of each source of any of the outputs. ``pl.collect_all`` of the frames computes a collection
-    that they share once. With ``dead_letters``, ``dead_letters()`` of each frame has the bad records of all outputs.
+    Several named outputs are a lazy frame each, over the data of each source of any of them. ``pl.collect_all`` of the
+    frames computes a collection that they share once.
+
+    ``time`` is the processing time of the output; it defaults to the time of the call. Raises ``UnboundSourceError``,
+    ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
+
+    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
+    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and of each frame if there are several.
+    ``pl.collect_all`` of both frames computes the elements once.
 
     Example::
 
-        frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
+        panes = batch.compile(totals, {scores: "scores.parquet"})
+        panes.final_values().sink_parquet("totals.parquet")
+
+        frames = batch.compile({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
         by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
-    return _compile_all(outputs, inputs, {}, time=time, dead_letters=dead_letters)
+    named = {"output": outputs} if isinstance(outputs, PCollection) else outputs
+    frames = _compile(named, inputs, {}, time=time, dead_letters=dead_letters)
+    return frames["output"] if isinstance(outputs, PCollection) else frames
 
 
-def _compile_all(
+def _compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
     unfired: MutableMapping[int, int],
@@ -106,7 +109,7 @@ def _compile_all(
     time: datetime | None,
     dead_letters: bool,
 ) -> dict[str, PaneFrame[A]]:
-    """Returns ``compile_all``; when it is computed, ``unfired`` has the unfired timers of each computation."""
+    """Returns named outputs as frames; when they are computed, ``unfired`` has the unfired timers of computations."""
     require_flag("dead_letters", dead_letters)
     plan = plan_batch(outputs, dead_letters=dead_letters, most_paths=_MOST_PATHS)
     data = inputs_by_name(inputs, "frame", *plan.roots)
@@ -179,30 +182,38 @@ def lazy_frame(source: SourceNode, data: object) -> pl.LazyFrame:
             )
 
 
+@overload
 def run(
-    pipeline: PCollection[A],
+    outputs: PCollection[A],
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> Run[A]:
-    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory.
-
-    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
-    """
-    return run_of(run_all({"output": pipeline}, inputs, time=time, dead_letters=dead_letters), pipeline)
-
-
-def run_all(
+) -> Run[A]: ...
+@overload
+def run(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, BatchInput],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> Outputs:
-    """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
+) -> Outputs: ...
+def run(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, BatchInput],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+) -> Run[object] | Outputs:
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory.
+
+    Several named outputs are those of one query: what they share is computed once. With ``dead_letters``, bad records
+    are in ``bad_records`` of the run instead of failing it.
+    """
+    if isinstance(outputs, PCollection):
+        return run_of(run({"output": outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
     unfired: dict[int, int] = {}
-    frames = _compile_all(outputs, inputs, unfired, time=time, dead_letters=dead_letters)
+    frames = _compile(outputs, inputs, unfired, time=time, dead_letters=dead_letters)
     queries = [flat_rows(outputs[name], frame) for name, frame in frames.items()]
     if dead_letters:
         queries.append(next(iter(frames.values())).dead_letters())

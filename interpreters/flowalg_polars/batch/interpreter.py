@@ -43,4 +43,4 @@ class PolarsBatch(BatchInterpreter[BatchInput]):
         frames: Mapping[AnySource, BatchInput],
         time: datetime | None,
     ) -> Outputs:
-        return compilation.run_all(outputs, frames, time=time, dead_letters=self.dead_letters)
+        return compilation.run(outputs, frames, time=time, dead_letters=self.dead_letters)

@@ -1,16 +1,16 @@
 """A pipeline over unbounded input, micro-batch by micro-batch, in one process.
 
-``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. ``run_all`` and
-``batches_all`` are the same for several outputs of one query. ``open_state`` and ``open_keys`` read the live state in
-a checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``reshard`` changes its number of shards.
+``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. A query has a pipeline,
+or several outputs by their names, and ``StreamOptions``. ``open_state`` and ``open_keys`` read the live state in a
+checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``reshard`` changes its number of shards.
 ``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
 from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import ChangePlan
 
-from flowalg_polars.streaming.checkpoint import drain
 from flowalg_polars.streaming.inspection import open_keys, open_state, plan, replay_log, reshard
+from flowalg_polars.streaming.options import StreamOptions
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming.reading.snapshots import snapshot_input
@@ -19,10 +19,9 @@ from flowalg_polars.streaming.running import (
     RunSummary,
     Sink,
     batches,
-    batches_all,
     run,
-    run_all,
 )
+from flowalg_polars.streaming.storage.checkpoint import drain
 
 __all__ = [
     "CAPABILITIES",
@@ -37,8 +36,8 @@ __all__ = [
     "Sink",
     "StageFinding",
     "StreamInput",
+    "StreamOptions",
     "batches",
-    "batches_all",
     "drain",
     "open_keys",
     "open_state",
@@ -46,6 +45,5 @@ __all__ = [
     "replay_log",
     "reshard",
     "run",
-    "run_all",
     "snapshot_input",
 ]

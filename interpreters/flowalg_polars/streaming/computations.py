@@ -25,9 +25,9 @@ from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide
 from flowalg_polars.streaming.operators import Cluster, restarted
-from flowalg_polars.streaming.placement import shard_of
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.rows import Elements
+from flowalg_polars.streaming.storage.placement import shard_of
 
 
 @define

@@ -41,14 +41,14 @@ from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.lowering.sifting import sift_steps
 from flowalg_polars.meta import ELEMENT_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
-from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.computations import ShardedComputation
 from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
-from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.rows import Elements, prepare_grouping
+from flowalg_polars.streaming.storage.checkpoint import Checkpoint
+from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""

@@ -28,11 +28,12 @@ from flowalg.plan.plan import plan_stream
 from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import Perfect
-from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.placement import shard_of
-from flowalg_polars.streaming.query import MicroBatch, require_shards
+from flowalg_polars.streaming.options import require_shards
+from flowalg_polars.streaming.query import MicroBatch
+from flowalg_polars.streaming.storage.checkpoint import Checkpoint
+from flowalg_polars.streaming.storage.placement import shard_of
 
 _TIMES: Final = ("next_watermark", "next_time")
 _POINT: Final = pl.Datetime("us", "UTC")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from attrs import field, frozen
 from flowalg_columns.checks.streams import require_observable
@@ -64,19 +64,25 @@ class PolarsStreaming:
         """The capabilities of Polars streaming over timelines."""
         return timeline_capabilities(self.mode, observed=self.generate_watermarks)
 
-    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """Returns the output and drops of a pipeline over one timeline for each of its sources.
+    @overload
+    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
+    @overload
+    def run(
+        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object]],
+    ) -> Run[object] | Outputs:
+        """Returns the output of a pipeline, or several named outputs, and the drops, over a timeline for each source.
 
         Raises ``UnboundSourceError``, ``ArgumentError`` for a timeline whose watermarks cannot be generated,
         ``UserFunctionError`` if a user-defined function raises, and ``UnsupportedError`` for features that streaming
         lacks.
         """
-        return run_of(self.run_all({"output": pipeline}, inputs), pipeline)
-
-    def run_all(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs:
-        """Returns several named outputs and the drops of one run; raises what ``run`` raises."""
+        if isinstance(outputs, PCollection):
+            return run_of(self.run({"output": outputs}, inputs), outputs)
         plan = plan_stream(outputs, dead_letters=self.dead_letters)
         timelines = timelines_by_name(inputs, *plan.roots)
         bad = BadRecords() if self.dead_letters else None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
-from os import PathLike
 from pathlib import Path
 from typing import Final, Generic, TypeVar, overload
 
@@ -17,7 +16,6 @@ from flowalg_columns.checks.streams import require_observable, ticks_with_times
 from flowalg_columns.notes import LiftingNote
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
-from flowalg.analysis.clock_needs import clock_needs, ticks_off
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
 from flowalg.data.steady_clock import SteadyClock
@@ -26,17 +24,14 @@ from flowalg.data.time import (
     MIN_TIME,
     EventTime,
     ProcessingTime,
-    duration_of,
     processing_time,
 )
-from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import emits_panes, output_name
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.events import (
-    Observer,
     QueryAdvanced,
     QueryEnded,
     QueryEvent,
@@ -49,21 +44,21 @@ from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import output_of, user_columns
-from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
 from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.options import Options
 from flowalg_polars.streaming.reading.bad_records import BadRecords, drop_fields
 from flowalg_polars.streaming.reading.inputs import StreamInput, named_columns
 from flowalg_polars.streaming.reading.positions import START, Position
 from flowalg_polars.streaming.reading.readers import FileReader, Reader, reader_of
 from flowalg_polars.streaming.reading.recorded import Recording
 from flowalg_polars.streaming.sources import StreamSource
+from flowalg_polars.streaming.storage.checkpoint import Checkpoint, Intent, new_query_id
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
-ONE_SECOND = timedelta(seconds=1)
 _LOG: Final = logging.getLogger("flowalg.streaming")
 
 
@@ -181,66 +176,6 @@ class MicroBatches:
 
     def __len__(self) -> int:
         return len(self.by_name)
-
-
-@frozen
-class Options:
-    """How a query runs; see ``streaming.run``."""
-
-    checkpoint: str | PathLike[str] | None = None
-    follow: bool = False
-    interval: timedelta = ONE_SECOND
-    tick: timedelta | None = ONE_SECOND
-    tick_when_idle: bool = False
-    drain: bool = False
-    dead_letters: bool = False
-    metrics: bool = False
-    shards: int = 1
-    max_skew: timedelta | None = None
-    name: str | None = None
-    observers: Sequence[Observer] = ()
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
-            if not isinstance(getattr(self, name), bool):
-                raise ArgumentError(name, getattr(self, name), "a bool")
-        require_shards(self.shards)
-        if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
-            raise ArgumentError("interval", self.interval, "a positive timedelta")
-        if self.tick is not None:
-            duration_of("tick", self.tick, allow_zero=False)
-        if self.max_skew is not None:
-            duration_of("max_skew", self.max_skew, allow_zero=True)
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise ArgumentError("name", self.name, "a non-empty str, or None for the id of the query")
-        if not isinstance(self.observers, Sequence) or not all(map(callable, self.observers)):
-            raise ArgumentError("observers", self.observers, "a sequence of functions of a QueryEvent")
-
-    def ticks(self, roots: Iterable[Node], streams: Mapping[str, StreamInput]) -> bool:
-        """Whether a query advances its clock without data: if anything waits for processing time, which it advances.
-
-        If rows carry processing times, only they advance it.
-        """
-        if not self.follow or any(stream.processing_time is not None for stream in streams.values()):
-            return False
-        policies = {name: stream.watermark for name, stream in streams.items()}
-        if self.tick is None:
-            if (warning := ticks_off(roots, policies)) is not None:
-                _LOG.warning("%s", warning)
-            return False
-        return self.tick_when_idle or any(True for _ in clock_needs(roots, policies))
-
-    @property
-    def measures(self) -> bool:
-        """Whether stages and sources are measured."""
-        return self.metrics or bool(self.observers)
-
-
-def require_shards(shards: int) -> int:
-    """Returns a number of shards; raises ``ArgumentError`` for an invalid one."""
-    if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
-        raise ArgumentError("shards", shards, "an int of 1 or more")
-    return shards
 
 
 @define

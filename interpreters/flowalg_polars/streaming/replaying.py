@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from datetime import timedelta
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 import polars as pl
 from attrs import evolve
@@ -18,7 +18,8 @@ from flowalg.pipeline.structure import sources_of
 from flowalg.runs.division import Division
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
-from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Options, Query
+from flowalg_polars.streaming.options import Options
+from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Query
 from flowalg_polars.streaming.reading.inputs import (
     Frames,
     StreamColumn,
@@ -35,8 +36,31 @@ ReplayInput: TypeAlias = "pl.DataFrame | pl.LazyFrame | StreamInput"
 """The recorded data of a source: a frame, or the input of a stream, all of whose data is replayed."""
 
 
+class ReplayOptions(TypedDict, total=False):
+    """The options of ``replay``, which says what they mean."""
+
+    watermark: WatermarkPolicy | None
+    processing_time: StreamColumn | None
+    every: timedelta | None
+    micro_batch: StreamColumn | None
+    tick: timedelta | None
+    ends: bool
+    dead_letters: bool
+    metrics: bool
+
+
+@overload
 def replay(
-    pipeline: PCollection[A],
+    outputs: PCollection[A], inputs: Mapping[AnySource, ReplayInput], **options: Unpack[ReplayOptions]
+) -> Generator[MicroBatch[A], None, None]: ...
+@overload
+def replay(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, ReplayInput],
+    **options: Unpack[ReplayOptions],
+) -> Generator[MicroBatches, None, None]: ...
+def replay(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
     *,
     watermark: WatermarkPolicy | None = None,
@@ -47,8 +71,10 @@ def replay(
     ends: bool = True,
     dead_letters: bool = False,
     metrics: bool = False,
-) -> Generator[MicroBatch[A], None, None]:
+) -> Generator[MicroBatch[object], None, None] | Generator[MicroBatches, None, None]:
     """Yields what a stream over recorded data emits, instant by instant: early, on-time and late panes.
+
+    Of a pipeline, it yields a ``MicroBatch`` for each instant, and of several named outputs ``MicroBatches``.
 
     ``inputs`` has a frame for each source, or the ``StreamInput`` that the stream had. The rows are in order of
     ``processing_time``, a timestamp column, or of event time if no such column is named. Rows of one processing time
@@ -76,38 +102,6 @@ def replay(
         for batch in flowalg_polars.replay(totals, {scores: recorded}, watermark=policy, processing_time="seen"):
             print(batch.panes)
     """
-    micro_batches = replay_all(
-        {"output": pipeline},
-        inputs,
-        watermark=watermark,
-        processing_time=processing_time,
-        every=every,
-        micro_batch=micro_batch,
-        tick=tick,
-        ends=ends,
-        dead_letters=dead_letters,
-        metrics=metrics,
-    )
-    return cast("Generator[MicroBatch[A], None, None]", only_output(micro_batches))
-
-
-def replay_all(
-    outputs: Mapping[str, PCollection[object]],
-    inputs: Mapping[AnySource, ReplayInput],
-    *,
-    watermark: WatermarkPolicy | None = None,
-    processing_time: StreamColumn | None = None,
-    every: timedelta | None = None,
-    micro_batch: StreamColumn | None = None,
-    tick: timedelta | None = None,
-    ends: bool = True,
-    dead_letters: bool = False,
-    metrics: bool = False,
-) -> Generator[MicroBatches, None, None]:
-    """Yields several named outputs of one replay, instant by instant, as ``batches_all`` does.
-
-    The arguments and errors are those of ``replay``.
-    """
     options = Options(dead_letters=dead_letters, metrics=metrics)
     division = Division(every, micro_batch is not None, tick, ends=ends)
     pipelines = require_outputs(outputs)
@@ -118,7 +112,8 @@ def replay_all(
         for node in sources_of(*roots)
     }
     streams = {source: rows[source.name].stream for source in inputs}
-    return Query.compile(pipelines, streams, options, Recording.of(rows, division)).run()
+    micro_batches = Query.compile(pipelines, streams, options, Recording.of(rows, division)).run()
+    return only_output(micro_batches) if isinstance(outputs, PCollection) else micro_batches
 
 
 def _in_order(

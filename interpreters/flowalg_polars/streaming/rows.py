@@ -27,7 +27,7 @@ from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
 from flowalg_polars.meta import weight_of
-from flowalg_polars.streaming.placement import shard_of
+from flowalg_polars.streaming.storage.placement import shard_of
 
 ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 

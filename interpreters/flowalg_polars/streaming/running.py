@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from datetime import timedelta
-from os import PathLike
-from typing import Final, Never, TypeAlias, TypeVar, cast
+from typing import Final, Never, TypeAlias, TypeVar, Unpack, cast, overload
 
 from attrs import field, frozen
 from flowalg_sinks import PaneSink
@@ -15,10 +13,10 @@ from flowalg_sinks.distinct import require_distinct_tables
 from flowalg.data.errors import ArgumentError, hidden
 from flowalg.pipeline.outputs import emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.events import Observer
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
-from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, MicroBatches, Options, Query
+from flowalg_polars.streaming.options import Options, StreamOptions
+from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Query
 from flowalg_polars.streaming.reading.inputs import StreamInput
 
 A = TypeVar("A")
@@ -29,50 +27,35 @@ Sink: TypeAlias = Callable[[MicroBatch[A]], object] | PaneSink
 CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
 
+_SINK: Final = (
+    "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them"
+)
 
+
+@overload
 def batches(
-    pipeline: PCollection[A],
+    outputs: PCollection[A], inputs: Mapping[AnySource, StreamInput], **options: Unpack[StreamOptions]
+) -> Generator[MicroBatch[A], None, None]: ...
+@overload
+def batches(
+    outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, StreamInput],
-    *,
-    checkpoint: str | PathLike[str] | None = None,
-    follow: bool = False,
-    interval: timedelta = ONE_SECOND,
-    tick: timedelta | None = ONE_SECOND,
-    tick_when_idle: bool = False,
-    drain: bool = False,
-    dead_letters: bool = False,
-    metrics: bool = False,
-    shards: int = 1,
-    max_skew: timedelta | None = None,
-    name: str | None = None,
-    observers: Sequence[Observer] = (),
-) -> Generator[MicroBatch[A], None, None]:
-    """Yields the output of a pipeline over streams, micro-batch by micro-batch.
+    **options: Unpack[StreamOptions],
+) -> Generator[MicroBatches, None, None]: ...
+def batches(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    **options: Unpack[StreamOptions],
+) -> Generator[MicroBatch[object], None, None] | Generator[MicroBatches, None, None]:
+    """Yields the output of a pipeline over streams, or several named outputs, micro-batch by micro-batch.
 
-    It ends when all available data are read. With ``follow`` it waits for more, and looks for them at each
-    ``interval``. Time passes without data, too: if anything in the pipeline waits for processing time (a trigger, a
-    timer, a policy that follows the clock, ``idle_after``), an empty micro-batch runs at the next deadline, and at
-    least once in a ``tick``; none does with ``tick=None``. With ``tick_when_idle`` it runs for any pipeline. When all
-    inputs have ended (iterables do, folders do not), the watermark is at the end of time. With ``drain`` it advances
-    there after the available data, and so it does when ``drain(checkpoint)`` has been called.
+    What several outputs share is computed once, and one checkpoint has the state of all. ``batch[name]`` is then the
+    ``MicroBatch`` of an output, and so is ``batch[collection]``. The ``options`` are ``StreamOptions``.
 
-    With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. A micro-batch is committed when
-    the next one is asked for, so what the caller does with it happens before; ``close()`` leaves the last one
-    uncommitted and the checkpoint free for another query. ``shards`` is the number of parts of each
-    stage's state. A checkpoint fixes it, and only ``reshard`` changes it.
-
-    With ``max_skew``, a source whose watermark is further ahead than this of the slowest source is not read until the
-    slowest has caught up, so that less waits in the state. The slowest is one that has data to read; with ``follow``,
-    also one that has none now, unless it is idle (``idle_after``) or has ended. A micro-batch is not divided, so the
-    skew can exceed ``max_skew`` by what one micro-batch of a source advances it.
-
-    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
-    ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``metrics``, ``MicroBatch.metrics`` has those of
-    each stage.
-
-    The ``observers`` are called when the query starts, after each micro-batch when it is committed, and when it ends
-    or fails, with a ``QueryEvent`` in which the query has its ``name``; by default its id. They imply ``metrics``. An
-    observer that raises fails the query.
+    It ends when all available data are read, unless it follows them. When all inputs have ended (iterables do, folders
+    do not), the watermark is at the end of time. With a checkpoint, a micro-batch is committed when the next one is
+    asked for, so what the caller does with it happens before; ``close()`` leaves the last one uncommitted and the
+    checkpoint free for another query.
 
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, ``CheckpointError``, and
     ``UnsupportedError`` for features that streaming lacks.
@@ -82,23 +65,13 @@ def batches(
         stream = StreamInput("scores", BoundedOutOfOrderness(timedelta(seconds=30)))
         for batch in streaming.batches(totals, {scores: stream}, drain=True):
             print(batch.frame)
+
+        for batch in streaming.batches({"totals": totals, "clean": clean}, {scores: stream}):
+            print(batch[totals].panes, batch["clean"].frame)
     """
-    options = Options(
-        checkpoint,
-        follow=follow,
-        interval=interval,
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain=drain,
-        dead_letters=dead_letters,
-        metrics=metrics,
-        shards=shards,
-        max_skew=max_skew,
-        name=name,
-        observers=observers,
-    )
-    query = Query.compile({"output": pipeline}, inputs, options)
-    return cast("Generator[MicroBatch[A], None, None]", only_output(query.run()))
+    if isinstance(outputs, PCollection):
+        return only_output(batches({"output": outputs}, inputs, **options))
+    return Query.compile(outputs, inputs, Options(**options)).run()
 
 
 def only_output(
@@ -108,50 +81,6 @@ def only_output(
     with closing(micro_batches):
         for batch in micro_batches:
             yield batch["output"]
-
-
-def batches_all(
-    outputs: Mapping[str, PCollection[object]],
-    inputs: Mapping[AnySource, StreamInput],
-    *,
-    checkpoint: str | PathLike[str] | None = None,
-    follow: bool = False,
-    interval: timedelta = ONE_SECOND,
-    tick: timedelta | None = ONE_SECOND,
-    tick_when_idle: bool = False,
-    drain: bool = False,
-    dead_letters: bool = False,
-    metrics: bool = False,
-    shards: int = 1,
-    max_skew: timedelta | None = None,
-    name: str | None = None,
-    observers: Sequence[Observer] = (),
-) -> Generator[MicroBatches, None, None]:
-    """Yields several named outputs of one query over streams, micro-batch by micro-batch.
-
-    What the outputs share is computed once, and one checkpoint has the state of all. ``batch[name]`` is the
-    ``MicroBatch`` of an output, and so is ``batch[collection]``. The arguments and errors are those of ``batches``.
-
-    Example::
-
-        for batch in streaming.batches_all({"totals": totals, "clean": clean}, {scores: stream}):
-            print(batch[totals].panes, batch["clean"].frame)
-    """
-    options = Options(
-        checkpoint,
-        follow=follow,
-        interval=interval,
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain=drain,
-        dead_letters=dead_letters,
-        metrics=metrics,
-        shards=shards,
-        max_skew=max_skew,
-        name=name,
-        observers=observers,
-    )
-    return Query.compile(outputs, inputs, options).run()
 
 
 @frozen
@@ -179,85 +108,55 @@ class RunSummary:
         )
 
 
+@overload
 def run(
-    pipeline: PCollection[A],
+    outputs: PCollection[A],
     inputs: Mapping[AnySource, StreamInput],
     *,
     sink: Sink[A] | Sequence[Sink[A]],
-    checkpoint: str | PathLike[str] | None = None,
-    follow: bool = False,
-    interval: timedelta = ONE_SECOND,
-    tick: timedelta | None = ONE_SECOND,
-    tick_when_idle: bool = False,
-    drain: bool = False,
-    dead_letters: bool = False,
-    metrics: bool = False,
-    shards: int = 1,
-    max_skew: timedelta | None = None,
-    name: str | None = None,
-    observers: Sequence[Observer] = (),
-) -> RunSummary:
-    """Runs a pipeline over streams, and writes each micro-batch to one sink or several.
+    **options: Unpack[StreamOptions],
+) -> RunSummary: ...
+@overload
+def run(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    sinks: Mapping[str, Sink[Never] | Sequence[Sink[Never]]],
+    **options: Unpack[StreamOptions],
+) -> dict[str, RunSummary]: ...
+def run(
+    outputs: PCollection[A] | Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    sink: Sink[A] | Sequence[Sink[A]] | None = None,
+    sinks: Mapping[str, Sink[Never] | Sequence[Sink[Never]]] | None = None,
+    **options: Unpack[StreamOptions],
+) -> RunSummary | dict[str, RunSummary]:
+    """Runs a pipeline over streams, or several named outputs as one query, and writes each micro-batch to its sinks.
 
-    A sink is ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which write to a table exactly once if the
-    query has a checkpoint, or a function of a ``MicroBatch``. The other arguments and errors are those of ``batches``.
+    ``sink`` is one sink of the pipeline or several; ``sinks`` has one or several for each output, by its name. A sink
+    is ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which write to a table exactly once if the query has
+    a checkpoint, or a function of a ``MicroBatch``. The ``options`` are ``StreamOptions``, and the errors those of
+    ``batches``. Returns the summary of each output.
 
     Example::
 
         table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
         streaming.run(totals, {scores: stream}, sink=table, checkpoint="checkpoint")
-    """
-    summaries = run_all(
-        {"output": pipeline},
-        inputs,
-        sinks={"output": sink},
-        checkpoint=checkpoint,
-        follow=follow,
-        interval=interval,
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain=drain,
-        dead_letters=dead_letters,
-        metrics=metrics,
-        shards=shards,
-        max_skew=max_skew,
-        name=name,
-        observers=observers,
-    )
-    return summaries["output"]
 
-
-def run_all(
-    outputs: Mapping[str, PCollection[object]],
-    inputs: Mapping[AnySource, StreamInput],
-    *,
-    sinks: Mapping[str, Sink[Never] | Sequence[Sink[Never]]],
-    checkpoint: str | PathLike[str] | None = None,
-    follow: bool = False,
-    interval: timedelta = ONE_SECOND,
-    tick: timedelta | None = ONE_SECOND,
-    tick_when_idle: bool = False,
-    drain: bool = False,
-    dead_letters: bool = False,
-    metrics: bool = False,
-    shards: int = 1,
-    max_skew: timedelta | None = None,
-    name: str | None = None,
-    observers: Sequence[Observer] = (),
-) -> dict[str, RunSummary]:
-    """Runs several named outputs as one query over streams, and writes each to its own sinks.
-
-    ``sinks`` has one sink or several for each output, by its name. The other arguments are those of ``batches_all``.
-    Returns the summary of each output.
-
-    Example::
-
-        table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
         log = flowalg_sinks.changelog(clean, SQLite("panes.db"), table="clean")
-        streaming.run_all(
+        streaming.run(
             {"totals": totals, "clean": clean}, {scores: stream}, sinks={"totals": table, "clean": log}
         )
     """
+    if isinstance(outputs, PCollection):
+        if sinks is not None:
+            raise ArgumentError("sinks", hidden(sinks), "None for one pipeline, which has a sink")
+        if sink is None:
+            raise ArgumentError("sink", sink, _SINK)
+        return run({"output": outputs}, inputs, sinks={"output": sink}, **options)["output"]
+    if sink is not None:
+        raise ArgumentError("sink", hidden(sink), "None for several outputs, which have sinks")
     pipelines = require_outputs(outputs)
     if not isinstance(sinks, Mapping) or set(sinks) != set(pipelines):
         raise ArgumentError(
@@ -275,21 +174,7 @@ def run_all(
         }
     )
     summaries = dict.fromkeys(pipelines, RunSummary(0, 0, 0, 0))
-    options = Options(
-        checkpoint,
-        follow=follow,
-        interval=interval,
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain=drain,
-        dead_letters=dead_letters,
-        metrics=metrics,
-        shards=shards,
-        max_skew=max_skew,
-        name=name,
-        observers=observers,
-    )
-    query = Query.compile(pipelines, inputs, options)
+    query = Query.compile(pipelines, inputs, Options(**options))
     micro_batches = query.run()
     try:
         for batch in micro_batches:
@@ -312,8 +197,4 @@ def _writer(sink: Sink[Never]) -> Callable[[MicroBatch[object]], object]:
     if callable(sink):
         # A function of the micro-batches of its output: the types of several outputs differ.
         return cast("Callable[[MicroBatch[object]], object]", sink)
-    raise ArgumentError(
-        "sink",
-        hidden(sink),
-        "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them",
-    )
+    raise ArgumentError("sink", hidden(sink), _SINK)

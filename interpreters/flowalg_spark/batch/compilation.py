@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, overload
 
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import Column, DataFrame
@@ -51,55 +51,59 @@ CAPABILITIES: Final = BATCH
 """The capabilities of this interpreter."""
 
 
+@overload
 def compile(
-    pipeline: PCollection[A],
+    outputs: PCollection[A],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
     corrupt_record: str | None = None,
-) -> PaneFrame[A]:
-    """Returns the output of a pipeline over bounded frames, as a DataFrame: panes, or elements if it groups nothing.
-
-    ``time`` is the processing time of the output; it defaults to the time at which the query runs. Raises
-    ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
-
-    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
-    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and a drop of ``with_drops()``. Functions
-    that can fail then run in Python. ``corrupt_record`` names the column in which Spark puts the texts that it cannot
-    parse; they are bad records too, as those of ``read_files`` are.
-
-    Example::
-
-        panes = batch.compile(totals, {scores: spark.read.parquet("scores")})
-        panes.final_values().write.parquet("totals")
-    """
-    frames = compile_all(
-        {"output": pipeline}, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record
-    )
-    return frames["output"]
-
-
-def compile_all(
+) -> PaneFrame[A]: ...
+@overload
+def compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
     corrupt_record: str | None = None,
-) -> dict[str, PaneFrame[A]]:
-    """Returns several named outputs over the same frames, as one DataFrame for each.
+) -> dict[str, PaneFrame[A]]: ...
+def compile(
+    outputs: PCollection[A] | Mapping[str, PCollection[A]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+    corrupt_record: str | None = None,
+) -> PaneFrame[A] | dict[str, PaneFrame[A]]:
+    """Returns the output of a pipeline over bounded frames, as a DataFrame: panes, or elements if it groups nothing.
 
-    ``inputs`` has the frame of each source of any of the outputs. A collection that outputs share is computed once in a
-    query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
-    expensive input, ``cache`` that input. With ``dead_letters``, ``dead_letters()`` of each frame has the bad records
-    of all outputs.
+    Several named outputs are a DataFrame each, over the frame of each source of any of them. A collection that they
+    share is computed once in a query over several of the DataFrames. Each action of Spark is a separate query: to write
+    several outputs of an expensive input, ``cache`` that input.
+
+    ``time`` is the processing time of the output; it defaults to the time at which the query runs. Raises
+    ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
+
+    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
+    ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and a drop of ``with_drops()``; each of
+    several frames has those of all outputs. Functions that can fail then run in Python. ``corrupt_record`` names the
+    column in which Spark puts the texts that it cannot parse; they are bad records too, as those of ``read_files`` are.
 
     Example::
 
-        frames = batch.compile_all({"by team": by_team, "clean": clean}, {scores: spark.read.parquet("scores")})
+        panes = batch.compile(totals, {scores: spark.read.parquet("scores")})
+        panes.final_values().write.parquet("totals")
+
+        frames = batch.compile({"by team": by_team, "clean": clean}, {scores: spark.read.parquet("scores")})
         frames["clean"].write.parquet("clean")
     """
+    if isinstance(outputs, PCollection):
+        named = {"output": outputs}
+        return compile(named, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record)[
+            "output"
+        ]
     require_flag("dead_letters", dead_letters)
     plan = plan_batch(outputs, dead_letters=dead_letters)
     frames = inputs_by_name(inputs, "frame", *plan.roots)
@@ -136,32 +140,40 @@ def _compile_flow(
     )
 
 
+@overload
 def run(
-    pipeline: PCollection[A],
+    outputs: PCollection[A],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> Run[A]:
-    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory.
-
-    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
-    """
-    if dead_letters:
-        return run_of(run_all({"output": pipeline}, inputs, time=time, dead_letters=True), pipeline)
-    output = collect_output(pipeline, compile(pipeline, inputs, time=time))
-    return Run(output.panes, (), elements=output.elements)
-
-
-def run_all(
+) -> Run[A]: ...
+@overload
+def run(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, DataFrame],
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
-) -> Outputs:
-    """Returns several named outputs as values, as ``run`` does, by one query: what they share is computed once."""
-    frames = compile_all(outputs, inputs, time=time, dead_letters=dead_letters)
+) -> Outputs: ...
+def run(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+) -> Run[object] | Outputs:
+    """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory.
+
+    Several named outputs are those of one query: what they share is computed once. With ``dead_letters``, bad records
+    are in ``bad_records`` of the run instead of failing it.
+    """
+    if isinstance(outputs, PCollection):
+        if dead_letters:
+            return run_of(run({"output": outputs}, inputs, time=time, dead_letters=True), outputs)
+        output = collect_output(outputs, compile(outputs, inputs, time=time))
+        return Run(output.panes, (), elements=output.elements)
+    frames = compile(outputs, inputs, time=time, dead_letters=dead_letters)
     others = [next(iter(frames.values())).dead_letters()] if dead_letters else []
     collected, tables = collect_all(list(outputs.values()), list(frames.values()), others)
     bad = tuple(record for table in tables for record in read_bad_records(table))

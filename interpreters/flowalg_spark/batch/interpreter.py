@@ -47,7 +47,7 @@ class SparkBatch(BatchInterpreter[DataFrame]):
         frames: Mapping[AnySource, DataFrame],
         time: datetime | None,
     ) -> Outputs:
-        return compilation.run_all(outputs, frames, time=time, dead_letters=self.dead_letters)
+        return compilation.run(outputs, frames, time=time, dead_letters=self.dead_letters)
 
 
 def on_active_session() -> SparkBatch:

@@ -36,7 +36,7 @@ def plan(
     shards: int | None = None,
     dead_letters: bool = False,
 ) -> plans.ChangePlan:
-    """Returns what a pipeline, or the named outputs of ``compile_all``, can continue from the checkpoint of a query.
+    """Returns what a pipeline, or the named outputs of ``compile``, can continue from the checkpoint of a query.
 
     It makes the comparison that each shard makes in the first micro-batch after a restart. Spark itself gives a state
     to the stage with the same number, and rejects another number of stages, so no stage can be new or removed. Nothing

@@ -34,7 +34,7 @@ def require_column_names(outputs: Mapping[str, object]) -> None:
 def output_of(frame: DataFrame, name: str) -> DataFrame:
     """Returns one output of several: its rows, with the columns that ``streaming.compile`` gives for it alone.
 
-    ``frame`` has the rows of ``streaming.compile_all``: the frame of a micro-batch, or a table that a sink has stored.
+    ``frame`` has the rows of several outputs: the frame of a micro-batch, or a table that a sink has stored.
     Drops and metrics belong to no output, and are left out. Raises ``ArgumentError`` for a frame without that output.
 
     Example::
@@ -60,5 +60,7 @@ def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame
 def output_names(frame: DataFrame) -> list[str]:
     """Returns the names of the outputs in a frame; raises ``ArgumentError`` for a frame without outputs."""
     if not isinstance(frame, DataFrame) or OUTPUT not in frame.columns:
-        raise ArgumentError("frame", frame, "a DataFrame with the rows of streaming.compile_all")
+        raise ArgumentError(
+            "frame", frame, "a DataFrame with the rows of several outputs, as of streaming.compile"
+        )
     return [column for column in frame.columns if column not in _RESERVED]

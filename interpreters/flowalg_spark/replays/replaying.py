@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.streams import frame_without_policy
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from flowalg.data.time import ProcessingTime
-from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
@@ -27,10 +27,10 @@ from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.output_rows import collect_outputs
-from flowalg_spark.frames.pane_frame import PaneFrame, collect_output
+from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.lowering.binding import require_bounded
 from flowalg_spark.replays.recorded import Recording, in_order
-from flowalg_spark.streaming.compilation import StreamInput, compile, compile_all
+from flowalg_spark.streaming.compilation import StreamInput, compile
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -82,8 +82,8 @@ class ReplayedBatch(Generic[A_co]):
 class ReplayedBatches:
     """What several outputs of a replay emit in one instant.
 
-    ``frame`` has the rows of ``streaming.compile_all``, with drops and bad records; ``output_of`` selects those of one
-    output. Read it, and the values, before the replay is closed.
+    ``frame`` has the rows of ``streaming.compile`` of the outputs, with drops and bad records; ``output_of`` selects
+    those of one output. Read it, and the values, before the replay is closed.
     """
 
     collections: Mapping[str, PCollection[object]]
@@ -97,8 +97,32 @@ class ReplayedBatches:
         return collect_outputs(self.collections, self.frame)
 
 
+class ReplayOptions(TypedDict, total=False):
+    """The options of ``replay``, which says what they mean."""
+
+    watermark: WatermarkPolicy | None
+    processing_time: Column | None
+    every: timedelta | None
+    micro_batch: Column | None
+    tick: timedelta | None
+    ends: bool
+    dead_letters: bool
+    shards: int | None
+    folder: Path | None
+
+
+@overload
 def replay(
-    pipeline: PCollection[A],
+    outputs: PCollection[A], inputs: Mapping[AnySource, ReplayInput], **options: Unpack[ReplayOptions]
+) -> Generator[ReplayedBatch[A], None, None]: ...
+@overload
+def replay(
+    outputs: Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, ReplayInput],
+    **options: Unpack[ReplayOptions],
+) -> Generator[ReplayedBatches, None, None]: ...
+def replay(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
     *,
     watermark: WatermarkPolicy | None = None,
@@ -110,8 +134,10 @@ def replay(
     dead_letters: bool = False,
     shards: int | None = None,
     folder: Path | None = None,
-) -> Generator[ReplayedBatch[A], None, None]:
+) -> Generator[ReplayedBatch[object] | ReplayedBatches, None, None]:
     """Yields what a stream over recorded frames emits, instant by instant: early, on-time and late panes.
+
+    Of a pipeline, it yields a ``ReplayedBatch`` for each instant, and of several named outputs ``ReplayedBatches``.
 
     ``inputs`` has a bounded frame for each source, or a ``StreamInput`` with a bounded frame and the columns that the
     stream had. The rows are in order of ``processing_time``, a timestamp column, or of event time if no such column is
@@ -144,77 +170,20 @@ def replay(
         ):
             print(batch.panes)
     """
-    return _replayed(
-        lambda number, time, frame: ReplayedBatch(pipeline, number, time, frame),
-        lambda streams: compile(pipeline, streams, shards=shards, dead_letters=dead_letters),
-        [pipeline.node],
-        inputs,
-        watermark,
-        processing_time,
-        Division(every, micro_batch is not None, tick, ends=ends),
-        micro_batch,
-        folder,
-    )
-
-
-def replay_all(
-    outputs: Mapping[str, PCollection[object]],
-    inputs: Mapping[AnySource, ReplayInput],
-    *,
-    watermark: WatermarkPolicy | None = None,
-    processing_time: Column | None = None,
-    every: timedelta | None = None,
-    micro_batch: Column | None = None,
-    tick: timedelta | None = None,
-    ends: bool = True,
-    dead_letters: bool = False,
-    shards: int | None = None,
-    folder: Path | None = None,
-) -> Generator[ReplayedBatches, None, None]:
-    """Yields several named outputs of one replay, instant by instant, from one query as ``compile_all`` makes.
-
-    The arguments and errors are those of ``replay``.
-    """
     pipelines = require_outputs(outputs)
-    return _replayed(
-        lambda number, time, frame: ReplayedBatches(pipelines, number, time, frame),
-        lambda streams: compile_all(pipelines, streams, shards=shards, dead_letters=dead_letters),
-        [pipeline.node for pipeline in pipelines.values()],
-        inputs,
-        watermark,
-        processing_time,
-        Division(every, micro_batch is not None, tick, ends=ends),
-        micro_batch,
-        folder,
-    )
-
-
-def _replayed(
-    batch: Callable[[int, ProcessingTime, DataFrame], A],
-    compiled: Callable[[Mapping[AnySource, StreamInput]], PaneFrame[object]],
-    roots: Sequence[Node],
-    inputs: Mapping[AnySource, ReplayInput],
-    watermark: WatermarkPolicy | None,
-    processing_time: Column | None,
-    division: Division,
-    micro_batch: Column | None,
-    folder: Path | None,
-) -> Generator[A, None, None]:
-    """Replays the inputs in a query of the frame that ``compiled`` makes of their streams, and yields the batches.
-
-    The rows are checked and divided at once; the query starts when the first instant is asked for.
-    """
-    by_name = inputs_by_name(inputs, "DataFrame", *roots)
+    nodes = sources_of(*(pipeline.node for pipeline in pipelines.values()))
+    by_name = inputs_by_name(inputs, "DataFrame", *nodes)
+    division = Division(every, micro_batch is not None, tick, ends=ends)
     rows = [
         in_order(
             node, _stream_of(node.name, by_name[node.name], watermark, processing_time), division, micro_batch
         )
-        for node in sources_of(*roots)
+        for node in nodes
     ]
     recording = Recording.of(rows, division)
     sources = {source.name: source for source in inputs}
 
-    def batches() -> Generator[A, None, None]:
+    def batches() -> Generator[ReplayedBatch[object] | ReplayedBatches, None, None]:
         session = rows[0].stream.frame.sparkSession
         with TemporaryDirectory(prefix="flowalg-", dir=folder, ignore_cleanup_errors=True) as name:
             place = Path(name)
@@ -222,15 +191,21 @@ def _replayed(
             schema = recording.stage(place / "staged")
             files = session.readStream.schema(schema).parquet(str(place / "in"))
             streams = {sources[source]: stream for source, stream in recording.streams(files).items()}
-            yield from _run(batch, compiled(streams).with_drops(), recording, place)
+            compiled = compile(outputs, streams, shards=shards, dead_letters=dead_letters)
+            with closing(_run(compiled.with_drops(), recording, place)) as instants:
+                for number, time, frame in instants:
+                    if isinstance(outputs, PCollection):
+                        yield ReplayedBatch(outputs, number, time, frame)
+                    else:
+                        yield ReplayedBatches(pipelines, number, time, frame)
 
     return batches()
 
 
 def _run(
-    batch: Callable[[int, ProcessingTime, DataFrame], A], frame: DataFrame, recording: Recording, place: Path
-) -> Generator[A, None, None]:
-    """Gives the query one file after another, and yields what it writes for each."""
+    frame: DataFrame, recording: Recording, place: Path
+) -> Generator[tuple[int, ProcessingTime, DataFrame], None, None]:
+    """Gives the query one file after another, and yields the number, time and rows of what it writes for each."""
     out = place / "out"
     writer = frame.writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
     query = writer.start(str(out))
@@ -244,7 +219,7 @@ def _run(
             written = set(out.glob("*.parquet")) - earlier
             earlier |= written
             stored = _read(frame.sparkSession, frame, written)
-            yield batch(number, instant.processing_time, stored)
+            yield number, instant.processing_time, stored
     finally:
         query.stop()
 

@@ -2,7 +2,7 @@
 
 ``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
 ``changelog`` appends every pane. Both return a function for ``writeStream.foreachBatch``, and ``route`` makes one of
-several, for the outputs of ``streaming.compile_all``. They write to a ``Target``:
+several, for the outputs of ``streaming.compile``. They write to a ``Target``:
 ``SQLite``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch and its number are one
 transaction of the target, so a micro-batch that Spark repeats changes nothing. Tables of ``Delta`` and ``Iceberg``
 are written by Spark itself, and each micro-batch is one version of a table.

@@ -40,12 +40,12 @@ class Route:
 
 
 def route(sinks: Mapping[str, BatchSink]) -> Route:
-    """Returns a function for ``foreachBatch`` that writes each output of ``streaming.compile_all`` to its own sink.
+    """Returns a function for ``foreachBatch`` that writes each output of ``streaming.compile`` to its own sink.
 
     ``sinks`` has a function for ``foreachBatch`` for the name of each output, such as ``upsert(...)``. They are called
     in order, in each micro-batch. If one fails, the micro-batch is repeated, for all of them: a sink that has written
     it must ignore it, as ``upsert`` and ``changelog`` do. Each of these needs a table of its own. Drops belong to no
-    output: to store them too, write ``compile_all(...).with_drops()`` with a function of your own. Raises
+    output: to store them too, write ``compile(...).with_drops()`` with a function of your own. Raises
     ``ArgumentError`` for anything else than functions by name, for two sinks of one table, and in the first micro-batch
     for outputs without a sink.
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Final, TypeVar
+from typing import Final, TypeVar, Unpack, overload
 
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
@@ -26,9 +26,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.analysis.clock_needs import ticks_off
-from flowalg.data.errors import ArgumentError, UnsupportedError, path_text, require_flag
-from flowalg.pipeline.nodes import SourceNode
-from flowalg.pipeline.outputs import require_outputs
+from flowalg.data.errors import ArgumentError, UnsupportedError, path_text
+from flowalg.pipeline.nodes import Node, SourceNode
+from flowalg.pipeline.outputs import ONLY_OUTPUT, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import has_stages, sources_of
 from flowalg.plan.plan import Plan
@@ -49,6 +49,7 @@ from flowalg_spark.session import ensure_state_store, warn_of_partitions
 from flowalg_spark.streaming.lowering import Lowering, plan_query
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
+from flowalg_spark.streaming.options import Options, StreamOptions
 from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.streams.batch_time import time_in_rows
@@ -58,9 +59,6 @@ A = TypeVar("A")
 
 CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
-
-STATE_CACHE_BYTES: Final = 1 << 30
-"""The default size of the state cache of a Python worker, in bytes."""
 
 STREAM_COLUMNS: Final = (
     "processing_time",
@@ -172,48 +170,35 @@ class StreamInput:
         )
 
 
+@overload
 def compile(
-    pipeline: PCollection[A],
+    outputs: PCollection[A], inputs: Mapping[AnySource, StreamInput], **options: Unpack[StreamOptions]
+) -> PaneFrame[A]: ...
+@overload
+def compile(
+    outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, StreamInput],
-    *,
-    shards: int | None = None,
-    tick: bool = True,
-    tick_when_idle: bool = False,
-    drain_signal_path: str | PathLike[str] | None = None,
-    state_cache_bytes: int = STATE_CACHE_BYTES,
-    metrics: bool = False,
-    dead_letters: bool = False,
-) -> PaneFrame[A]:
-    """Returns the output of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
+    **options: Unpack[StreamOptions],
+) -> PaneFrame[object]: ...
+def compile(
+    outputs: PCollection[A] | Mapping[str, PCollection[object]],
+    inputs: Mapping[AnySource, StreamInput],
+    **options: Unpack[StreamOptions],
+) -> PaneFrame[A] | PaneFrame[object]:
+    """Returns a pipeline, or several named outputs, over unbounded frames, as a streaming DataFrame in append mode.
 
     The output is panes, or elements if the pipeline groups nothing. Without a grouping and a side input, the query is a
     plain select without state, and an element of a source that carries processing times has its own.
 
-    ``shards`` is the number of parts of each stage's state. A checkpoint fixes it, and only ``reshard`` changes it. It
-    defaults to the session's number of shuffle partitions. A collection with several readers is computed once for each.
+    The rows of several outputs are those of one query with one checkpoint. A row has the name of its ``output``, and a
+    struct in the column of that name, with the columns that the output has alone; the columns of the other outputs are
+    null. ``output_of(frame, name)`` selects the rows of an output, of the frame of a micro-batch or of a stored table,
+    and ``sinks.route`` writes each to its own sink. A grouping that outputs share runs once, with one state. Sources,
+    and steps before the first grouping, are read once for each output and each grouping that reads them: Spark's plan
+    is a tree, and sending all rows through the state of a grouping would cost more. The outputs and their order belong
+    to the checkpoint.
 
-    Spark runs a micro-batch when there is data. If anything in the pipeline waits for processing time (a trigger, a
-    timer, a policy that follows the clock, ``idle_after``), and no source carries processing times, each source gets an
-    input of ticks, so that a micro-batch runs each second, or at the interval of the query's trigger. With
-    ``tick=False`` none does, and with ``tick_when_idle`` any pipeline does. The ticks belong to the checkpoint, as all
-    inputs do.
-
-    A query that ends, such as one with ``availableNow``, keeps its open windows for the next run. To end the input
-    instead, pass ``drain_signal_path``, a folder for this query only, which is created if it does not exist, and call
-    ``drain``. The path is part of the checkpoint, so pass it from the first run on.
-
-    A micro-batch reads and writes only the state of the windows that it touches. For this, each Python worker caches
-    the state of its shards, up to ``state_cache_bytes`` bytes. State outside the cache (all of it with 0) is read from
-    the state store in every micro-batch.
-
-    With ``metrics``, each stage reports its clocks, inputs, outputs, drops and state for each micro-batch. They are in
-    Spark's progress of the query (see ``stage_metrics``). ``with_metrics`` stores them with the panes, for ``metrics``
-    and for ``replay_log``, which reconstructs the timeline of the run.
-
-    A bad record fails the query: one that cannot be parsed, has a null or an impossible event time, or makes a user
-    function raise. With ``dead_letters`` it becomes a row of ``with_drops`` instead, whose ``drop`` has the reason
-    ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON. Functions that can fail then
-    run in Python. An error that belongs to no element, as that of a merge or a trigger's predicate, fails the query.
+    The ``options`` are ``StreamOptions``. A collection with several readers is computed once for each.
 
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for features
     that streaming lacks.
@@ -224,130 +209,52 @@ def compile(
         stream = StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
         panes = streaming.compile(totals, {scores: stream})
         panes.writeStream.option("checkpointLocation", "checkpoint").start("panes", format="parquet")
-    """
-    sources = stream_sources(
-        inputs,
-        pipeline,
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain_signal_path=drain_signal_path,
-        state_cache_bytes=state_cache_bytes,
-        metrics=metrics,
-        dead_letters=dead_letters,
-    )
-    return compile_sources(
-        pipeline,
-        sources,
-        shards=shards,
-        state_cache_bytes=state_cache_bytes,
-        metrics=metrics,
-        dead_letters=dead_letters,
-    )
 
-
-def compile_all(
-    outputs: Mapping[str, PCollection[object]],
-    inputs: Mapping[AnySource, StreamInput],
-    *,
-    shards: int | None = None,
-    tick: bool = True,
-    tick_when_idle: bool = False,
-    drain_signal_path: str | PathLike[str] | None = None,
-    state_cache_bytes: int = STATE_CACHE_BYTES,
-    metrics: bool = False,
-    dead_letters: bool = False,
-) -> PaneFrame[object]:
-    """Returns several named outputs over unbounded frames, as one streaming DataFrame: one query, one checkpoint.
-
-    A row has the name of its ``output``, and a struct in the column of that name, with the columns that ``compile``
-    gives for the output alone; the columns of the other outputs are null. ``output_of(frame, name)`` selects the rows
-    of an output, of the frame of a micro-batch or of a stored table, and ``sinks.route`` writes each to its own sink.
-
-    A grouping that outputs share runs once, with one state. Sources, and steps before the first grouping, are read once
-    for each output and each grouping that reads them: Spark's plan is a tree, and sending all rows through the state of
-    a grouping would cost more. The outputs and their order belong to the checkpoint.
-
-    The other arguments and the errors are those of ``compile``.
-
-    Example::
-
-        rows = streaming.compile_all({"totals": totals, "clean": clean}, {scores: stream})
+        rows = streaming.compile({"totals": totals, "clean": clean}, {scores: stream})
         sink = sinks.route({"totals": sinks.upsert(totals, table="totals", target=SQLite("tables.db")), ...})
         rows.writeStream.foreachBatch(sink).option("checkpointLocation", "checkpoint").start()
     """
-    pipelines = require_outputs(outputs)
-    sources = stream_sources(
-        inputs,
-        *pipelines.values(),
-        tick=tick,
-        tick_when_idle=tick_when_idle,
-        drain_signal_path=drain_signal_path,
-        state_cache_bytes=state_cache_bytes,
-        metrics=metrics,
-        dead_letters=dead_letters,
-    )
-    return compile_sources_all(
-        pipelines,
-        sources,
-        shards=shards,
-        state_cache_bytes=state_cache_bytes,
-        metrics=metrics,
-        dead_letters=dead_letters,
-    )
+    settings = Options(**options)
+    return compile_sources(outputs, stream_sources(outputs, inputs, settings), settings)
 
 
 def stream_sources(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, StreamInput],
-    *pipelines: PCollection[object],
-    tick: bool = True,
-    tick_when_idle: bool = False,
-    drain_signal_path: str | PathLike[str] | None = None,
-    state_cache_bytes: int = STATE_CACHE_BYTES,
-    metrics: bool = False,
-    dead_letters: bool = False,
+    options: Options,
+    *,
     bounded: bool = False,
 ) -> dict[str, SourceStream]:
-    """Returns the streams of the sources of some pipelines, by name, and checks the options of their query.
+    """Returns the streams of the sources of outputs, by name.
 
     With ``bounded``, the query reads the data that there are and ends, so that no time passes without data.
     """
-    if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
-        raise ArgumentError(
-            "state_cache_bytes",
-            state_cache_bytes,
-            "the size of a Python worker's state cache in bytes, 0 or more",
-        )
-    if not isinstance(metrics, bool):
-        raise ArgumentError("metrics", metrics, "a bool")
-    require_flag("dead_letters", dead_letters)
-    require_flag("tick", tick)
-    require_flag("tick_when_idle", tick_when_idle)
-    streams = inputs_by_name(
-        inputs, "StreamInput(frame, watermark)", *(pipeline.node for pipeline in pipelines)
-    )
+    roots = [pipeline.node for pipeline in require_outputs(outputs).values()]
+    streams = inputs_by_name(inputs, "StreamInput(frame, watermark)", *roots)
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
             raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
     topics = {name: stream.data for name, stream in streams.items() if isinstance(stream.data, KafkaInput)}
     if topics:
-        streams = _with_frames(streams, sources_of(*(pipeline.node for pipeline in pipelines)))
+        streams = _with_frames(streams, sources_of(*roots))
     for name, stream in streams.items():
         require_stream(name, stream.frame)
         require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
-        if tick_when_idle and stream.processing_time is not None:
+        if options.tick_when_idle and stream.processing_time is not None:
             raise ticks_with_times(name)
     session = next(iter(streams.values())).frame.sparkSession
-    if drain_signal_path is not None:
-        streams = _with_drain_signal(session, streams, path_text("drain_signal_path", drain_signal_path))
-    waiting = None if bounded else _waiting_for_time(streams, pipelines)
-    if tick and (tick_when_idle or waiting is not None):
+    if options.drain_signal_path is not None:
+        folder = path_text("drain_signal_path", options.drain_signal_path)
+        streams = _with_drain_signal(session, streams, folder)
+    waiting = None if bounded else _waiting_for_time(streams, roots)
+    if options.tick and (options.tick_when_idle or waiting is not None):
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
     elif waiting is not None:
         _LOG.warning("%s", waiting)
     return {
         name: SourceStream(
             stream.frame,
-            _with_places(evolve(stream.columns, dead_letters=dead_letters), topics.get(name)),
+            _with_places(evolve(stream.columns, dead_letters=options.dead_letters), topics.get(name)),
             FromSource(
                 stream.watermark,
                 name,
@@ -360,11 +267,8 @@ def stream_sources(
     }
 
 
-def _waiting_for_time(
-    streams: Mapping[str, StreamInput], pipelines: Sequence[PCollection[object]]
-) -> str | None:
+def _waiting_for_time(streams: Mapping[str, StreamInput], roots: Sequence[Node]) -> str | None:
     """Returns the warning of a query without ticks, if anything waits for processing time and no source carries it."""
-    roots = [pipeline.node for pipeline in pipelines]
     if any(stream.processing_time is not None for stream in streams.values()):
         return None
     policies = {name: stream.watermark for name, stream in streams.items()}
@@ -406,61 +310,46 @@ def _with_places(columns: StreamColumns, topic: KafkaInput | None) -> StreamColu
 
 
 def compile_sources(
-    pipeline: PCollection[A],
+    outputs: PCollection[A] | Mapping[str, PCollection[object]],
     sources: Mapping[str, SourceStream],
-    *,
-    shards: int | None = None,
-    state_cache_bytes: int = STATE_CACHE_BYTES,
-    metrics: bool = False,
-    dead_letters: bool = False,
-) -> PaneFrame[A]:
-    """Returns the output of a pipeline over the streams of its sources, by name."""
-    plan = plan_query({"output": pipeline}, dead_letters=dead_letters)
-    if not plan.stages and not dead_letters:
-        return _compile_stateless(pipeline, plan, sources)
-    lowering = _lowering(plan, sources, shards, state_cache_bytes, metrics=metrics)
+    options: Options,
+) -> PaneFrame[A] | PaneFrame[object]:
+    """Returns outputs over the streams of their sources, by name."""
+    plan = plan_query(require_outputs(outputs), dead_letters=options.dead_letters)
+    if not isinstance(outputs, PCollection):
+        require_column_names(outputs)
+        lowering = _lowering(plan, sources, options)
+        with reduce_calls(), require_sendable(*plan.roots):
+            slots = lowering.outputs()
+            return output_frame(plan, slots, lowering.parked, lowering.stages if options.metrics else ())
+    if not plan.stages and not options.dead_letters:
+        return _compile_stateless(outputs, plan, sources)
+    lowering = _lowering(plan, sources, options)
     with reduce_calls(), require_sendable(*plan.roots):
-        flow = lowering.output("output").flow
-        if metrics or dead_letters:
+        flow = lowering.output(ONLY_OUTPUT).flow
+        if options.metrics or options.dead_letters:
             flow = evolve(
                 flow,
                 frame=with_metrics_observed(
-                    flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters
+                    flow.frame,
+                    lowering.stages if options.metrics else (),
+                    dead_letters=options.dead_letters,
                 ),
             )
-        return pane_frame(pipeline, flow, partial(_with_drops, flow, panes=plan.emits_panes("output")))
+        return pane_frame(outputs, flow, partial(_with_drops, flow, panes=plan.emits_panes(ONLY_OUTPUT)))
 
 
-def compile_sources_all(
-    outputs: Mapping[str, PCollection[object]],
-    sources: Mapping[str, SourceStream],
-    *,
-    shards: int | None = None,
-    state_cache_bytes: int = STATE_CACHE_BYTES,
-    metrics: bool = False,
-    dead_letters: bool = False,
-) -> PaneFrame[object]:
-    """Returns several outputs over the streams of their sources, by name."""
-    require_column_names(outputs)
-    plan = plan_query(outputs, dead_letters=dead_letters)
-    lowering = _lowering(plan, sources, shards, state_cache_bytes, metrics=metrics)
-    with reduce_calls(), require_sendable(*plan.roots):
-        slots = lowering.outputs()
-        return output_frame(plan, slots, lowering.parked, lowering.stages if metrics else ())
-
-
-def _lowering(
-    plan: Plan,
-    sources: Mapping[str, SourceStream],
-    shards: int | None,
-    state_cache_bytes: int,
-    *,
-    metrics: bool,
-) -> Lowering:
+def _lowering(plan: Plan, sources: Mapping[str, SourceStream], options: Options) -> Lowering:
     session = next(iter(sources.values())).frame.sparkSession
     ensure_state_store(session)
     warn_of_partitions(session)
-    return Lowering.of(plan, sources, shard_ids(session, shards), state_cache_bytes, metrics=metrics)
+    return Lowering.of(
+        plan,
+        sources,
+        shard_ids(session, options.shards),
+        options.state_cache_bytes,
+        metrics=options.metrics,
+    )
 
 
 def _compile_stateless(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from attrs import field, frozen
 from flowalg_columns.observed_rows import observed_batches
@@ -22,7 +22,6 @@ from flowalg.pipeline.structure import sources_read_together
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.instants import pipeline_instants
-from flowalg.runs.output import Output
 from flowalg.runs.run import Outputs, Run, with_bad_records
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
@@ -34,9 +33,9 @@ from flowalg_spark.session import active_or_local_session, require_session
 from flowalg_spark.streaming.compilation import (
     StreamInput,
     compile_sources,
-    compile_sources_all,
     stream_sources,
 )
+from flowalg_spark.streaming.options import Options
 from flowalg_spark.streaming.streams.stream import SourceStream
 from flowalg_spark.streaming.timelines import (
     InstantFiles,
@@ -77,10 +76,24 @@ class SparkStreaming:
         """The capabilities of Spark streaming; watermark policies matter only if it generates the watermarks."""
         return STREAMING if self.generate_watermarks else REPLAYING
 
+    @overload
     def run(
-        self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | StreamInput]
-    ) -> Run[A]:
-        """Returns the output and drops of a pipeline over timelines, or over the available data of streams.
+        self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | StreamInput]
+    ) -> Run[A]: ...
+    @overload
+    def run(
+        self,
+        outputs: Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object] | StreamInput],
+    ) -> Outputs: ...
+    def run(
+        self,
+        outputs: PCollection[object] | Mapping[str, PCollection[object]],
+        inputs: Mapping[AnySource, Timeline[object] | StreamInput],
+    ) -> Run[object] | Outputs:
+        """Returns the output of a pipeline, or several of one query, and the drops.
+
+        The inputs are timelines, or streams whose available data are read.
 
         Panes are ordered by instant, window, key, event time and value, with retractions first, since the rows of a
         table have no order: elements that a step has emitted for one pane are sorted too.
@@ -89,44 +102,23 @@ class SparkStreaming:
         source's record class, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks
         cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
         """
-        with self._opened(inputs, pipeline) as opened:
-            letters = self.dead_letters
-            sources = opened.sources
-            if opened.streams is not None:
-                sources = stream_sources(opened.streams, pipeline, dead_letters=letters, bounded=True)
-            frame = compile_sources(pipeline, sources, shards=self.shards, dead_letters=letters)
-            stored = self._stored(frame.with_drops(), opened.folder)
-            run: Run[A] = Run((), ())
-            if stored is not None:
-                output = collect_output(pipeline, stored)
-                run = Run(
-                    output.panes,
-                    collect_drops(pipeline, stored),
-                    elements=output.elements,
-                    bad_records=collect_bad_records(stored),
-                )
-            return with_bad_records(run, opened.bad)
-
-    def run_all(
-        self,
-        outputs: Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object] | StreamInput],
-    ) -> Outputs:
-        """Returns several named outputs of one query, over inputs as in ``run``."""
         pipelines = require_outputs(outputs)
+        options = Options(shards=self.shards, dead_letters=self.dead_letters)
         with self._opened(inputs, *pipelines.values()) as opened:
-            letters = self.dead_letters
             sources = opened.sources
             if opened.streams is not None:
-                sources = stream_sources(
-                    opened.streams, *pipelines.values(), dead_letters=letters, bounded=True
-                )
-            frame = compile_sources_all(pipelines, sources, shards=self.shards, dead_letters=letters)
+                sources = stream_sources(outputs, opened.streams, options, bounded=True)
+            frame = compile_sources(outputs, sources, options)
             stored = self._stored(frame.with_drops(), opened.folder)
-            if stored is None:
-                run = Outputs({name: Output(()) for name in pipelines}, (), pipelines)
-            else:
-                run = collect_outputs(pipelines, stored)
+            if not isinstance(outputs, PCollection):
+                return with_bad_records(collect_outputs(pipelines, stored), opened.bad)
+            output = collect_output(outputs, stored)
+            run = Run(
+                output.panes,
+                collect_drops(outputs, stored),
+                elements=output.elements,
+                bad_records=collect_bad_records(stored),
+            )
             return with_bad_records(run, opened.bad)
 
     @contextmanager
@@ -181,13 +173,13 @@ class SparkStreaming:
             streams[source] = generating_input(self.spark, files, timeline)
         return streams
 
-    def _stored(self, rows: DataFrame, folder: Path) -> DataFrame | None:
-        """Returns the rows that a query writes until its input is read; ``None`` if it writes nothing."""
+    def _stored(self, rows: DataFrame, folder: Path) -> DataFrame:
+        """Returns the rows that a query writes until its input is read."""
         out = folder / "out"
         with raise_causes():
             run_to_end(rows, out, folder / "checkpoint")
         if not out.exists():
-            return None
+            return self.spark.createDataFrame([], rows.schema)
         # With the query's schema, since files without rows have none to infer.
         return self.spark.read.schema(rows.schema).parquet(str(out))
 

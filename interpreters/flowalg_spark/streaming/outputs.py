@@ -68,7 +68,7 @@ def _with_drops(rows: DataFrame, own: Sequence[str], *, metrics: bool) -> DataFr
     wanted = [col(name).isNotNull() for name in (OUTPUT, DROP_REASON) if name in rows.columns]
     if metrics:
         if METRICS not in rows.columns:
-            raise ArgumentError("metrics", False, "True in streaming.compile_all for with_metrics()")
+            raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
         wanted.append(col(METRICS).isNotNull())
         others.append(metrics_struct().alias(METRICS_COLUMN))
     return rows.filter(reduce(Column.__or__, wanted)).select(*map(col, own), *others)

@@ -152,7 +152,7 @@ def _job_failure(
         run: Run[object] | Outputs
         running = with_dead_letters(interpreter) if job.dead_letters else interpreter
         if job.others:
-            run = running.run_all(job.outputs, job.replay.timelines)
+            run = running.run(job.outputs, job.replay.timelines)
         else:
             run = running.run(job.pipeline, job.replay.timelines)
     except UnsupportedError as rejection:

@@ -97,7 +97,7 @@ def failures_of_job(job: Job, run: Run[object] | Outputs, engine: Engine) -> Ite
     streams, mode = engine.capabilities.streams, engine.capabilities.mode
     letters = job.dead_letters
     reference = Reference(mode, dead_letters=letters) if streams else ReferenceBatch(dead_letters=letters)
-    wanted = reference.run_all(job.outputs, job.replay.timelines)
+    wanted = reference.run(job.outputs, job.replay.timelines)
     yield from _drop_failures(run.dropped, count_drops(wanted.dropped), engine)
     yield from _bad_record_failures(run.bad_records, wanted.bad_records)
     yield from _bad_transcript_failures(job, run.bad_records)

@@ -175,7 +175,7 @@ def an_output_of_elements_is_what_a_grouping_receives(
 def outputs_of_one_run_are_those_of_single_runs(
     strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
 ) -> Equation[list[Output[Pair]]]:
-    """``run_all({a: x, b: y})[a] = run(x)``, for panes and for elements.
+    """``run({a: x, b: y})[a] = run(x)``, for panes and for elements.
 
     Where: the outputs read the same sources, timers do not add instants, and each accumulation is set (unset, it is one
     mode for all readers of a shared grouping).
@@ -189,7 +189,7 @@ def outputs_of_one_run_are_those_of_single_runs(
     sums = apply_windowing(shared, set_mode).combine_per_key(Sum())
     most = sums.combine_per_key(Max())
     outputs = {"sums": sums, "most": most, "kept": shared.filter(p)}
-    together = MICRO_BATCH.run_all(outputs, {READINGS: timeline})
+    together = MICRO_BATCH.run(outputs, {READINGS: timeline})
     alone = [MICRO_BATCH.run(collection, {READINGS: timeline}) for collection in outputs.values()]
     return Equation(
         [together[collection] for collection in outputs.values()],

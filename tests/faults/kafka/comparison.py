@@ -89,7 +89,7 @@ class Comparison:
         counts, chance = self.outcome.counts, self.chance
         topic = KafkaInput(self.broker.servers, self.topic, per_batch=max(50, self.messages // 40))
         policy = BoundedOutOfOrderness(5 * SECOND, partitions=frozenset(map(str, range(PARTITIONS))))
-        query = streaming.batches_all(
+        query = streaming.batches(
             OUTPUTS,
             {SCORES: StreamInput(topic, policy)},
             checkpoint=self.folder / "checkpoint",

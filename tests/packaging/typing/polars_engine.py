@@ -18,7 +18,6 @@ from flowalg_polars import (
     collect,
     collect_elements,
     replay,
-    replay_all,
     streaming,
 )
 from flowalg_polars.streaming import (
@@ -59,9 +58,9 @@ def batches(
     frame = pl.DataFrame()
     assert_type(batch.compile(totals, {flights: frame}, time=datetime.now()), PaneFrame[KV[str, int]])
     both = {"totals": totals, "names": names}
-    assert_type(batch.compile_all({"totals": totals}, {flights: frame}), dict[str, PaneFrame[KV[str, int]]])
+    assert_type(batch.compile({"totals": totals}, {flights: frame}), dict[str, PaneFrame[KV[str, int]]])
     assert_type(batch.run(totals, {flights: frame}), Run[KV[str, int]])
-    assert_type(batch.run_all(both, {flights: "flights.parquet"})[names], Output[str])
+    assert_type(batch.run(both, {flights: "flights.parquet"})[names], Output[str])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
     assert_type(batch.compile(totals, {flights: frame}, dead_letters=True), PaneFrame[KV[str, int]])
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
@@ -76,8 +75,8 @@ def interpreters(
     """The interpreters over timelines."""
     assert_type(PolarsBatch().run(totals, {flights: timeline}), Run[KV[str, int]])
     assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
-    assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
-    assert_type(PolarsBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(engine.run({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(PolarsBatch().run({"totals": totals}, {flights: timeline}), Outputs)
 
 
 def inputs(flights: Iterable[Flight], records: Records[Flight]) -> None:
@@ -135,10 +134,10 @@ def several_streams(
 ) -> None:
     """Several outputs of one query."""
     both = {"totals": totals, "names": names}
-    assert_type(streaming.batches_all(both, {flights: stream}, shards=2), Generator[MicroBatches, None, None])
+    assert_type(streaming.batches(both, {flights: stream}, shards=2), Generator[MicroBatches, None, None])
     sinks = {"totals": sink, "names": sink}
-    assert_type(streaming.run_all(both, {flights: stream}, sinks=sinks), dict[str, RunSummary])
-    streaming.run_all(both, {flights: stream}, sinks={"totals": sink, "names": [sink]})
+    assert_type(streaming.run(both, {flights: stream}, sinks=sinks), dict[str, RunSummary])
+    streaming.run(both, {flights: stream}, sinks={"totals": sink, "names": [sink]})
     assert_type(output["totals"], MicroBatch[object])
     assert_type(output[totals], MicroBatch[KV[str, int]])
 
@@ -157,7 +156,7 @@ def replays(
     )
     both = {"totals": totals, "names": names}
     assert_type(
-        replay_all(both, {flights: pl.DataFrame()}, watermark=policy, micro_batch=pl.col("file"), ends=False),
+        replay(both, {flights: pl.DataFrame()}, watermark=policy, micro_batch=pl.col("file"), ends=False),
         Generator[MicroBatches, None, None],
     )
 

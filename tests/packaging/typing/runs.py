@@ -135,8 +135,8 @@ def outputs(
     element: OutputElement[KV[str, int]],
 ) -> None:
     """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
-    results = engine.run_all({"totals": totals, "lengths": lengths}, {flights: timeline})
-    assert_type(engine.run_all({"totals": totals}, {flights: timeline}), Outputs)
+    results = engine.run({"totals": totals, "lengths": lengths}, {flights: timeline})
+    assert_type(engine.run({"totals": totals}, {flights: timeline}), Outputs)
     assert_type(results[totals], Output[KV[str, int]])
     assert_type(results[lengths].panes, tuple[Pane[int], ...])
     assert_type(results["totals"], Output[object])
@@ -156,8 +156,8 @@ def references(
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
     assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
-    assert_type(Reference().run_all({"totals": totals}, {flights: timeline}), Outputs)
-    assert_type(ReferenceBatch().run_all({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(Reference().run({"totals": totals}, {flights: timeline}), Outputs)
+    assert_type(ReferenceBatch().run({"totals": totals}, {flights: timeline}), Outputs)
 
 
 def on_spark(
@@ -175,8 +175,8 @@ def on_spark(
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
     assert_type(SparkBatch(spark).run(totals, {flights: frame}), Run[KV[str, int]])
     assert_type(SparkStreaming(spark).run(totals, {flights: stream}), Run[KV[str, int]])
-    assert_type(SparkBatch(spark).run_all({"totals": totals}, {flights: frame}), Outputs)
-    assert_type(SparkStreaming(spark).run_all({"totals": totals}, {flights: stream}), Outputs)
+    assert_type(SparkBatch(spark).run({"totals": totals}, {flights: frame}), Outputs)
+    assert_type(SparkStreaming(spark).run({"totals": totals}, {flights: stream}), Outputs)
     assert_type(record_table(flights, timeline.elements), pa.Table)
 
 

@@ -30,7 +30,6 @@ from flowalg_spark import (
     pane_table,
     records_in,
     replay,
-    replay_all,
     stream_files,
     streaming,
 )
@@ -96,9 +95,9 @@ def several(
 ) -> None:
     """Several outputs by name: values have their types by collection."""
     inputs = {flights: frame}
-    assert_type(batch.compile_all({"totals": totals}, inputs), dict[str, PaneFrame[KV[str, int]]])
-    run = batch.run_all({"totals": totals, "most": most, "names": names}, inputs, time=time)
-    assert_type(batch.run_all({"totals": totals}, inputs), Outputs)
+    assert_type(batch.compile({"totals": totals}, inputs), dict[str, PaneFrame[KV[str, int]]])
+    run = batch.run({"totals": totals, "most": most, "names": names}, inputs, time=time)
+    assert_type(batch.run({"totals": totals}, inputs), Outputs)
     assert_type(run[totals].panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run["most"], Output[object])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
@@ -109,7 +108,7 @@ def several_of_a_stream(
 ) -> None:
     """Several outputs of a stream are the rows of one frame."""
     both = {"totals": totals, "names": names}
-    assert_type(streaming.compile_all(both, {flights: stream}, metrics=True), PaneFrame[object])
+    assert_type(streaming.compile(both, {flights: stream}, metrics=True), PaneFrame[object])
 
 
 def sources(spark: SparkSession, names: Source[str]) -> None:
@@ -165,7 +164,7 @@ def several_recorded(
 ) -> None:
     """Several outputs of recorded data."""
     assert_type(
-        replay_all({"totals": totals}, {flights: recording}, micro_batch=time),
+        replay({"totals": totals}, {flights: recording}, micro_batch=time),
         Generator[ReplayedBatches, None, None],
     )
 

@@ -28,7 +28,6 @@ from flowalg_shard.clocks.exchange import InputClocks
 
 from flowalg.data.errors import CheckpointError, local_folder
 from flowalg.data.time import ProcessingTime
-from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_polars.streaming.storage.files import (
@@ -43,6 +42,7 @@ from flowalg_polars.streaming.storage.files import (
     sync_folder,
     write_file,
 )
+from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
 A = TypeVar("A")
 
