@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import PCollection, Source, Timeline, WatermarkPolicy
+from flowalg import PCollection, Source, Timeline
+from flowalg.watermarks import WatermarkPolicy
 
 MINUTE = timedelta(minutes=1)
 

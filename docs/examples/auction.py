@@ -23,10 +23,10 @@ from flowalg import (
     Sum,
     Timeline,
     Window,
-    WindowBounds,
-    WindowsByValue,
     event_time,
 )
+from flowalg.runs import WindowBounds
+from flowalg.windows import WindowsByValue
 
 
 @frozen

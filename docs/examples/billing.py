@@ -22,13 +22,13 @@ from flowalg import (
     AtWatermark,
     BoundedOutOfOrderness,
     CalendarDays,
-    Change,
     Count,
     Pane,
     Source,
     Sum,
     Timeline,
 )
+from flowalg.runs import Change
 
 
 @frozen

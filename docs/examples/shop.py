@@ -18,7 +18,6 @@ from flowalg import (
     KV,
     Accumulation,
     BoundedOutOfOrderness,
-    Change,
     Count,
     FixedWindows,
     Max,
@@ -28,6 +27,7 @@ from flowalg import (
     Source,
     Timeline,
 )
+from flowalg.runs import Change
 
 
 @frozen

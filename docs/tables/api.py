@@ -17,7 +17,8 @@ from typing import Final, get_args
 from attrs import frozen
 from sphinx.pycode import ModuleAnalyzer
 
-from flowalg import Trigger
+import flowalg
+from flowalg.triggers import Trigger
 
 
 @frozen
@@ -33,34 +34,64 @@ LONGEST: Final = 100
 """The maximum length of a constant's value to show."""
 
 FLOWALG: Final = {
-    "Pipelines": "Source INGRESS_TIME sources PCollection PTransform ptransform SideInput KV flatten together",
-    "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
-    "CalendarWeeks CalendarMonths CustomWindows MergedWindow WindowsByValue",
-    "Triggers": f"Trigger OnceTrigger {' '.join(cls.__name__ for cls in get_args(Trigger))} RepeatUntil "
-    "EVERY_INSTANT TriggerClocks Arrivals Signal normalise describe",
-    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
-    "TimestampCombiner",
-    "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
-    "AnyOf AllOf combiner reduce_combiner Combiner Group",
-    "Computations": "Computation Processor Transition Observed Clocks Timer EventTimer ProcessingTimer Late "
-    "KeyContents WaitingElement",
-    "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout ProcessingTimeLag "
-    "LagQuantile FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication "
-    "SourceClock",
-    "Timelines": "Timeline Instant",
-    "Panes, elements and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement Drop "
-    "DropReason BadRecord PaneTable",
-    "Interpreters and runs": "Interpreter load_interpreter Capabilities Mode Run Output Outputs final_values "
-    "WindowedValue",
-    "Running queries": "QueryEvent QueryStarted QueryAdvanced QueryEnded QueryProgress StageMetrics "
-    "SourceMetrics Observer",
-    "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
-    "Inspection": "explain hazards Hazard Danger",
-    "Serialization": "to_json from_json",
-    "Errors": "FlowalgError ArgumentError CheckpointError DocumentError ElementError KeyedCollectionError "
-    "MissingExtraError NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError "
-    "UserFunctionError ValueRangeError",
+    "Pipelines": ("flowalg.pipeline", "Source sources PCollection PTransform ptransform SideInput flatten"),
+    "Windows, accumulation and lateness": (
+        "flowalg.windows",
+        "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays CalendarWeeks "
+        "CalendarMonths CustomWindows MergedWindow WindowsByValue WindowingStrategy Accumulation AllowedLateness "
+        "FOREVER OnTimeBehavior TimestampCombiner",
+    ),
+    "Triggers": (
+        "flowalg.triggers",
+        f"Trigger OnceTrigger {' '.join(cls.__name__ for cls in get_args(Trigger))} RepeatUntil EVERY_INSTANT "
+        "TriggerClocks Arrivals normalise describe",
+    ),
+    "Combiners": (
+        "flowalg.combiners",
+        "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN AnyOf "
+        "AllOf combiner reduce_combiner together Combiner Group",
+    ),
+    "Computations": (
+        "flowalg.computations",
+        "Computation Processor Transition Observed Clocks Timer EventTimer ProcessingTimer Late KeyContents "
+        "WaitingElement",
+    ),
+    "Watermarks": (
+        "flowalg.watermarks",
+        "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout ProcessingTimeLag LagQuantile "
+        "FittedLag LagDistribution IngressTime CustomPolicy ClockView ClockSummary Observation Publication SourceClock",
+    ),
+    "Times and pairs": (
+        "flowalg.data",
+        "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV",
+    ),
+    "Timelines, panes and runs": (
+        "flowalg.runs",
+        "Timeline Instant Signal Run Output Outputs Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement "
+        "Drop DropReason BadRecord final_values WindowedValue QueryEvent QueryStarted QueryAdvanced QueryEnded "
+        "QueryProgress StageMetrics SourceMetrics Observer",
+    ),
+    "Interpreters": ("flowalg.interpreters", "Interpreter load_interpreter Capabilities Mode"),
+    "Inspection": ("flowalg.analysis", "explain hazards Hazard Danger"),
+    "Notebooks": ("flowalg.notebook", "PaneTable"),
+    "Serialization": (
+        "flowalg.serialization",
+        "to_json from_json TRIGGER ONCE_TRIGGER WINDOWS COMBINER WATERMARK_POLICY",
+    ),
+    "Errors": (
+        "flowalg.errors",
+        "FlowalgError ArgumentError CheckpointError DocumentError ElementError KeyedCollectionError MissingExtraError "
+        "NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError UserFunctionError "
+        "ValueRangeError",
+    ),
 }
+"""The rooms of flowalg with their public names; those of ``interpreters`` for engines are on the page of these."""
+
+ENGINE: Final = (
+    "Feature AnyFeature features_of AnySource timelines_by_name as_batch Element read_records results_of "
+    "pair_with_metadata tag_elements at_any_time assign_windows merged_windows as_merging Fold fold_all output_of "
+    "run_of sort_panes sort_key interpreter_names"
+)
 
 REFERENCE: Final = (
     "Reference ReferenceBatch run run_batch ReferenceRun DroppedElement WatermarkReading RunSpec explain_when "
@@ -93,8 +124,10 @@ LAWS: Final = {
 PAGES: Final = {
     "flowalg": Page(
         "Reference: flowalg",
-        "The algebra: pipelines as values. The examples use the [names at the end](#names-of-the-examples).",
-        {heading: ("flowalg", names.split()) for heading, names in FLOWALG.items()},
+        f"The algebra: pipelines as values. `flowalg` itself has what most pipelines need: "
+        f"{', '.join(f'`{name}`' for name in flowalg.__all__)}. Each name is also in its room, with those that fewer "
+        "pipelines need. The examples use the [names at the end](#names-of-the-examples).",
+        {heading: (room, names.split()) for heading, (room, names) in FLOWALG.items()},
     ),
     "interpreters": Page(
         "Reference: interpreters",
@@ -129,6 +162,7 @@ PAGES: Final = {
             "Kafka": ("flowalg_kafka", ()),
             "Tables of a database": ("flowalg_snapshots", ()),
             "Plans": ("flowalg.plan", ()),
+            "Parts of an engine": ("flowalg.interpreters", ENGINE.split()),
         },
     ),
     "laws": Page(
@@ -155,10 +189,12 @@ PAGES: Final = {
 
 
 def _definitions() -> str:
-    """Returns the code of ``docs/examples/api_examples.py`` after its docstring, with all names of flowalg."""
+    """Returns the code of ``docs/examples/api_examples.py`` after its docstring, with all names of the rooms."""
     path = Path(__file__).parents[1] / "examples" / "api_examples.py"
     code = path.read_text(encoding="utf-8").partition('"""\n\n')[2]
-    return re.sub(r"^from flowalg import .*$", "from flowalg import *", code, flags=re.MULTILINE)
+    others = re.sub(r"^from flowalg\..*\n", "", code, flags=re.MULTILINE)
+    rooms = "\n".join(f"from {room} import *" for room, _ in FLOWALG.values())
+    return re.sub(r"^from flowalg import .*$", rooms, others, flags=re.MULTILINE)
 
 
 def names_of(package: str, names: Sequence[str]) -> Sequence[str]:

@@ -1,1 +1,23 @@
 """The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""
+
+from flowalg.data.kv import KV
+from flowalg.data.time import (
+    INGRESS_TIME,
+    MAX_TIME,
+    MIN_TIME,
+    EventTime,
+    ProcessingTime,
+    event_time,
+    processing_time,
+)
+
+__all__ = [
+    "INGRESS_TIME",
+    "KV",
+    "MAX_TIME",
+    "MIN_TIME",
+    "EventTime",
+    "ProcessingTime",
+    "event_time",
+    "processing_time",
+]

@@ -12,7 +12,8 @@ from attrs import frozen
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, event_time, processing_time
 from flowalg.elementwise.functions import user_function_error
-from flowalg.watermarks import Observation, SourceInstant, WatermarkPolicy
+from flowalg.watermarks import Observation, WatermarkPolicy
+from flowalg.watermarks.history import SourceInstant
 
 if TYPE_CHECKING:
     from flowalg.pipeline.source import Source

@@ -27,7 +27,8 @@ from flowalg.data.time import (
 from flowalg.data.views import HasView
 from flowalg.runs.micro_batches import Batch, GeneratedBy, RecordTimes, by_period, in_batches, with_ticks
 from flowalg.runs.signals import AnySignal, Signal
-from flowalg.watermarks import WatermarkPolicy, replay_policy
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.watermarks.history import replay_policy
 
 if TYPE_CHECKING:
     from flowalg.pipeline.source import Source

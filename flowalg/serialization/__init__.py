@@ -10,8 +10,6 @@ from flowalg.serialization.document import (
     TRIGGER,
     WATERMARK_POLICY,
     WINDOWS,
-    Kind,
-    Writable,
     from_json,
     to_json,
 )
@@ -22,8 +20,6 @@ __all__ = [
     "TRIGGER",
     "WATERMARK_POLICY",
     "WINDOWS",
-    "Kind",
-    "Writable",
     "from_json",
     "to_json",
 ]

@@ -1,1 +1,55 @@
 """Triggers: their syntax, their normal form, and their description in English."""
+
+from flowalg.triggers.describe import describe
+from flowalg.triggers.normal_form import normalise
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    AfterInactivity,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtValue,
+    AtWatermark,
+    CustomTrigger,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    RepeatUntil,
+    SequenceOf,
+    Trigger,
+)
+from flowalg.triggers.views import EVERY_INSTANT, Arrivals, TriggerClocks
+
+__all__ = [
+    "EVERY_INSTANT",
+    "AfterDelay",
+    "AfterInactivity",
+    "Always",
+    "And",
+    "Arrivals",
+    "AtCount",
+    "AtElement",
+    "AtMeasure",
+    "AtPeriod",
+    "AtSignal",
+    "AtValue",
+    "AtWatermark",
+    "CustomTrigger",
+    "Never",
+    "OnceTrigger",
+    "Or",
+    "OrFinally",
+    "Repeat",
+    "RepeatUntil",
+    "SequenceOf",
+    "Trigger",
+    "TriggerClocks",
+    "describe",
+    "normalise",
+]

@@ -7,8 +7,6 @@ instant is summarized in a ``ClockSummary``; summaries of parts of the input can
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.custom import ClockView, CustomPolicy
 from flowalg.watermarks.distributions import LagDistribution
-from flowalg.watermarks.history import SourceInstant, replay_policy
-from flowalg.watermarks.lags import RecentLags, RecentMoments
 from flowalg.watermarks.policies import (
     BoundedOutOfOrderness,
     FittedLag,
@@ -20,39 +18,27 @@ from flowalg.watermarks.policies import (
     Timeout,
 )
 from flowalg.watermarks.policy import WatermarkPolicy
-from flowalg.watermarks.reached import ReachedTimes
 from flowalg.watermarks.summaries import (
     ClockSummary,
     Observation,
-    PartitionClock,
     Publication,
-    PublishedWatermarks,
 )
-from flowalg.watermarks.timestamps import EventTimeCounts
 
 __all__ = [
     "BoundedOutOfOrderness",
     "ClockSummary",
     "ClockView",
     "CustomPolicy",
-    "EventTimeCounts",
     "FittedLag",
     "IngressTime",
     "LagDistribution",
     "LagQuantile",
     "MonotonicTimestamps",
     "Observation",
-    "PartitionClock",
     "Perfect",
     "ProcessingTimeLag",
     "Publication",
-    "PublishedWatermarks",
-    "ReachedTimes",
-    "RecentLags",
-    "RecentMoments",
     "SourceClock",
-    "SourceInstant",
     "Timeout",
     "WatermarkPolicy",
-    "replay_policy",
 ]

@@ -22,8 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from flowalg import BadRecord, ElementError, SchemaMismatchError, Source
+from flowalg import Source
 from flowalg.data.time import FIRST_MICROSECOND, LAST_MICROSECOND
+from flowalg.errors import ElementError, SchemaMismatchError
+from flowalg.runs import BadRecord
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 Unit: TypeAlias = Literal["s", "ms", "us", "ns"]

@@ -13,21 +13,10 @@ from flowalg_laws import check_combiner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    AllOf,
-    AnyOf,
-    Count,
-    ElementError,
-    Max,
-    Mean,
-    Min,
-    Quantile,
-    Sum,
-    ToSet,
-    ValueRangeError,
-    Variance,
-)
+from flowalg import Count, Max, Mean, Min, Quantile, Sum
+from flowalg.combiners import AllOf, AnyOf, ToSet, Variance
 from flowalg.combiners.core import Group, product
+from flowalg.errors import ElementError, ValueRangeError
 
 A = TypeVar("A")
 

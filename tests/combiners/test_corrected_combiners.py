@@ -22,8 +22,6 @@ from flowalg import (
     Accumulation,
     Aggregate,
     AtCount,
-    AtValue,
-    Change,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -35,11 +33,13 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
-    TimestampCombiner,
-    together,
 )
+from flowalg.combiners import together
 from flowalg.combiners.core import require_combiner
 from flowalg.combiners.subtraction import can_subtract, is_signed, keeps_values
+from flowalg.runs import Change
+from flowalg.triggers import AtValue
+from flowalg.windows import TimestampCombiner
 
 A = TypeVar("A", float, Decimal)
 MINUTE = timedelta(minutes=1)

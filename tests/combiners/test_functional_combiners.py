@@ -27,45 +27,44 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pyspark.sql import SparkSession
 
-import flowalg
 from flowalg import (
     FOREVER,
     KV,
     Accumulation,
     Aggregate,
-    AllOf,
-    AnyOf,
-    ArgumentError,
     AtCount,
-    Combiner,
     Count,
-    ElementError,
     FixedWindows,
-    Group,
     Max,
     Mean,
     Min,
     PCollection,
     Quantile,
-    Quantiles,
-    RecordTypeError,
     Repeat,
     Sum,
     Timeline,
     ToList,
     TopN,
-    ToSet,
-    UnsupportedError,
-    UserFunctionError,
-    Variance,
     combiner,
+)
+from flowalg.combiners import (
+    AllOf,
+    AnyOf,
+    ApproximateDistinct,
+    Combiner,
+    Group,
+    Quantiles,
+    ToSet,
+    Variance,
     reduce_combiner,
     together,
 )
 from flowalg.combiners.core import Into, require_combiner
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
+from flowalg.errors import ArgumentError, ElementError, RecordTypeError, UnsupportedError, UserFunctionError
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise
+from tests.support.public import PUBLIC
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -159,12 +158,8 @@ def test_every_combiner_satisfies_the_laws(
 
 def test_every_public_combiner_is_tested() -> None:
     """All public combiners are tested above, except ``ToList``, whose order is tested in ``test_transforms.py``."""
-    lacking: set[type] = set() if distinct_counts() else {flowalg.ApproximateDistinct}
-    public = {
-        item
-        for item in map(flowalg.__dict__.get, flowalg.__all__)
-        if isinstance(item, type) and issubclass(item, Combiner)
-    }
+    lacking: set[type] = set() if distinct_counts() else {ApproximateDistinct}
+    public = {item for item in PUBLIC.values() if isinstance(item, type) and issubclass(item, Combiner)}
     assert public - {Combiner, Group, ToList} - lacking <= {
         type(aggregate) for aggregate, _ in [*OF_NUMBERS, *OF_BOOLS]
     }

@@ -33,20 +33,15 @@ from flowalg import (
     KV,
     Accumulation,
     Aggregate,
-    ApproximateDistinct,
-    ArgumentError,
     AtCount,
-    ElementError,
     FixedWindows,
     Pane,
     PCollection,
     Quantile,
-    Quantiles,
-    RecordTypeError,
     Repeat,
-    ValueRangeError,
     Window,
 )
+from flowalg.combiners import ApproximateDistinct, Quantiles
 from flowalg.combiners.core import require_combiner
 from flowalg.combiners.distinct import FEW, Distinct
 from flowalg.combiners.hyperloglog import relative_standard_error
@@ -54,6 +49,7 @@ from flowalg.combiners.quantiles import Buckets
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.hashing import canonical_bytes, hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, ListOf
+from flowalg.errors import ArgumentError, ElementError, RecordTypeError, ValueRangeError
 from tests.support.programs import run_code, run_program
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -249,8 +245,8 @@ def test_a_distinct_count_needs_its_library() -> None:
         "import sys; sys.modules['datasketches'] = None\n"
         "import flowalg\n"
         "flowalg.Quantile(0.5)\n"
-        "try: flowalg.ApproximateDistinct()\n"
-        "except flowalg.MissingExtraError as error: print(error)"
+        "try: flowalg.combiners.ApproximateDistinct()\n"
+        "except flowalg.errors.MissingExtraError as error: print(error)"
     )
     printed = run_code(code)
     message = "ApproximateDistinct needs the package datasketches: pip install 'flowalg[sketches]'"

@@ -21,12 +21,9 @@ from flowalg import (
     Accumulation,
     Aggregate,
     AtCount,
-    AtValue,
-    Combiner,
     Count,
     FixedWindows,
     GlobalWindows,
-    Group,
     Mode,
     PCollection,
     Repeat,
@@ -34,12 +31,12 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    UnsupportedError,
-    UserFunctionError,
-    together,
 )
+from flowalg.combiners import Combiner, Group, together
 from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
+from flowalg.errors import UnsupportedError, UserFunctionError
+from flowalg.triggers import AtValue
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.at)
 MINUTE = timedelta(minutes=1)

@@ -18,9 +18,7 @@ from flowalg import (
     Accumulation,
     AtCount,
     AtWatermark,
-    Change,
     Count,
-    Danger,
     FixedWindows,
     MonotonicTimestamps,
     PCollection,
@@ -34,9 +32,11 @@ from flowalg import (
     hazards,
     to_json,
 )
+from flowalg.analysis import Danger
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.runs import Change
 from flowalg.triggers.syntax import Trigger
 from flowalg.windows.strategy import AllowedLateness
 

@@ -9,35 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
-    AfterDelay,
-    AfterInactivity,
     AtCount,
     AtPeriod,
     AtWatermark,
     BoundedOutOfOrderness,
-    Clocks,
     Computation,
-    CustomPolicy,
-    EventTimer,
-    FittedLag,
     FixedWindows,
-    IngressTime,
-    LagQuantile,
     MonotonicTimestamps,
-    Observed,
     PCollection,
     Perfect,
-    ProcessingTimeLag,
     Sum,
-    Timeout,
-    Timer,
-    Transition,
-    Trigger,
-    WatermarkPolicy,
 )
 from flowalg.analysis.clock_needs import clock_needs
+from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
 from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
+from flowalg.triggers import AfterDelay, AfterInactivity, Trigger
+from flowalg.watermarks import (
+    CustomPolicy,
+    FittedLag,
+    IngressTime,
+    LagQuantile,
+    ProcessingTimeLag,
+    Timeout,
+    WatermarkPolicy,
+)
 from tests.support.scores import POINTS
 
 SECOND = timedelta(seconds=1)

@@ -9,18 +9,11 @@ from __future__ import annotations
 import pytest
 
 from flowalg import (
-    AllOf,
-    AnyOf,
-    ArgumentError,
     AtCount,
-    AtValue,
     AtWatermark,
-    Combiner,
     Count,
-    CustomTrigger,
     FixedWindows,
     GlobalWindows,
-    Group,
     Max,
     Mean,
     Min,
@@ -32,8 +25,10 @@ from flowalg import (
     Sum,
     ToList,
     TopN,
-    ToSet,
 )
+from flowalg.combiners import AllOf, AnyOf, Combiner, Group, ToSet
+from flowalg.errors import ArgumentError
+from flowalg.triggers import AtValue, CustomTrigger
 
 COMBINERS: tuple[type, ...] = (Sum, Count, Mean, Min, Max, ToList, ToSet, TopN, AnyOf, AllOf)
 WINDOWS: tuple[type, ...] = (GlobalWindows, FixedWindows, SlidingWindows, Sessions)

@@ -14,7 +14,8 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, Interpreter, PCollection, ToList, UserFunctionError
+from flowalg import Count, Interpreter, PCollection, ToList
+from flowalg.errors import UserFunctionError
 from tests.support.comprehensions import IN_PYTHON, LIFTED, LINES, Line, line
 from tests.support.elements import bounded, elements_of
 

@@ -13,30 +13,22 @@ from flowalg_laws.strategies.computations import ECHO, RUNNING_TOTAL, SILENCE, T
 from flowalg import (
     KV,
     Accumulation,
-    ArgumentError,
     AtCount,
-    Clocks,
     Computation,
-    Danger,
-    EventTimer,
     FixedWindows,
-    KeyedCollectionError,
-    Late,
-    Observed,
     PCollection,
-    ProcessingTimer,
     Sum,
-    Timer,
-    Transition,
-    UnsupportedError,
     explain,
     flatten,
     from_json,
     hazards,
     to_json,
 )
+from flowalg.analysis import Danger
 from flowalg.analysis.features import features_of
+from flowalg.computations import Clocks, EventTimer, Late, Observed, ProcessingTimer, Timer, Transition
 from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape
+from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
 from flowalg.notebook.html import pipeline_html
 from flowalg.pipeline.nodes import Process
 from flowalg.pipeline.outputs import emits_panes

@@ -10,15 +10,12 @@ import pytest
 from attrs import field, frozen
 from flowalg_reference import run_batch
 
-from flowalg import (
+from flowalg import Count, PCollection, Source, Sum
+from flowalg.errors import (
     ArgumentError,
-    Count,
     ElementError,
     KeyedCollectionError,
-    PCollection,
     RecordTypeError,
-    Source,
-    Sum,
     UserFunctionError,
 )
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -38,7 +35,7 @@ MISSING: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "in a function that a lambda calls": (
         lambda: SCORES.map(lambda s: shout(s)).combine_globally(Count()),
-        f"shout at tests/core/test_early_failures.py:31 reads name of Score, which has no such attribute; {FIELDS}",
+        f"shout at tests/core/test_early_failures.py:28 reads name of Score, which has no such attribute; {FIELDS}",
     ),
     "in one branch": (
         lambda: SCORES.filter(lambda s: s.points > 0 and s.won).combine_globally(Count()),  # type: ignore[attr-defined]

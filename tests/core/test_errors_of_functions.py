@@ -12,23 +12,19 @@ from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
     KV,
-    ArgumentError,
-    AtValue,
-    Clocks,
     Computation,
-    ElementError,
     FixedWindows,
     FlowalgError,
     Mode,
-    Observed,
     PCollection,
     Source,
     Sum,
     Timeline,
-    Transition,
-    ValueRangeError,
     combiner,
 )
+from flowalg.computations import Clocks, Observed, Transition
+from flowalg.errors import ArgumentError, ElementError, ValueRangeError
+from flowalg.triggers import AtValue
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)
 

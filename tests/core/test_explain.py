@@ -14,34 +14,29 @@ from hypothesis import strategies as st
 
 from flowalg import (
     FOREVER,
-    GLOBAL_WINDOW,
     KV,
-    AfterDelay,
-    AfterInactivity,
-    ArgumentError,
     AtCount,
-    AtElement,
-    AtMeasure,
-    AtSignal,
     AtWatermark,
     Count,
     FixedWindows,
     GlobalWindows,
     Mode,
     MonotonicTimestamps,
-    Or,
     PCollection,
     Repeat,
     Run,
     Sessions,
     Sum,
     Timeline,
-    WatermarkPolicy,
     Window,
     event_time,
     processing_time,
 )
 from flowalg.data.errors import describe_function
+from flowalg.errors import ArgumentError
+from flowalg.triggers import AfterDelay, AfterInactivity, AtElement, AtMeasure, AtSignal, Or
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import GLOBAL_WINDOW
 from tests.support.generated_runs import runs
 from tests.support.scores import POINTS, SCORES, Score, minute
 

@@ -20,12 +20,9 @@ from hypothesis import strategies as st
 from flowalg import (
     FOREVER,
     KV,
-    AllowedLateness,
     BoundedOutOfOrderness,
     CalendarDays,
     Count,
-    Drop,
-    DropReason,
     FixedWindows,
     GlobalWindows,
     Interpreter,
@@ -35,13 +32,13 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    WindowFn,
-    WindowingStrategy,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, event_time
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import Lateness
 from flowalg.pipeline.structure import lateness_of_readers
+from flowalg.runs import Drop, DropReason
+from flowalg.windows import AllowedLateness, WindowFn, WindowingStrategy
 from flowalg.windows.window_functions import assign_windows
 from tests.support.depth import a_few
 

@@ -15,44 +15,39 @@ from hypothesis import given, settings
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
-    AfterDelay,
-    ArgumentError,
     AtCount,
     AtPeriod,
     AtWatermark,
     BoundedOutOfOrderness,
-    Change,
     Count,
-    Danger,
     FixedWindows,
     GlobalWindows,
-    LagQuantile,
     Max,
-    Never,
     PCollection,
-    ProcessingTimeLag,
     Repeat,
     SequenceOf,
     Sessions,
-    SideInput,
     SlidingWindows,
     Source,
     Sum,
     Timeline,
-    TimestampCombiner,
-    ToSet,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
     explain,
     flatten,
     hazards,
 )
+from flowalg.analysis import Danger
 from flowalg.analysis.hazards import can_fire
+from flowalg.combiners import ToSet
+from flowalg.data import MAX_TIME
 from flowalg.data.errors import describe_function
+from flowalg.errors import ArgumentError
+from flowalg.pipeline import SideInput
 from flowalg.pipeline.structure import last_groupings
+from flowalg.runs import Change
+from flowalg.triggers import AfterDelay, Never, Trigger
+from flowalg.watermarks import LagQuantile, ProcessingTimeLag, WatermarkPolicy
+from flowalg.windows import TimestampCombiner, WindowFn
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute

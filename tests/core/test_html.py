@@ -22,13 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
-    GLOBAL_WINDOW,
     KV,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtPeriod,
-    AtSignal,
     AtWatermark,
     FixedWindows,
     PCollection,
@@ -37,14 +34,15 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    Trigger,
     Window,
-    describe,
     event_time,
     explain,
     hazards,
 )
+from flowalg.errors import ArgumentError
 from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
+from flowalg.triggers import AtSignal, Trigger, describe
+from flowalg.windows import GLOBAL_WINDOW
 from tests.support.generated_runs import runs
 from tests.support.programs import run_code
 from tests.support.scores import POINTS, SCORES, Score, minute

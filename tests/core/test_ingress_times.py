@@ -11,17 +11,11 @@ import flowalg_reference as reference
 import pytest
 from flowalg_laws.kit.readings import START, Reading
 
-from flowalg import (
-    INGRESS_TIME,
-    ArgumentError,
-    BoundedOutOfOrderness,
-    OutputElement,
-    Source,
-    Timeline,
-    from_json,
-    to_json,
-)
+from flowalg import BoundedOutOfOrderness, Source, Timeline, from_json, to_json
 from flowalg.analysis.features import Feature, features_of
+from flowalg.data import INGRESS_TIME
+from flowalg.errors import ArgumentError
+from flowalg.runs import OutputElement
 
 MINUTE = timedelta(minutes=1)
 ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)

@@ -20,40 +20,34 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    Always,
-    ArgumentError,
     AtCount,
-    AtSignal,
     AtWatermark,
     Count,
-    CustomWindows,
-    DropReason,
     EventTime,
     FixedWindows,
     GlobalWindows,
     Interpreter,
     Mode,
-    OnTimeBehavior,
     Pane,
     PCollection,
     PTransform,
     Repeat,
     Sessions,
-    Signal,
     Source,
     Timeline,
-    TimestampCombiner,
-    Trigger,
     Window,
-    WindowFn,
     event_time,
     explain,
     hazards,
 )
 from flowalg.analysis.hazards import Danger
+from flowalg.errors import ArgumentError
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.co_group import Join, Matches, Tagged
 from flowalg.pipeline.joins import JoinKind, has_none
+from flowalg.runs import DropReason, Signal
+from flowalg.triggers import Always, AtSignal, Trigger
+from flowalg.windows import CustomWindows, OnTimeBehavior, TimestampCombiner, WindowFn
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)

@@ -23,10 +23,9 @@ from flowalg import (
     PCollection,
     Source,
     Timeline,
-    TimestampCombiner,
     Window,
-    WindowsByValue,
 )
+from flowalg.windows import TimestampCombiner, WindowsByValue
 
 MINUTE = timedelta(minutes=1)
 LEFT = Source("left", Reading, event_time=lambda reading: reading.at)

@@ -19,16 +19,16 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
-    ElementError,
     FixedWindows,
     Interpreter,
     PCollection,
     Repeat,
-    SideInput,
     Source,
     Sum,
     Timeline,
 )
+from flowalg.errors import ElementError
+from flowalg.pipeline import SideInput
 
 MINUTE = timedelta(minutes=1)
 FIVE = FixedWindows(5 * MINUTE)

@@ -16,7 +16,8 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, ElementError, Interpreter, Max, PCollection, ToList, UserFunctionError
+from flowalg import Count, Interpreter, Max, PCollection, ToList
+from flowalg.errors import ElementError, UserFunctionError
 from tests.support.elements import bounded, elements_of
 from tests.support.lookups import IN_PYTHON, LIFTED, RIVALS, TWICE, most
 from tests.support.scores import NOON, SCORES, Score

@@ -13,9 +13,9 @@ from typing import Final, NoReturn
 
 import pytest
 
-import flowalg
 from flowalg import FlowalgError
 from flowalg.data.errors import describe_function
+from tests.support.public import PUBLIC
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 MINUTE: Final = timedelta(minutes=1)
@@ -1094,7 +1094,7 @@ def test_invalid_arguments_are_errors_with_a_whole_message(call: str, message: s
     for f in (fails, three, points):
         message = message.replace(f"<{f.__name__}>", describe_function(f))
     with pytest.raises(FlowalgError) as error:
-        eval(call, {**vars(flowalg), **globals()})
+        eval(call, {**PUBLIC, **globals()})
     assert f"{type(error.value).__name__}: {error.value}" == message
 
 
@@ -1123,8 +1123,7 @@ CHECKED: Final = frozenset(
 def test_every_public_name_has_a_message() -> None:
     """Each public class and function that takes arguments has an invalid call in the tables."""
     calls = " ".join(call for call, _ in CASES)
-    for name in flowalg.__all__:
-        value: object = getattr(flowalg, name)
+    for name, value in PUBLIC.items():
         if not callable(value) or isinstance(value, EnumType) or value.__module__ not in CHECKED:
             continue
         if inspect.signature(value).parameters:

@@ -13,27 +13,24 @@ import pytest
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
-    MIN_TIME,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtWatermark,
     Count,
     FixedWindows,
     Max,
-    PaneTiming,
     PCollection,
     PTransform,
     Repeat,
     Sessions,
     Sum,
     Timeline,
-    TimestampCombiner,
-    Timing,
-    WindowBounds,
     explain,
 )
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError
+from flowalg.runs import PaneTiming, Timing, WindowBounds
+from flowalg.windows import TimestampCombiner
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)

@@ -16,15 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    AtPeriod,
-    AtWatermark,
-    BoundedOutOfOrderness,
-    DocumentError,
-    PCollection,
-    from_json,
-    to_json,
-)
+from flowalg import AtPeriod, AtWatermark, BoundedOutOfOrderness, PCollection, from_json, to_json
+from flowalg.errors import DocumentError
 from flowalg.serialization import TRIGGER, WATERMARK_POLICY
 
 Path: TypeAlias = tuple[str | int, ...]

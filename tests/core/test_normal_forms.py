@@ -10,23 +10,17 @@ from flowalg_laws.checks.differences import Difference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
+from flowalg import AtCount, AtPeriod, AtWatermark, OrFinally, Repeat, SequenceOf, Sum
+from flowalg.triggers import (
     AfterDelay,
     AfterInactivity,
     Always,
     And,
-    AtCount,
-    AtPeriod,
     AtSignal,
     AtValue,
-    AtWatermark,
     CustomTrigger,
     Never,
     Or,
-    OrFinally,
-    Repeat,
-    SequenceOf,
-    Sum,
     Trigger,
     describe,
     normalise,

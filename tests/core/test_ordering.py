@@ -25,8 +25,10 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import KV, Change, Interpreter, Max, Sum, Timeline, WindowingStrategy
+from flowalg import KV, Interpreter, Max, Sum, Timeline
+from flowalg.runs import Change
 from flowalg.runs.output import sort_panes
+from flowalg.windows import WindowingStrategy
 
 
 @given(windowing_strategies(), free_timelines(), st.randoms(use_true_random=False))

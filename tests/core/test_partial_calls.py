@@ -14,8 +14,9 @@ from flowalg_reference import ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import KV, Interpreter, PCollection, UserFunctionError
+from flowalg import KV, Interpreter, PCollection
 from flowalg.data.shapes import shape_of
+from flowalg.errors import UserFunctionError
 from flowalg.lifting.analysis import analyse
 from flowalg.pipeline.nodes import ElementWise
 from tests.support.elements import bounded, elements_of

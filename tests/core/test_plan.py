@@ -18,19 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
 
-from flowalg import (
-    FOREVER,
-    KV,
-    Count,
-    FixedWindows,
-    PCollection,
-    PTransform,
-    Source,
-    Sum,
-    UnsupportedError,
-    flatten,
-)
+from flowalg import FOREVER, KV, Count, FixedWindows, PCollection, PTransform, Source, Sum, flatten
 from flowalg.elementwise.steps import Split, Step
+from flowalg.errors import UnsupportedError
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, GroupingNode, Process, WithSide
 from flowalg.pipeline.structure import sources_read_together

@@ -15,15 +15,12 @@ import pytest
 
 from flowalg import (
     KV,
-    ArgumentError,
     Count,
     FixedWindows,
     PCollection,
     PTransform,
-    RecordTypeError,
     Sum,
     Timeline,
-    UnsupportedError,
     explain,
     flatten,
     from_json,
@@ -31,6 +28,7 @@ from flowalg import (
     ptransform,
     to_json,
 )
+from flowalg.errors import ArgumentError, RecordTypeError, UnsupportedError
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 
@@ -112,7 +110,7 @@ def test_a_named_transform_is_shown_as_a_box() -> None:
     assert lines[:3] == [
         "scores: Score",
         "> by team: KV[str, Score]",
-        "    > filter(is_positive at tests/core/test_ptransform.py:37): Score",
+        "    > filter(is_positive at tests/core/test_ptransform.py:35): Score",
     ]
     assert "> totals: KV[str, int]" in lines
     assert (
@@ -131,7 +129,7 @@ def test_nested_transforms_are_shown_as_nested_boxes() -> None:
     ] == [
         "> scoring: KV[str, int]",
         "    > by team: KV[str, Score]",
-        "        > filter(is_positive at tests/core/test_ptransform.py:37): Score",
+        "        > filter(is_positive at tests/core/test_ptransform.py:35): Score",
     ]
     assert {hazard.where for hazard in hazards(SCORES.apply(whole))} == {
         "scoring/totals/combine_per_key(Sum)"

@@ -15,9 +15,10 @@ from attrs import asdict
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_polars import batch
 
-import flowalg
-from flowalg import BadRecord, FlowalgError, Source, Timeline, UserFunctionError
+from flowalg import FlowalgError, Source, Timeline, errors
 from flowalg.data.errors import format_value
+from flowalg.errors import UserFunctionError
+from flowalg.runs import BadRecord
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)
 RECORD = Reading("a", 1, START, START + timedelta(minutes=1))
@@ -85,7 +86,7 @@ def test_a_value_that_cannot_be_shown_has_a_type() -> None:
 
 def test_every_public_error_is_a_flowalg_error_and_a_built_in_one() -> None:
     """All public errors are ``FlowalgError``, and each is also the built-in error of its kind."""
-    public = [vars(flowalg)[name] for name in flowalg.__all__ if name.endswith("Error")]
+    public = [vars(errors)[name] for name in errors.__all__]
     kinds = {
         error.__name__: [base.__name__ for base in error.__bases__ if base is not FlowalgError]
         for error in public

@@ -16,13 +16,9 @@ from flowalg_reference import Reference, ReferenceBatch
 from flowalg import (
     KV,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
-    Change,
-    Drop,
-    DropReason,
     FixedWindows,
     Interpreter,
     Mode,
@@ -30,9 +26,10 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
-    UnboundSourceError,
     final_values,
 )
+from flowalg.errors import ArgumentError, UnboundSourceError
+from flowalg.runs import Change, Drop, DropReason
 from flowalg.runs.timeline import as_batch
 from tests.support.scores import POINTS, SCORES, Score, minute
 

@@ -48,21 +48,9 @@ from flowalg import (
     KV,
     Accumulation,
     Aggregate,
-    AllOf,
-    AnyOf,
-    ArgumentError,
     AtCount,
-    AtElement,
-    AtSignal,
     AtWatermark,
-    CalendarMonths,
-    CalendarWeeks,
-    ClockView,
-    Combiner,
     Count,
-    CustomPolicy,
-    CustomWindows,
-    DocumentError,
     EventTime,
     FixedWindows,
     FlowalgError,
@@ -70,45 +58,46 @@ from flowalg import (
     Max,
     Mean,
     Min,
-    NotWritableError,
-    OnceTrigger,
-    OnTimeBehavior,
     PCollection,
     PTransform,
     Quantile,
-    Quantiles,
     Repeat,
     Sessions,
     SlidingWindows,
     Source,
     Sum,
     Timeline,
-    TimestampCombiner,
     ToList,
     TopN,
-    ToSet,
-    Trigger,
-    Variance,
-    WatermarkPolicy,
     Window,
-    WindowFn,
-    WindowingStrategy,
-    WindowsByValue,
     combiner,
     flatten,
     from_json,
-    reduce_combiner,
     to_json,
-    together,
 )
+from flowalg.combiners import AllOf, AnyOf, Combiner, Quantiles, ToSet, Variance, reduce_combiner, together
 from flowalg.data.shapes import INTEGER
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Step
+from flowalg.errors import ArgumentError, DocumentError, NotWritableError
 from flowalg.pipeline.co_group import Separate
 from flowalg.pipeline.nodes import Hole, Node
-from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, Kind, Writable
+from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER
+from flowalg.serialization.document import Kind, Writable
 from flowalg.serialization.notations import format_duration, parse_duration
 from flowalg.serialization.registry import algebra
+from flowalg.triggers import AtElement, AtSignal, OnceTrigger, Trigger
+from flowalg.watermarks import ClockView, CustomPolicy, WatermarkPolicy
+from flowalg.windows import (
+    CalendarMonths,
+    CalendarWeeks,
+    CustomWindows,
+    OnTimeBehavior,
+    TimestampCombiner,
+    WindowFn,
+    WindowingStrategy,
+    WindowsByValue,
+)
 from tests.support.scores import Score, minute
 
 A = TypeVar("A")

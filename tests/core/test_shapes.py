@@ -10,9 +10,10 @@ from enum import Enum
 import pytest
 from attrs import define, field, frozen
 
-from flowalg import KV, ElementError, RecordTypeError, Source, ValueRangeError
+from flowalg import KV, Source
 from flowalg.data.shapes import shape_of
 from flowalg.data.values import canonicalize, conform, sort_key
+from flowalg.errors import ElementError, RecordTypeError, ValueRangeError
 from tests.support.scores import NOON, Score
 
 

@@ -19,34 +19,28 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    Always,
-    ArgumentError,
     AtCount,
     AtWatermark,
     CalendarDays,
-    Change,
     Count,
-    CustomWindows,
-    DropReason,
-    ElementError,
     FixedWindows,
     GlobalWindows,
-    KeyedCollectionError,
     PCollection,
     Repeat,
     Sessions,
-    SideInput,
     SlidingWindows,
     Source,
     Sum,
     Timeline,
-    Timing,
     ToList,
     Window,
-    WindowFn,
-    WindowsByValue,
 )
 from flowalg.data.time import EventTime, event_time, processing_time
+from flowalg.errors import ArgumentError, ElementError, KeyedCollectionError
+from flowalg.pipeline import SideInput
+from flowalg.runs import Change, DropReason, Timing
+from flowalg.triggers import Always
+from flowalg.windows import CustomWindows, WindowFn, WindowsByValue
 from flowalg.windows.window_functions import assign_windows
 from tests.support.scores import POINTS, SCORES, Score, minute
 

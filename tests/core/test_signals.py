@@ -19,22 +19,22 @@ from flowalg_reference import Reference
 
 from flowalg import (
     KV,
-    ArgumentError,
-    AtSignal,
     BoundedOutOfOrderness,
     FixedWindows,
     Interpreter,
     Mode,
     PCollection,
     Repeat,
-    Signal,
     Sum,
     Timeline,
     Window,
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import event_time
+from flowalg.errors import ArgumentError
+from flowalg.runs import Signal
 from flowalg.runs.signals import KeyText
+from flowalg.triggers import AtSignal
 from tests.support.local_queries import LocalQueries
 from tests.support.scores import POINTS, SCORES, Score, minute
 

@@ -16,23 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    MAX_TIME,
-    MIN_TIME,
-    ArgumentError,
-    Change,
-    Drop,
-    DropReason,
-    EventTime,
-    FixedWindows,
-    Pane,
-    PaneInfo,
-    ProcessingTime,
-    Timeline,
-    Timing,
-    event_time,
-    processing_time,
-)
+from flowalg import EventTime, FixedWindows, Pane, ProcessingTime, Timeline, event_time, processing_time
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError
+from flowalg.runs import Change, Drop, DropReason, PaneInfo, Timing
 from tests.support.scores import Score, minute
 
 POINTS = st.datetimes(

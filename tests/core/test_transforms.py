@@ -22,18 +22,10 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    AfterDelay,
     Aggregate,
-    AllOf,
-    Always,
-    AnyOf,
-    ArgumentError,
     AtCount,
-    AtSignal,
     AtWatermark,
-    Change,
     Count,
-    ElementError,
     EventTime,
     FixedWindows,
     GlobalWindows,
@@ -49,16 +41,16 @@ from flowalg import (
     Timeline,
     ToList,
     TopN,
-    ToSet,
-    Trigger,
-    Variance,
     Window,
-    WindowFn,
     flatten,
-    together,
 )
+from flowalg.combiners import AllOf, AnyOf, ToSet, Variance, together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.time import ProcessingTime, event_time, processing_time
+from flowalg.errors import ArgumentError, ElementError
+from flowalg.runs import Change
+from flowalg.triggers import AfterDelay, Always, AtSignal, Trigger
+from flowalg.windows import WindowFn
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTES = FixedWindows(timedelta(minutes=5))

@@ -14,8 +14,9 @@ from flowalg_reference import Reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import KV, Count, ElementError, Interpreter, Max, PCollection, Source, Timeline, ToList
+from flowalg import KV, Count, Interpreter, Max, PCollection, Source, Timeline, ToList
 from flowalg.data.values import canonicalize, same, sort_by_time, sort_key
+from flowalg.errors import ElementError
 
 LONE = "x\ud800"
 START = datetime(2024, 1, 1, tzinfo=UTC)

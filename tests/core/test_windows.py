@@ -16,26 +16,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
-    GLOBAL_WINDOW,
-    MAX_TIME,
-    MIN_TIME,
-    ArgumentError,
     CalendarDays,
-    CalendarMonths,
-    CalendarWeeks,
     Count,
-    CustomWindows,
-    ElementError,
     EventTime,
     FixedWindows,
     GlobalWindows,
-    MergedWindow,
     Sessions,
     SlidingWindows,
     Window,
+    event_time,
+)
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError, ElementError
+from flowalg.windows import (
+    GLOBAL_WINDOW,
+    CalendarMonths,
+    CalendarWeeks,
+    CustomWindows,
+    MergedWindow,
     WindowFn,
     WindowsByValue,
-    event_time,
 )
 from flowalg.windows.window import span
 from flowalg.windows.window_functions import assign_windows, merged_windows

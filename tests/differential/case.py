@@ -15,8 +15,10 @@ from flowalg_laws.strategies.pipelines import ALL, pipelines
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import Capabilities, Interpreter, PCollection, Timeline, UnsupportedError, from_json, to_json
+from flowalg import Interpreter, PCollection, Timeline, from_json, to_json
+from flowalg.analysis import Capabilities
 from flowalg.analysis.features import describe_feature, features_of
+from flowalg.errors import UnsupportedError
 
 CORPUS: Final = Path(__file__).parents[1] / "corpus"
 """The cases on which an engine once differed from the reference."""

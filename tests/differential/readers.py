@@ -28,9 +28,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import BadRecord, BoundedOutOfOrderness, Count, FixedWindows
+from flowalg import BoundedOutOfOrderness, Count, FixedWindows
 from flowalg.data.json_text import render_json
 from flowalg.pipeline.source import source_node
+from flowalg.runs import BadRecord
 from flowalg.runs.elements import good_records
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from flowalg_spark import StreamInput, collect, local_session, replay_log, strea
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import functions as F
 
-from flowalg import Mode, Pane, PCollection, Source, WatermarkPolicy
+from flowalg import Mode, Pane, PCollection, Source
+from flowalg.watermarks import WatermarkPolicy
 from tests.faults.files import POLICY, QUERIES, make_input
 from tests.faults.visits import VISITS, visits
 from tests.support.spark_replay import END

@@ -10,11 +10,11 @@ from inspect import isclass, isfunction
 import api_examples
 import pytest
 
-import flowalg
 from docs.tables import api
+from tests.support.public import PUBLIC, ROOMS
 
-WITHOUT_SPARK = ("flowalg", "flowalg_reference", "flowalg_laws")
-NAMES = {name: getattr(flowalg, name) for name in flowalg.__all__} | vars(api_examples)
+WITHOUT_SPARK = (*ROOMS, "flowalg_reference", "flowalg_laws")
+NAMES = {**PUBLIC, **vars(api_examples)}
 
 
 def examples() -> Iterator[doctest.DocTest]:

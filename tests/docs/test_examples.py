@@ -17,7 +17,8 @@ from flowalg_spark import batch, collect
 from flowalg_tools.cli import main
 from pyspark.sql import SparkSession
 
-from flowalg import Change, PCollection, Source, Timing
+from flowalg import PCollection, Source
+from flowalg.runs import Change, Timing
 from tests.support.spark_replay import table_of
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

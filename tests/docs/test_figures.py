@@ -22,7 +22,7 @@ from figures.published import FigurePane, PublishedFigure, read_figures
 from flowalg_tools.pictures.boxes import Box, text_width
 from flowalg_tools.pictures.layout import LABEL_SIZE
 
-from flowalg import Timing
+from flowalg.runs import Timing
 
 FIGURES = read_figures()
 RETRACTING = "streaming102-17"

@@ -22,8 +22,10 @@ from flights.data import CleanFlights
 from flights.demo import WEEK, prepare_folder, report, run_reference
 from flights.outcomes import Outcome
 
-from flowalg import KV, ArgumentError, Timing
+from flowalg import KV
 from flowalg.data.shapes import kv_of, shape_of
+from flowalg.errors import ArgumentError
+from flowalg.runs import Timing
 from tests.support.programs import HOURS, run_program
 
 pytestmark = pytest.mark.long  # the package's 336,776 rows take seconds to read

@@ -18,8 +18,9 @@ from zeitgeist import Alert, Detection, Generator, Injected, Kind, Traffic, dete
 from zeitgeist.running import on_reference, run_zeitgeist
 from zeitgeist.searches import BEGIN, SECOND
 
-from flowalg import KV, OutputElement
+from flowalg import KV
 from flowalg.data.time import event_time, processing_time
+from flowalg.runs import OutputElement
 
 SMALL = Generator(queries=8, seconds=330, anomalies=10)
 

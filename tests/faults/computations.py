@@ -11,22 +11,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 
-from flowalg import (
-    KV,
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    Clocks,
-    Computation,
-    EventTimer,
-    FixedWindows,
-    Observed,
-    PCollection,
-    ProcessingTimer,
-    Sum,
-    Timer,
-    Transition,
-)
+from flowalg import KV, Accumulation, AtCount, AtWatermark, Computation, FixedWindows, PCollection, Sum
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Timer, Transition
 
 K = TypeVar("K")
 BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -33,12 +33,11 @@ from flowalg import (
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
-    CheckpointError,
-    ElementError,
     FixedWindows,
     PCollection,
     Sum,
 )
+from flowalg.errors import CheckpointError, ElementError
 from tests.faults.files import rows_of
 from tests.faults.local import LocalTables
 from tests.support.scores import NOON, SCORES

@@ -19,7 +19,8 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import ArgumentError, ElementError, SchemaMismatchError, Source
+from flowalg import Source
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import BadRecord
 

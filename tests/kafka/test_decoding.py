@@ -13,7 +13,8 @@ from attrs import field, fields, frozen
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flowalg import ArgumentError, ElementError, SchemaMismatchError, Source, UserFunctionError
+from flowalg import Source
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError, UserFunctionError
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import BadRecord
 

@@ -21,7 +21,8 @@ from flowalg_polars.streaming import StreamInput
 from flowalg_sinks import SinkBatch, Table, WrittenBatch
 
 from docs.pages import DOCS, run_page, working_in
-from flowalg import BoundedOutOfOrderness, Output
+from flowalg import BoundedOutOfOrderness
+from flowalg.runs import Output
 from tests.components.broker import Broker
 from tests.faults.kafka.comparison import compare
 from tests.faults.kafka.failures import LocalCase, failures_of

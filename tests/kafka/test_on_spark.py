@@ -19,7 +19,8 @@ from flowalg_kafka.messages import messages_table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import ArgumentError, BoundedOutOfOrderness, MissingExtraError, SchemaMismatchError, Source
+from flowalg import BoundedOutOfOrderness, Source
+from flowalg.errors import ArgumentError, MissingExtraError, SchemaMismatchError
 from flowalg.pipeline.source import source_node
 from flowalg.runs.bad_records import BadRecord
 from tests.components.broker import Broker

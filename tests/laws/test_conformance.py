@@ -18,8 +18,6 @@ from hypothesis import find, given
 from flowalg import (
     FOREVER,
     Accumulation,
-    ApproximateDistinct,
-    ArgumentError,
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
@@ -33,15 +31,17 @@ from flowalg import (
     SequenceOf,
     Sessions,
     Sum,
-    Trigger,
-    WindowFn,
 )
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature, features_of
+from flowalg.combiners import ApproximateDistinct
 from flowalg.combiners.core import Together
 from flowalg.elementwise.steps import Filter, Map, Step
+from flowalg.errors import ArgumentError
 from flowalg.pipeline.nodes import Flatten
 from flowalg.pipeline.side_inputs import LatestComplete, View
+from flowalg.triggers import Trigger
+from flowalg.windows import WindowFn
 
 COMMON: frozenset[AnyFeature] = frozenset(
     {

@@ -33,11 +33,9 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    Always,
     AtCount,
     AtPeriod,
     AtWatermark,
-    Change,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -47,11 +45,11 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
-    TimestampCombiner,
-    Timing,
-    WindowFn,
     flatten,
 )
+from flowalg.runs import Change, Timing
+from flowalg.triggers import Always
+from flowalg.windows import TimestampCombiner, WindowFn
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 TWO = Sessions(timedelta(minutes=2))

@@ -15,12 +15,9 @@ from flowalg_reference import Reference, ReferenceBatch
 from flowalg import (
     Accumulation,
     AtCount,
-    Change,
     EventTime,
     Interpreter,
     Mode,
-    Output,
-    OutputElement,
     Outputs,
     Pane,
     PCollection,
@@ -28,12 +25,12 @@ from flowalg import (
     Sessions,
     Source,
     Timeline,
-    Timing,
-    UnsupportedError,
 )
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature, features_of
+from flowalg.errors import UnsupportedError
 from flowalg.pipeline.structure import last_grouping
+from flowalg.runs import Change, Output, OutputElement, Timing
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.panes import PaneInfo
 

@@ -23,8 +23,9 @@ from flowalg_laws.laws.triggers import SEQUENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Aggregate, AtCount, OnceTrigger, Trigger
+from flowalg import Aggregate, AtCount
 from flowalg.combiners.core import AnyCombiner, require_combiner
+from flowalg.triggers import OnceTrigger, Trigger
 
 
 def name_of(law: Law[..., object]) -> str:

@@ -27,18 +27,9 @@ from flowalg_laws.strategies.times import point
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import strategies as st
 
-from flowalg import (
-    Clocks,
-    Computation,
-    ElementError,
-    Mode,
-    Observed,
-    Processor,
-    Timeline,
-    Transition,
-    UserFunctionError,
-    event_time,
-)
+from flowalg import Computation, Mode, Timeline, event_time
+from flowalg.computations import Clocks, Observed, Processor, Transition
+from flowalg.errors import ElementError, UserFunctionError
 
 MINUTE = timedelta(minutes=1)
 MICRO_BATCH = Reference(Mode.MICRO_BATCH)

@@ -13,27 +13,20 @@ from flowalg_reference import Reference
 from hypothesis import strategies as st
 
 from flowalg import (
-    EVERY_INSTANT,
     FOREVER,
-    ArgumentError,
-    Arrivals,
-    AtValue,
     AtWatermark,
-    CustomTrigger,
-    ElementError,
     FlowalgError,
     GlobalWindows,
     Interpreter,
     Max,
     Mode,
-    OnceTrigger,
     Sessions,
     Sum,
     Timeline,
-    TriggerClocks,
-    UserFunctionError,
-    WindowingStrategy,
 )
+from flowalg.errors import ArgumentError, ElementError, UserFunctionError
+from flowalg.triggers import EVERY_INSTANT, Arrivals, AtValue, CustomTrigger, OnceTrigger, TriggerClocks
+from flowalg.windows import WindowingStrategy
 
 ENGINES = (Reference(Mode.MICRO_BATCH), PolarsStreaming())
 

@@ -12,23 +12,10 @@ from flowalg_laws import check_combiner, check_window_fn
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from flowalg import (
-    MAX_TIME,
-    ArgumentError,
-    CalendarMonths,
-    CustomWindows,
-    EventTime,
-    FixedWindows,
-    MergedWindow,
-    Sessions,
-    SlidingWindows,
-    UserFunctionError,
-    Window,
-    WindowFn,
-    WindowsByValue,
-    combiner,
-    event_time,
-)
+from flowalg import EventTime, FixedWindows, Sessions, SlidingWindows, Window, combiner, event_time
+from flowalg.data import MAX_TIME
+from flowalg.errors import ArgumentError, UserFunctionError
+from flowalg.windows import CalendarMonths, CustomWindows, MergedWindow, WindowFn, WindowsByValue
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

@@ -64,7 +64,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "connect": "import pyspark.sql.connect.session, flowalg_spark\n",
     "postgresql": "from flowalg_sinks import PostgreSQL\nPostgreSQL('')\n",
     "kafka": "import confluent_kafka, flowalg_kafka\n",
-    "sketches": "from flowalg import ApproximateDistinct\n"
+    "sketches": "from flowalg.combiners import ApproximateDistinct\n"
     "counted = keyed.combine_per_key(ApproximateDistinct())\n"
     "assert [pane.value for pane in reference.run(counted, {SCORES: timeline}).panes] == [2]\n",
     "laws": "from flowalg_laws import check_combiner\nfrom hypothesis import strategies as st\n"

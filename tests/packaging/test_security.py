@@ -44,22 +44,21 @@ import flowalg
 from flowalg import (
     FOREVER,
     KV,
-    ArgumentError,
     BoundedOutOfOrderness,
-    DocumentError,
     FixedWindows,
-    LagDistribution,
-    Output,
     PCollection,
     Source,
     Timeline,
     ToList,
-    Trigger,
-    WatermarkPolicy,
     from_json,
     to_json,
 )
 from flowalg.data.views import html_view
+from flowalg.errors import ArgumentError, DocumentError
+from flowalg.runs import Output
+from flowalg.triggers import Trigger
+from flowalg.watermarks import LagDistribution, WatermarkPolicy
+from tests.support.public import PUBLIC
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = (
@@ -333,7 +332,7 @@ ATTRIBUTES: Final = (
     "triggers",
 )
 WORDS: Final = st.one_of(
-    st.sampled_from(sorted(dir(flowalg))),
+    st.sampled_from(sorted({*dir(flowalg), *PUBLIC})),
     st.sampled_from(sorted(dir(builtins))),
     st.sampled_from(
         ["minute", "timedelta", "LagDistribution.GAMMA", "1", "0.5", "'x'", "'{0.__init__}'", "None"]

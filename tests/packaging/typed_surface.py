@@ -30,8 +30,10 @@ from typing import Final, ParamSpec, Self, TypeAlias, TypeVar, get_args, get_ori
 
 from attrs import frozen
 
+from tests.support.public import ROOMS
+
 PACKAGES: Final = (
-    "flowalg",
+    *ROOMS,
     "flowalg_kafka",
     "flowalg_laws",
     "flowalg_polars",

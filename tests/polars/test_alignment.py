@@ -12,16 +12,8 @@ from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    FOREVER,
-    KV,
-    ArgumentError,
-    BoundedOutOfOrderness,
-    FixedWindows,
-    Source,
-    Sum,
-    flatten,
-)
+from flowalg import FOREVER, KV, BoundedOutOfOrderness, FixedWindows, Source, Sum, flatten
+from flowalg.errors import ArgumentError
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)

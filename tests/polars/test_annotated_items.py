@@ -8,8 +8,10 @@ import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import ReferenceBatch
 
-from flowalg import INGRESS_TIME, PCollection, Source, Sum, Timeline, UnsupportedError
+from flowalg import PCollection, Source, Sum, Timeline
+from flowalg.data import INGRESS_TIME
 from flowalg.data.time import EPOCH
+from flowalg.errors import UnsupportedError
 
 NUMBERS = Source("numbers", int, event_time=INGRESS_TIME)
 

@@ -21,18 +21,16 @@ from flowalg_polars.streaming import Files, Frames, StreamInput
 from flowalg import (
     FOREVER,
     KV,
-    ArgumentError,
-    BadRecord,
     BoundedOutOfOrderness,
     Count,
-    ElementError,
     FixedWindows,
     Interpreter,
     PCollection,
     Sum,
     Timeline,
-    UserFunctionError,
 )
+from flowalg.errors import ArgumentError, ElementError, UserFunctionError
+from flowalg.runs import BadRecord
 from tests.support.dirty import (
     DIRTY,
     EXPECTED,

@@ -13,21 +13,10 @@ from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    INGRESS_TIME,
-    FixedWindows,
-    FlowalgError,
-    Max,
-    Min,
-    Mode,
-    PCollection,
-    Source,
-    Timeline,
-    ToList,
-    UserFunctionError,
-    ValueRangeError,
-)
+from flowalg import FixedWindows, FlowalgError, Max, Min, Mode, PCollection, Source, Timeline, ToList
+from flowalg.data import INGRESS_TIME
 from flowalg.data.time import EPOCH
+from flowalg.errors import UserFunctionError, ValueRangeError
 
 MICROSECOND = timedelta(microseconds=1)
 DAY = 24 * timedelta(hours=1)

@@ -21,17 +21,15 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
-    Clocks,
     Computation,
     GlobalWindows,
     Mode,
-    Observed,
     PCollection,
     Repeat,
     Timeline,
     ToList,
-    Transition,
 )
+from flowalg.computations import Clocks, Observed, Transition
 
 VALUES_SO_FAR = VALUES.window(
     GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING

@@ -30,12 +30,9 @@ from flowalg import (
     KV,
     Accumulation,
     Aggregate,
-    AllowedLateness,
-    ArgumentError,
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
-    CheckpointError,
     Count,
     FixedWindows,
     Mean,
@@ -45,11 +42,12 @@ from flowalg import (
     Source,
     Sum,
     ToList,
-    Trigger,
-    WindowFn,
     flatten,
 )
+from flowalg.errors import ArgumentError, CheckpointError
 from flowalg.pipeline.structure import sources_of
+from flowalg.triggers import Trigger
+from flowalg.windows import AllowedLateness, WindowFn
 from tests.polars.test_streams import BATCHES, TOTALS, stream_of, summary
 from tests.support.local_queries import LocalQueries
 from tests.support.scores import NOON, SCORES, Score

@@ -14,19 +14,8 @@ from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 from flowalg_polars import PolarsStreaming
 from flowalg_reference import Reference
 
-from flowalg import (
-    KV,
-    Aggregate,
-    Combiner,
-    Count,
-    FixedWindows,
-    Mean,
-    Mode,
-    PCollection,
-    Sum,
-    Timeline,
-    together,
-)
+from flowalg import KV, Aggregate, Count, FixedWindows, Mean, Mode, PCollection, Sum, Timeline
+from flowalg.combiners import Combiner, together
 
 MINUTE = timedelta(minutes=1)
 LARGE = 2**62

@@ -12,21 +12,8 @@ from flowalg_polars.streaming import Records, StreamInput
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import (
-    BoundedOutOfOrderness,
-    Clocks,
-    Computation,
-    EventTimer,
-    FixedWindows,
-    Interpreter,
-    Mode,
-    Observed,
-    ProcessingTimer,
-    Sum,
-    Timeline,
-    Timer,
-    Transition,
-)
+from flowalg import BoundedOutOfOrderness, Computation, FixedWindows, Interpreter, Mode, Sum, Timeline
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Timer, Transition
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)

@@ -13,21 +13,9 @@ import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference
 
-from flowalg import (
-    ArgumentError,
-    CheckpointError,
-    Clocks,
-    Computation,
-    ElementError,
-    FlowalgError,
-    Observed,
-    PCollection,
-    Sum,
-    ToList,
-    Transition,
-    UnboundSourceError,
-    combiner,
-)
+from flowalg import Computation, FlowalgError, PCollection, Sum, ToList, combiner
+from flowalg.computations import Clocks, Observed, Transition
+from flowalg.errors import ArgumentError, CheckpointError, ElementError, UnboundSourceError
 from tests.support.elements import bounded
 from tests.support.scores import NOON, SCORES, Score
 

@@ -15,7 +15,8 @@ import pytest
 from flowalg_columns.tables import records_in
 from flowalg_polars import batch
 
-from flowalg import ElementError, Timeline
+from flowalg import Timeline
+from flowalg.errors import ElementError
 from tests.support import far_times
 
 

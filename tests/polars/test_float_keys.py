@@ -8,7 +8,8 @@ import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import KV, ElementError, FixedWindows, Interpreter, Timeline, UnsupportedError
+from flowalg import KV, FixedWindows, Interpreter, Timeline
+from flowalg.errors import ElementError, UnsupportedError
 from tests.support.keyed_steps import FLOAT_KEYS
 from tests.support.scores import NOON, SCORES, Score, minute
 

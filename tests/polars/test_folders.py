@@ -18,7 +18,8 @@ from flowalg_polars import batch, streaming
 from flowalg_polars.streaming import Files, StreamInput
 from flowalg_polars.streaming.storage import file_log
 
-from flowalg import BoundedOutOfOrderness, ElementError, SchemaMismatchError, Source
+from flowalg import BoundedOutOfOrderness, Source
+from flowalg.errors import ElementError, SchemaMismatchError
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 POLICY = BoundedOutOfOrderness(timedelta(0))

@@ -16,7 +16,8 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from flowalg_sinks import SinkError, SQLite
 
-from flowalg import KV, BoundedOutOfOrderness, CheckpointError, FixedWindows, Pane, Source, Sum
+from flowalg import KV, BoundedOutOfOrderness, FixedWindows, Pane, Source, Sum
+from flowalg.errors import CheckpointError
 from tests.support.full_disk import filled, small_disk
 from tests.support.scores import NOON, SCORES, Score
 

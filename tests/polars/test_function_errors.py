@@ -11,8 +11,9 @@ import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import FOREVER, KV, GlobalWindows, Interpreter, Sum, Timeline, UserFunctionError
+from flowalg import FOREVER, KV, GlobalWindows, Interpreter, Sum, Timeline
 from flowalg.data.errors import ValueRangeError
+from flowalg.errors import UserFunctionError
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 ENGINES: tuple[Interpreter, ...] = (Reference(), ReferenceBatch(), PolarsStreaming(), PolarsBatch())

@@ -15,25 +15,20 @@ from flowalg_polars import PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import (
-    EVERY_INSTANT,
     FOREVER,
     KV,
-    AtElement,
-    AtMeasure,
-    AtValue,
-    CustomTrigger,
-    CustomWindows,
     EventTime,
     Interpreter,
-    OnceTrigger,
     PCollection,
     Repeat,
     Sum,
     Timeline,
-    UserFunctionError,
     Window,
     combiner,
 )
+from flowalg.errors import UserFunctionError
+from flowalg.triggers import EVERY_INSTANT, AtElement, AtMeasure, AtValue, CustomTrigger, OnceTrigger
+from flowalg.windows import CustomWindows
 from tests.support.elements import bounded
 from tests.support.scores import NOON, POINTS, SCORES, Score
 

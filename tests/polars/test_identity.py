@@ -40,21 +40,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.exceptions import PanicException
 
-from flowalg import (
-    Accumulation,
-    ArgumentError,
-    AtCount,
-    AtWatermark,
-    BoundedOutOfOrderness,
-    CheckpointError,
-    Combiner,
-    FixedWindows,
-    QueryEnded,
-    QueryEvent,
-    QueryStarted,
-    Sum,
-)
+from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, FixedWindows, Sum
+from flowalg.combiners import Combiner
 from flowalg.data.time import ProcessingTime
+from flowalg.errors import ArgumentError, CheckpointError
+from flowalg.runs import QueryEnded, QueryEvent, QueryStarted
 from tests.support.programs import run_program
 from tests.support.scores import NOON, SCORES, Score
 
@@ -757,7 +747,7 @@ def test_a_forked_process_neither_keeps_nor_frees_a_checkpoint(tmp_path: Path) -
     """A child of a query that runs longer does not keep its checkpoint in use, and one that ends does not free it."""
     program = (
         "import os, signal, sys, time\n"
-        "from flowalg import CheckpointError\n"
+        "from flowalg.errors import CheckpointError\n"
         "from flowalg_polars.streaming.storage.checkpoint import Checkpoint\n"
         "with Checkpoint.open(sys.argv[1]):\n"
         "    longer = os.fork()\n"

@@ -14,7 +14,10 @@ from flowalg_laws.kit.readings import START, Reading
 from flowalg_polars import batch, replay
 from flowalg_polars.streaming import Frames, MicroBatch, StreamInput, batches
 
-from flowalg import INGRESS_TIME, ArgumentError, ElementError, IngressTime, Source
+from flowalg import Source
+from flowalg.data import INGRESS_TIME
+from flowalg.errors import ArgumentError, ElementError
+from flowalg.watermarks import IngressTime
 
 MINUTE = timedelta(minutes=1)
 ARRIVALS = Source("arrivals", Reading, event_time=INGRESS_TIME)

@@ -18,7 +18,8 @@ from flowalg_polars.streaming import Files, Frames, Records, StreamInput
 from flowalg_sinks import SQLite
 from flowalg_snapshots import Snapshots
 
-from flowalg import ArgumentError, BoundedOutOfOrderness, ElementError, SchemaMismatchError, Source
+from flowalg import BoundedOutOfOrderness, Source
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
 from tests.support.scores import NOON
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.seen)

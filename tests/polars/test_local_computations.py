@@ -30,26 +30,21 @@ from flowalg import (
     KV,
     AtCount,
     BoundedOutOfOrderness,
-    Clocks,
     Computation,
-    ElementError,
     FixedWindows,
     FlowalgError,
     Interpreter,
-    Late,
     Mode,
-    Observed,
     PCollection,
-    Processor,
     Run,
     Sum,
     Timeline,
-    Transition,
-    UnsupportedError,
 )
+from flowalg.computations import Clocks, Late, Observed, Processor, Transition
 from flowalg.computations.calls import KeyState
 from flowalg.computations.computation import AnyComputation
 from flowalg.computations.library import built_in, deduplication, tuples
+from flowalg.errors import ElementError, UnsupportedError
 from tests.support.faults import FAULTS, LOOP
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
@@ -335,7 +330,7 @@ def test_a_timer_of_processing_time_is_a_deadline() -> None:
 
 def test_a_checkpoint_of_another_computation_is_refused(tmp_path: object) -> None:
     """The order of a computation is a fact of its state."""
-    from flowalg import CheckpointError
+    from flowalg.errors import CheckpointError
 
     checkpoint = f"{tmp_path}/checkpoint"
     list(streaming.batches(POINTS.process(ECHO), {SCORES: stream_of()}, checkpoint=checkpoint))

@@ -17,19 +17,8 @@ from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_reference import Reference
 from flowalg_sinks import SQLite
 
-from flowalg import (
-    KV,
-    ArgumentError,
-    BoundedOutOfOrderness,
-    Count,
-    FixedWindows,
-    Mode,
-    RecordTypeError,
-    Source,
-    Sum,
-    Timeline,
-    UnsupportedError,
-)
+from flowalg import KV, BoundedOutOfOrderness, Count, FixedWindows, Mode, Source, Sum, Timeline
+from flowalg.errors import ArgumentError, RecordTypeError, UnsupportedError
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 MINUTE = timedelta(minutes=1)

@@ -17,7 +17,8 @@ from attrs import frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, Frames, StreamInput
 
-from flowalg import BoundedOutOfOrderness, Count, ElementError, FixedWindows, SchemaMismatchError, Source
+from flowalg import BoundedOutOfOrderness, Count, FixedWindows, Source
+from flowalg.errors import ElementError, SchemaMismatchError
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -21,7 +21,6 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
-    ElementError,
     GlobalWindows,
     Interpreter,
     Max,
@@ -29,15 +28,14 @@ from flowalg import (
     Min,
     PCollection,
     Repeat,
-    SchemaMismatchError,
     Sum,
     Timeline,
     ToList,
-    ValueRangeError,
-    Variance,
 )
+from flowalg.combiners import Variance
 from flowalg.data.shapes import DECIMAL, FLOAT
 from flowalg.data.values import canonicalize, conform
+from flowalg.errors import ElementError, SchemaMismatchError, ValueRangeError
 from tests.support.amounts import (
     AMOUNTS,
     DECIMALS,

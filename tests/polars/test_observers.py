@@ -12,7 +12,7 @@ import pytest
 from flowalg_polars import streaming
 from flowalg_polars.streaming import MicroBatch, open_state
 
-from flowalg import ArgumentError, UserFunctionError
+from flowalg.errors import ArgumentError, UserFunctionError
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from tests.support.observed import BATCHES, BEST, TOTALS, run_observed, scores_stream
 from tests.support.scores import SCORES

@@ -20,25 +20,19 @@ from flowalg_polars.streaming import Frames, MicroBatch, StreamInput
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowalg import (
-    KV,
-    ArgumentError,
-    BoundedOutOfOrderness,
-    CheckpointError,
+from flowalg import KV, BoundedOutOfOrderness, Computation, Mode, PCollection, Sum
+from flowalg.computations import (
     Clocks,
-    Computation,
     EventTimer,
     KeyContents,
     Late,
-    Mode,
     Observed,
-    PCollection,
     ProcessingTimer,
-    Sum,
     Transition,
     WaitingElement,
 )
 from flowalg.computations.computation import AnyComputation, require_computation
+from flowalg.errors import ArgumentError, CheckpointError
 from tests.support.kept_keys import kept_keys
 from tests.support.scores import POINTS, SCORES, Score, minute
 

@@ -27,8 +27,8 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    TimestampCombiner,
 )
+from flowalg.windows import TimestampCombiner
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 STREAMS = pytest.mark.parametrize("stream", [Reference(), PolarsStreaming()], ids=["reference", "local"])

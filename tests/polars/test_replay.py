@@ -29,27 +29,25 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
-    ArgumentError,
     AtCount,
     AtPeriod,
     AtWatermark,
     BoundedOutOfOrderness,
     Count,
-    Drop,
-    ElementError,
     FixedWindows,
     Mode,
     PCollection,
     Perfect,
     Repeat,
     Run,
-    SchemaMismatchError,
     Source,
     Sum,
     Timeline,
     flatten,
 )
 from flowalg.data.errors import FlowalgError
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.runs import Drop
 from tests.support.replays import LocalReplays, recorded_readings
 
 MINUTE = timedelta(minutes=1)

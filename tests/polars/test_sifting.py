@@ -12,8 +12,9 @@ from flowalg_polars.lowering.sifting import Sifted, Sifter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import BadRecord, Count, FixedWindows
+from flowalg import Count, FixedWindows
 from flowalg.data.errors import ElementError
+from flowalg.runs import BadRecord
 from flowalg.runs.elements import read_or_reject
 from tests.support.scores import NOON, SCORES
 

@@ -14,23 +14,17 @@ from flowalg_polars.streaming import Files, StreamInput, query
 from flowalg_polars.streaming.options import Options
 
 from flowalg import (
-    AfterDelay,
     AtPeriod,
     AtWatermark,
     BoundedOutOfOrderness,
-    Clocks,
     Computation,
     FixedWindows,
-    Observed,
     PCollection,
-    ProcessingTimeLag,
-    ProcessingTimer,
     Sum,
-    Timer,
-    Transition,
-    Trigger,
-    WatermarkPolicy,
 )
+from flowalg.computations import Clocks, Observed, ProcessingTimer, Timer, Transition
+from flowalg.triggers import AfterDelay, Trigger
+from flowalg.watermarks import ProcessingTimeLag, WatermarkPolicy
 from tests.support.scores import POINTS, SCORES
 
 MILLISECOND = timedelta(milliseconds=1)

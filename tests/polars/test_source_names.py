@@ -11,17 +11,9 @@ from flowalg_polars import PolarsBatch, PolarsStreaming, batch, streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import (
-    INGRESS_TIME,
-    ArgumentError,
-    BoundedOutOfOrderness,
-    Count,
-    Interpreter,
-    PCollection,
-    Source,
-    Timeline,
-    flatten,
-)
+from flowalg import BoundedOutOfOrderness, Count, Interpreter, PCollection, Source, Timeline, flatten
+from flowalg.data import INGRESS_TIME
+from flowalg.errors import ArgumentError
 from tests.support.scores import NOON, SCORES, Score
 
 LATER = Source("scores", Score, event_time=lambda score: score.at + timedelta(hours=1))

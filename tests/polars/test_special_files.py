@@ -16,7 +16,8 @@ from flowalg_polars.streaming import Files, StreamInput
 from flowalg_polars.streaming.storage import checkpoint as checkpoints
 from flowalg_polars.streaming.storage import file_log
 
-from flowalg import BoundedOutOfOrderness, CheckpointError, ElementError, FixedWindows, FlowalgError, Sum
+from flowalg import BoundedOutOfOrderness, FixedWindows, FlowalgError, Sum
+from flowalg.errors import CheckpointError, ElementError
 from tests.support.scores import NOON, SCORES
 
 MINUTE: Final = timedelta(minutes=1)

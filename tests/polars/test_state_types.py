@@ -21,23 +21,21 @@ from flowalg import (
     FOREVER,
     Accumulation,
     AtCount,
-    CheckpointError,
-    Clocks,
-    Combiner,
     Computation,
     Count,
     FixedWindows,
     Max,
-    Observed,
     PCollection,
     Repeat,
     Sum,
     TopN,
-    Transition,
     combiner,
 )
+from flowalg.combiners import Combiner
+from flowalg.computations import Clocks, Observed, Transition
 from flowalg.data.shapes import shape_of
 from flowalg.data.structure import structure
+from flowalg.errors import CheckpointError
 from tests.polars.test_streams import stream_of
 from tests.support.scores import SCORES
 

@@ -35,13 +35,9 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    AfterDelay,
-    ArgumentError,
     AtCount,
-    AtSignal,
     AtWatermark,
     BoundedOutOfOrderness,
-    CheckpointError,
     Count,
     FixedWindows,
     Mean,
@@ -49,19 +45,24 @@ from flowalg import (
     PCollection,
     Perfect,
     Repeat,
-    SchemaMismatchError,
     Sessions,
     SlidingWindows,
     Sum,
     Timeline,
     ToList,
-    UnsupportedError,
-    UserFunctionError,
-    WindowFn,
 )
 from flowalg.data.errors import ElementError
 from flowalg.data.time import MAX_TIME, event_time, processing_time
+from flowalg.errors import (
+    ArgumentError,
+    CheckpointError,
+    SchemaMismatchError,
+    UnsupportedError,
+    UserFunctionError,
+)
+from flowalg.triggers import AfterDelay, AtSignal
 from flowalg.watermarks import Observation
+from flowalg.windows import WindowFn
 from tests.support.programs import run_code
 from tests.support.scores import NOON, SCORES, Score
 

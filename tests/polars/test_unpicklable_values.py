@@ -14,7 +14,8 @@ from attrs import asdict, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 
-from flowalg import BoundedOutOfOrderness, ElementError, FixedWindows, ToList, combiner
+from flowalg import BoundedOutOfOrderness, FixedWindows, ToList, combiner
+from flowalg.errors import ElementError
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)

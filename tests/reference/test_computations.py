@@ -12,26 +12,10 @@ import pytest
 from flowalg_laws.strategies.computations import HEARTBEAT, HOLDING, RUNNING_TOTAL
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import (
-    KV,
-    Clocks,
-    Computation,
-    DropReason,
-    ElementError,
-    EventTimer,
-    FixedWindows,
-    FlowalgError,
-    Late,
-    Mode,
-    Observed,
-    PCollection,
-    ProcessingTimer,
-    Run,
-    Sum,
-    Timeline,
-    Timing,
-    Transition,
-)
+from flowalg import KV, Computation, FixedWindows, FlowalgError, Mode, PCollection, Run, Sum, Timeline
+from flowalg.computations import Clocks, EventTimer, Late, Observed, ProcessingTimer, Transition
+from flowalg.errors import ElementError
+from flowalg.runs import DropReason, Timing
 from tests.support.faults import FAULTS, LOOP, fails
 from tests.support.scores import POINTS, SCORES, Score, minute
 

@@ -30,20 +30,17 @@ from hypothesis import given, settings
 
 from flowalg import (
     Accumulation,
-    Always,
     AtCount,
     AtWatermark,
     FixedWindows,
     GlobalWindows,
     Mode,
-    OnTimeBehavior,
     Repeat,
     Sessions,
     Timeline,
-    TimestampCombiner,
-    WindowFn,
-    WindowingStrategy,
 )
+from flowalg.triggers import Always
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
 from tests.support.chains import Chain, chains
 from tests.support.step_pairs import EACH, Inputs, Pair, correction_pairs, take_mean
 

@@ -24,27 +24,23 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
-    MAX_TIME,
-    ArgumentError,
-    Clocks,
     Computation,
     Count,
     EventTime,
     FixedWindows,
-    Late,
     Mode,
-    Observed,
-    OutputElement,
     PCollection,
     Source,
     Sum,
     Timeline,
-    Timer,
-    Transition,
     Window,
     event_time,
 )
+from flowalg.computations import Clocks, Late, Observed, Timer, Transition
 from flowalg.computations.computation import AnyComputation, require_computation
+from flowalg.data import MAX_TIME
+from flowalg.errors import ArgumentError
+from flowalg.runs import OutputElement
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)

@@ -16,8 +16,10 @@ from flowalg_laws.strategies.pipelines import count_values, keep_positive, use_o
 from flowalg_reference import Reference
 from hypothesis import given, settings
 
-from flowalg import KV, Accumulation, AtCount, Change, Pane, Repeat, Window, WindowingStrategy
+from flowalg import KV, Accumulation, AtCount, Pane, Repeat, Window
 from flowalg.data.errors import FlowalgError
+from flowalg.runs import Change
+from flowalg.windows import WindowingStrategy
 from tests.reference.test_corrections import CORRECTED, Example, minutes, panes_of, sessions, timeline_of
 from tests.support.step_pairs import ROUNDED, Pair, expiring_pairs
 

@@ -21,25 +21,14 @@ from hypothesis import strategies as st
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
-    AfterDelay,
-    Always,
-    ArgumentError,
     AtCount,
-    AtElement,
-    AtMeasure,
     AtWatermark,
     BoundedOutOfOrderness,
     Count,
-    DropReason,
-    ElementError,
     FixedWindows,
     GlobalWindows,
-    KeyedCollectionError,
     Max,
-    OnceTrigger,
-    OnTimeBehavior,
     Pane,
     PCollection,
     Repeat,
@@ -47,15 +36,22 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
-    Timing,
-    Trigger,
+    flatten,
+)
+from flowalg.data import MAX_TIME
+from flowalg.data.time import event_time
+from flowalg.errors import (
+    ArgumentError,
+    ElementError,
+    KeyedCollectionError,
     UnboundSourceError,
     UnsupportedError,
     UserFunctionError,
     ValueRangeError,
-    flatten,
 )
-from flowalg.data.time import event_time
+from flowalg.runs import DropReason, Timing
+from flowalg.triggers import AfterDelay, Always, AtElement, AtMeasure, OnceTrigger, Trigger
+from flowalg.windows import OnTimeBehavior
 from tests.support.elements import bounded
 from tests.support.scores import POINTS, SCORES, Score, minute
 

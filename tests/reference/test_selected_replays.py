@@ -28,7 +28,6 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
-    AfterDelay,
     AtCount,
     AtPeriod,
     AtWatermark,
@@ -38,12 +37,12 @@ from flowalg import (
     ProcessingTime,
     Sum,
     Timeline,
-    Trigger,
     Window,
     event_time,
     processing_time,
 )
 from flowalg.data.time import EventTime
+from flowalg.triggers import AfterDelay, Trigger
 from tests.support.generated_runs import run_reference, runs, sums
 from tests.support.scores import POINTS, SCORES, Score, minute
 from tests.support.step_pairs import Inputs, any_windows

@@ -13,18 +13,10 @@ from flowalg_shard.clocks.ahead import warn_if_ahead
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    BoundedOutOfOrderness,
-    ClockSummary,
-    Count,
-    FixedWindows,
-    ProcessingTime,
-    Source,
-    SourceClock,
-    event_time,
-)
+from flowalg import BoundedOutOfOrderness, Count, FixedWindows, ProcessingTime, Source, event_time
 from flowalg.data.time import EventTime
-from flowalg.watermarks import PartitionClock
+from flowalg.watermarks import ClockSummary, SourceClock
+from flowalg.watermarks.summaries import PartitionClock
 from tests.support.scores import NOON, Score
 
 MINUTE = timedelta(minutes=1)

@@ -22,21 +22,12 @@ from flowalg_shard.triggers.summary import evaluate_leaf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowalg import (
-    AfterDelay,
-    AtCount,
-    AtElement,
-    AtMeasure,
-    AtPeriod,
-    AtWatermark,
-    Repeat,
-    Trigger,
-    UnsupportedError,
-    Window,
-)
+from flowalg import AtCount, AtPeriod, AtWatermark, Repeat, Window
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
+from flowalg.errors import UnsupportedError
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.clocks import Clocks as ReferenceClocks
+from flowalg.triggers import AfterDelay, AtElement, AtMeasure, Trigger
 from flowalg.triggers.syntax import OrFinally, SequenceOf, leaves
 
 END = "end"

@@ -43,11 +43,13 @@ from flowalg_shard.tables.columns import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import ClockSummary, ElementError, Perfect, ProcessingTimeLag, Signal, Window
+from flowalg import Perfect, Window
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.errors import ElementError
+from flowalg.runs import Signal
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.signals import KeyText
-from flowalg.watermarks import Observation, WatermarkPolicy
+from flowalg.watermarks import ClockSummary, Observation, ProcessingTimeLag, WatermarkPolicy
 
 SCHEMA = {
     EVENT_TIME: pl.Int64(),

@@ -14,18 +14,11 @@ from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, un
 from flowalg_shard.tables.columns import DROP_REASON, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
 from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, CombineByShard, ToBundles
 
-from flowalg import (
-    FOREVER,
-    BoundedOutOfOrderness,
-    Combiner,
-    Count,
-    FixedWindows,
-    Mean,
-    Sum,
-    WindowingStrategy,
-)
+from flowalg import FOREVER, BoundedOutOfOrderness, Count, FixedWindows, Mean, Sum
+from flowalg.combiners import Combiner
 from flowalg.combiners.core import product
 from flowalg.data.shapes import INTEGER
+from flowalg.windows import WindowingStrategy
 
 MINUTE = timedelta(minutes=1)
 STRATEGY = WindowingStrategy(FixedWindows(MINUTE), allowed_lateness=FOREVER)

@@ -14,7 +14,8 @@ from flowalg_shard.tables.packing import stack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Mean, Sum, together
+from flowalg import Mean, Sum
+from flowalg.combiners import together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.shapes import FLOAT
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING

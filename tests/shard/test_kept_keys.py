@@ -30,7 +30,8 @@ from flowalg_shard.tables.packing import pack, unpack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Clocks, Computation, EventTime, EventTimer, Observed, ProcessingTimer, Transition
+from flowalg import Computation, EventTime
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Transition
 from flowalg.computations.calls import KeyState, PendingTimer
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process

@@ -9,7 +9,7 @@ from attrs import fields
 from flowalg_shard import ShardMetrics
 from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, PACKED_TYPE
 
-from flowalg import Change, DropReason, Timing
+from flowalg.runs import Change, DropReason, Timing
 from flowalg.runs.metrics import Counts
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import pytest
 from flowalg_columns.combiners import runs_in_columns
 
-from flowalg import Aggregate, Count, Max, Mean, Sum, TopN, ToSet, WindowingStrategy, together
+from flowalg import Aggregate, Count, Max, Mean, Sum, TopN
+from flowalg.combiners import ToSet, together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.shapes import INTEGER
+from flowalg.windows import WindowingStrategy
 
 COLUMNS: dict[str, Aggregate[int, object]] = {
     "one": Sum(),

@@ -56,14 +56,10 @@ from hypothesis import strategies as st
 
 from flowalg import (
     KV,
-    MAX_TIME,
     Accumulation,
     AtWatermark,
-    ClockSummary,
     Count,
-    ElementError,
     GlobalWindows,
-    Instant,
     Max,
     Mean,
     Min,
@@ -73,15 +69,17 @@ from flowalg import (
     Sum,
     Timeline,
     TopN,
-    ValueRangeError,
-    WindowingStrategy,
 )
 from flowalg.combiners.core import Combiner, product
+from flowalg.data import MAX_TIME
 from flowalg.data.shapes import FLOAT, INTEGER, Shape, TupleOf
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.errors import ElementError, ValueRangeError
 from flowalg.pipeline.nodes import WindowInto
+from flowalg.runs import Instant
 from flowalg.runs.clocks import Clocks
-from flowalg.watermarks import WatermarkPolicy
+from flowalg.watermarks import ClockSummary, WatermarkPolicy
+from flowalg.windows import WindowingStrategy
 
 EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
 SCHEMA = {

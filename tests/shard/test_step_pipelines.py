@@ -19,19 +19,10 @@ from flowalg_reference import Reference
 from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
-from flowalg import (
-    Accumulation,
-    AtCount,
-    Count,
-    FixedWindows,
-    Perfect,
-    Repeat,
-    Sessions,
-    Timeline,
-    WindowingStrategy,
-)
+from flowalg import Accumulation, AtCount, Count, FixedWindows, Perfect, Repeat, Sessions, Timeline
 from flowalg.computations.calls import LAST_TIME
 from flowalg.data.time import processing_time
+from flowalg.windows import WindowingStrategy
 from tests.support.step_pairs import Pair, pairs
 
 

@@ -31,21 +31,10 @@ from flowalg_shard.tables.columns import POSITION, SHARD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowalg import (
-    FOREVER,
-    Accumulation,
-    AfterDelay,
-    Always,
-    AtCount,
-    AtWatermark,
-    FixedWindows,
-    Repeat,
-    Sum,
-    Timeline,
-    Trigger,
-)
+from flowalg import FOREVER, Accumulation, AtCount, AtWatermark, FixedWindows, Repeat, Sum, Timeline
 from flowalg.data.time import MIN_TIME, EventTime, processing_time
 from flowalg.runs.clocks import Clocks
+from flowalg.triggers import AfterDelay, Always, Trigger
 from tests.shard.test_step import rows_of, stage_of
 from tests.support.step_pairs import Pair, correction_pairs, pairs
 

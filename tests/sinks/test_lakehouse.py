@@ -35,8 +35,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import KV, ArgumentError, Pane, SchemaMismatchError, UnsupportedError
+from flowalg import KV, Pane
 from flowalg.data.shapes import shape_of
+from flowalg.errors import ArgumentError, SchemaMismatchError, UnsupportedError
 from tests.support.foreach_batch import VisitsQuery
 from tests.support.sink_cases import current_panes
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary

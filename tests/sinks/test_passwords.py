@@ -19,7 +19,8 @@ from flowalg_polars.streaming import StreamInput
 from flowalg_sinks import PaneSink, PostgreSQL, SQLite
 from flowalg_snapshots import postgresql_rows
 
-from flowalg import BoundedOutOfOrderness, FixedWindows, FlowalgError, QueryEvent, Sum
+from flowalg import BoundedOutOfOrderness, FixedWindows, FlowalgError, Sum
+from flowalg.runs import QueryEvent
 from tests.support.scores import SCORES
 
 PASSWORD: Final = "hunter2"

@@ -34,35 +34,31 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtWatermark,
-    Change,
     Count,
-    ElementError,
     FixedWindows,
     Max,
     Mode,
-    Output,
     Pane,
     PCollection,
-    RecordTypeError,
     Repeat,
     Sessions,
     Source,
     Sum,
     Timeline,
-    UnsupportedError,
     Window,
-    WindowingStrategy,
     event_time,
     flatten,
 )
 from flowalg.data.metadata import Timing
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
+from flowalg.errors import ArgumentError, ElementError, RecordTypeError, UnsupportedError
+from flowalg.runs import Change, Output
 from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo
+from flowalg.windows import WindowingStrategy
 from flowalg.windows.strategy import emits_one_pane
 from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute

@@ -31,14 +31,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import (
-    KV,
-    ArgumentError,
-    Timing,
-    event_time,
-)
+from flowalg import KV, event_time
 from flowalg.data.shapes import shape_of
 from flowalg.data.values import sort_key
+from flowalg.errors import ArgumentError
+from flowalg.runs import Timing
 from tests.sinks.test_targets import Database, schema_in
 from tests.support.foreach_batch import VisitsQuery
 from tests.support.sink_cases import current_panes, rows_of, without_key_text

@@ -32,8 +32,10 @@ from flowalg_spark.sinks import (
 )
 from hypothesis import HealthCheck, given, settings
 
-from flowalg import Accumulation, ArgumentError, ElementError, Output, SchemaMismatchError
+from flowalg import Accumulation
 from flowalg.data.time import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.runs import Output
 from tests.sinks.test_sinks import (
     EVERYTHING,
     FIXED,
@@ -294,7 +296,7 @@ def test_a_missing_driver_is_reported_with_its_extra() -> None:
         "from flowalg_spark.sinks import PostgreSQL, SQLite\n"
         "SQLite('panes.db')\n"
         "try: PostgreSQL('dbname=panes')\n"
-        "except flowalg.MissingExtraError as error: print(error)"
+        "except flowalg.errors.MissingExtraError as error: print(error)"
     )
     printed = run_code(code)
     assert printed.strip().endswith("needs the package psycopg: pip install 'flowalg[postgresql]'")

@@ -23,7 +23,8 @@ from flowalg_sinks import PostgreSQL, SinkError, SQLite
 from flowalg_sinks.tables import Column, Kind, Table
 from psycopg.conninfo import make_conninfo
 
-from flowalg import ArgumentError, BoundedOutOfOrderness, FixedWindows, Sum
+from flowalg import BoundedOutOfOrderness, FixedWindows, Sum
+from flowalg.errors import ArgumentError
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)

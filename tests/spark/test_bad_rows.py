@@ -18,18 +18,8 @@ from attrs import evolve, field, frozen
 from flowalg_spark import batch
 from pyspark.sql import SparkSession
 
-from flowalg import (
-    KV,
-    Count,
-    FixedWindows,
-    Max,
-    Mean,
-    PCollection,
-    Sessions,
-    Source,
-    Sum,
-    reduce_combiner,
-)
+from flowalg import KV, Count, FixedWindows, Max, Mean, PCollection, Sessions, Source, Sum
+from flowalg.combiners import reduce_combiner
 from tests.support.depth import a_few
 from tests.support.scores import NOON
 

@@ -22,11 +22,8 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     KV,
-    ArgumentError,
     CalendarDays,
     Count,
-    CustomWindows,
-    ElementError,
     FixedWindows,
     Max,
     Pane,
@@ -36,14 +33,13 @@ from flowalg import (
     Source,
     Sum,
     ToList,
-    ToSet,
-    UnboundSourceError,
-    UnsupportedError,
     Window,
-    WindowFn,
 )
+from flowalg.combiners import ToSet
 from flowalg.data.time import EventTime
+from flowalg.errors import ArgumentError, ElementError, UnboundSourceError, UnsupportedError
 from flowalg.pipeline.structure import sources_of
+from flowalg.windows import CustomWindows, WindowFn
 from tests.support import comprehensions
 from tests.support.comprehensions import LINES, Line, line
 from tests.support.depth import a_few

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row, SparkSession
 
-from flowalg import ArgumentError, CheckpointError
+from flowalg.errors import ArgumentError, CheckpointError
 from tests.support.full_disk import filled, small_disk
 from tests.support.spark_replay import stream_of, write_batches
 

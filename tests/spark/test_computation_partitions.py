@@ -23,7 +23,8 @@ from flowalg_spark.lowering.flow import row_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Late, Processor, Timeline
+from flowalg import Timeline
+from flowalg.computations import Late, Processor
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import event_time
 from flowalg.pipeline.nodes import Process

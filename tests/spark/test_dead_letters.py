@@ -36,17 +36,16 @@ from pyspark.sql import functions as F
 from flowalg import (
     FOREVER,
     KV,
-    ArgumentError,
     AtCount,
     BoundedOutOfOrderness,
     Count,
-    ElementError,
     Mode,
     PCollection,
     Repeat,
     Source,
     Sum,
 )
+from flowalg.errors import ArgumentError, ElementError
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
 from tests.support import dirty, far_times
 from tests.support.scores import NOON

@@ -9,7 +9,8 @@ from flowalg_reference import Reference, ReferenceBatch
 from flowalg_spark import SparkBatch, SparkStreaming
 from pyspark.sql import SparkSession
 
-from flowalg import BoundedOutOfOrderness, Computation, FixedWindows, Mode, Sum, Timeline, Transition
+from flowalg import BoundedOutOfOrderness, Computation, FixedWindows, Mode, Sum, Timeline
+from flowalg.computations import Transition
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 MINUTE = timedelta(minutes=1)

@@ -14,18 +14,20 @@ from pyspark.sql import functions as F
 
 from flowalg import (
     FOREVER,
-    ArgumentError,
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
     Min,
     PCollection,
     Perfect,
-    RecordTypeError,
-    SchemaMismatchError,
     Source,
     Sum,
     TopN,
+)
+from flowalg.errors import (
+    ArgumentError,
+    RecordTypeError,
+    SchemaMismatchError,
     UnboundSourceError,
     UnsupportedError,
 )

@@ -27,25 +27,22 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
-    Change,
     Count,
-    ElementError,
     FixedWindows,
     Max,
     Pane,
     PCollection,
-    SchemaMismatchError,
     Sessions,
     Source,
     Sum,
     Timeline,
-    WindowedValue,
-    WindowingStrategy,
 )
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.runs import Change, WindowedValue
+from flowalg.windows import WindowingStrategy
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
 MINUTE = timedelta(minutes=1)

@@ -21,27 +21,25 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import (
-    INGRESS_TIME,
-    ArgumentError,
     AtCount,
-    AtSignal,
     AtWatermark,
     BoundedOutOfOrderness,
-    Combiner,
     Count,
-    ElementError,
     FixedWindows,
-    IngressTime,
     Mode,
     Perfect,
     Repeat,
     Source,
     Timeline,
-    UserFunctionError,
     combiner,
     flatten,
     load_interpreter,
 )
+from flowalg.combiners import Combiner
+from flowalg.data import INGRESS_TIME
+from flowalg.errors import ArgumentError, ElementError, UserFunctionError
+from flowalg.triggers import AtSignal
+from flowalg.watermarks import IngressTime
 from tests.core.test_joins_by_value import counts
 from tests.core.test_latest_complete import SINGLE, rate, read_by
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS

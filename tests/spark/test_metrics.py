@@ -38,18 +38,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import QueryTerminatedEvent
 
-from flowalg import (
-    FOREVER,
-    ArgumentError,
-    Count,
-    FixedWindows,
-    Instant,
-    Max,
-    Mode,
-    Source,
-    Timeline,
-    UnsupportedError,
-)
+from flowalg import FOREVER, Count, FixedWindows, Max, Mode, Source, Timeline
+from flowalg.errors import ArgumentError, UnsupportedError
+from flowalg.runs import Instant
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from tests.support.spark_replay import (

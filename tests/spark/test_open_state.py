@@ -13,19 +13,9 @@ from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import open_keys, open_state, streaming
 from pyspark.sql import SparkSession
 
-from flowalg import (
-    CheckpointError,
-    Clocks,
-    Computation,
-    EventTimer,
-    FixedWindows,
-    Mode,
-    Observed,
-    ProcessingTimer,
-    Sum,
-    Timer,
-    Transition,
-)
+from flowalg import Computation, FixedWindows, Mode, Sum
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Timer, Transition
+from flowalg.errors import CheckpointError
 from tests.support.kept_keys import kept_keys
 from tests.support.spark_replay import stream_of, write_batches
 

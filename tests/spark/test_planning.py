@@ -22,21 +22,10 @@ from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.shards import shard_ids
 from pyspark.sql import SparkSession
 
-from flowalg import (
-    KV,
-    AllowedLateness,
-    CheckpointError,
-    Clocks,
-    Computation,
-    Count,
-    FixedWindows,
-    FlowalgError,
-    Observed,
-    PCollection,
-    Sum,
-    Transition,
-    flatten,
-)
+from flowalg import KV, Computation, Count, FixedWindows, FlowalgError, PCollection, Sum, flatten
+from flowalg.computations import Clocks, Observed, Transition
+from flowalg.errors import CheckpointError
+from flowalg.windows import AllowedLateness
 from tests.support.depth import a_few
 from tests.support.spark_replay import stream_of, write_batches
 

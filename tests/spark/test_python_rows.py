@@ -22,12 +22,13 @@ from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import row_schema
 from flowalg_spark.streaming.python_values import AssignWindows
 
-from flowalg import KV, CustomWindows, EventTime, Window
+from flowalg import KV, EventTime, Window
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, OptionalOf, RecordOf, kv_of, shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import FlatMap, Map
 from flowalg.lifting.required_fields import delegated_call, required_shape
+from flowalg.windows import CustomWindows
 
 
 def test_none_is_an_element() -> None:

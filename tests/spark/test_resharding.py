@@ -15,7 +15,8 @@ from flowalg_spark.sinks import SQLite, upsert
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
-from flowalg import KV, ArgumentError, BoundedOutOfOrderness, CheckpointError, Count, FixedWindows
+from flowalg import KV, BoundedOutOfOrderness, Count, FixedWindows
+from flowalg.errors import ArgumentError, CheckpointError
 from tests.polars.test_changes import VISITS, Place, Visit
 from tests.spark.test_planning import CHAIN, compiled
 from tests.spark.test_streaming import agrees, job_called, lines_of

@@ -16,23 +16,11 @@ import pytest
 from flowalg_spark import SparkBatch, batch, streaming
 from pyspark.sql import SparkSession
 
-from flowalg import (
-    FOREVER,
-    KV,
-    CheckpointError,
-    Clocks,
-    Computation,
-    ElementError,
-    FixedWindows,
-    NotWritableError,
-    Observed,
-    PCollection,
-    Sum,
-    Transition,
-    WatermarkPolicy,
-    combiner,
-)
+from flowalg import FOREVER, KV, Computation, FixedWindows, PCollection, Sum, combiner
+from flowalg.computations import Clocks, Observed, Transition
 from flowalg.data.errors import ArgumentError
+from flowalg.errors import CheckpointError, ElementError, NotWritableError
+from flowalg.watermarks import WatermarkPolicy
 from flowalg.watermarks.clock import SourceClock
 from tests.spark.test_errors import POLICY, TYPES, scores
 from tests.support.elements import bounded

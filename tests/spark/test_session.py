@@ -24,7 +24,7 @@ from flowalg_spark.session import (
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from flowalg import ArgumentError, UnsupportedError
+from flowalg.errors import ArgumentError, UnsupportedError
 from tests.support.ordinary_session import NAMES, ordinary_environment
 from tests.support.programs import HOURS, run_program
 

@@ -31,19 +31,9 @@ from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
 
-from flowalg import (
-    FOREVER,
-    KV,
-    Accumulation,
-    ArgumentError,
-    AtCount,
-    Count,
-    DropReason,
-    Max,
-    Mode,
-    PTransform,
-    Sum,
-)
+from flowalg import FOREVER, KV, Accumulation, AtCount, Count, Max, Mode, PTransform, Sum
+from flowalg.errors import ArgumentError
+from flowalg.runs import DropReason
 from tests.support.spark_replay import stream_of, write_batches
 
 FEED = elements_of_a_filter_and_a_map.replay.feeds[0]

@@ -25,23 +25,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import (
-    ArgumentError,
     AtPeriod,
     BoundedOutOfOrderness,
-    Capabilities,
-    ElementError,
     FixedWindows,
     Outputs,
     PCollection,
     Repeat,
     Run,
-    SchemaMismatchError,
     Source,
     Sum,
     Timeline,
+    flatten,
+)
+from flowalg.analysis import Capabilities
+from flowalg.errors import (
+    ArgumentError,
+    ElementError,
+    SchemaMismatchError,
     UnsupportedError,
     UserFunctionError,
-    flatten,
 )
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.output import joined

@@ -41,22 +41,20 @@ from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 from flowalg import (
     FOREVER,
     Accumulation,
-    AfterDelay,
     AtCount,
     AtWatermark,
     FixedWindows,
     GlobalWindows,
-    Instant,
-    OnTimeBehavior,
     Repeat,
     Timeline,
-    TimestampCombiner,
-    WindowingStrategy,
 )
 from flowalg.data.errors import CheckpointError
 from flowalg.data.shapes import INTEGER, TEXT, kv_of
 from flowalg.data.time import EventTime, event_time, processing_time
+from flowalg.runs import Instant
 from flowalg.runs.clocks import Clocks
+from flowalg.triggers import AfterDelay
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from tests.shard.test_step import rows_of, stage_of
 
 TRIGGERS = [

@@ -33,15 +33,9 @@ from pyspark.sql import functions as F
 from flowalg import (
     KV,
     Accumulation,
-    AfterDelay,
-    ArgumentError,
-    AtSignal,
-    AtValue,
     AtWatermark,
     BoundedOutOfOrderness,
     CalendarDays,
-    CustomTrigger,
-    CustomWindows,
     FixedWindows,
     Mode,
     Pane,
@@ -49,13 +43,15 @@ from flowalg import (
     Run,
     Sessions,
     Sum,
-    Trigger,
 )
 from flowalg.analysis.features import AnyFeature, Area, Feature, features_in
 from flowalg.data.time import event_time
+from flowalg.errors import ArgumentError
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import Process
 from flowalg.pipeline.side_inputs import AsMap
+from flowalg.triggers import AfterDelay, AtSignal, AtValue, CustomTrigger, Trigger
+from flowalg.windows import CustomWindows
 from tests.support.depth import a_few
 from tests.support.spark_replay import (
     read_back,

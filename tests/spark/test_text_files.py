@@ -25,7 +25,8 @@ from flowalg_spark import (
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
-from flowalg import BoundedOutOfOrderness, ElementError, Source
+from flowalg import BoundedOutOfOrderness, Source
+from flowalg.errors import ElementError
 
 POLICY = BoundedOutOfOrderness(timedelta(0))
 T = "2024-01-01T12:00:00Z"

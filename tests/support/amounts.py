@@ -13,22 +13,8 @@ from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    KV,
-    Count,
-    Max,
-    Mean,
-    Min,
-    PCollection,
-    Quantile,
-    Source,
-    Sum,
-    ToList,
-    TopN,
-    ToSet,
-    Variance,
-    together,
-)
+from flowalg import KV, Count, Max, Mean, Min, PCollection, Quantile, Source, Sum, ToList, TopN
+from flowalg.combiners import ToSet, Variance, together
 from flowalg.runs.run import Outputs
 from tests.support.scores import minute
 

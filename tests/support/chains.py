@@ -41,36 +41,27 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     Accumulation,
-    AllOf,
-    AnyOf,
-    ApproximateDistinct,
     AtCount,
-    AtValue,
     AtWatermark,
-    Change,
-    CustomTrigger,
-    CustomWindows,
     EventTime,
     FixedWindows,
     GlobalWindows,
     Interpreter,
-    MergedWindow,
     Mode,
     Quantile,
     Repeat,
     Sessions,
     SlidingWindows,
     Timeline,
-    TimestampCombiner,
-    ToSet,
-    Trigger,
     Window,
-    WindowFn,
-    WindowingStrategy,
     final_values,
 )
+from flowalg.combiners import AllOf, AnyOf, ApproximateDistinct, ToSet
 from flowalg.data.time import event_time
+from flowalg.runs import Change
+from flowalg.triggers import AtValue, CustomTrigger, Trigger
 from flowalg.triggers.syntax import leaves
+from flowalg.windows import CustomWindows, MergedWindow, TimestampCombiner, WindowFn, WindowingStrategy
 from tests.support.step_pairs import (
     combine_several,
     minutes_after,

@@ -8,7 +8,8 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg import KV, Max, PCollection, SideInput, Source, TopN
+from flowalg import KV, Max, PCollection, Source, TopN
+from flowalg.pipeline import SideInput
 from tests.support.scores import NOON
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.tables import arrow_schema_of
 
-from flowalg import FOREVER, KV, BadRecord, Count, FixedWindows, Max, PCollection, Source, Sum
+from flowalg import FOREVER, KV, Count, FixedWindows, Max, PCollection, Source, Sum
+from flowalg.runs import BadRecord
 
 NOON: Final = datetime(2024, 1, 1, 12, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)

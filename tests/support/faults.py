@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowalg import (
-    MAX_TIME,
-    Computation,
-    ElementError,
-    EventTimer,
-    Transition,
-    UserFunctionError,
-)
+from flowalg import Computation
+from flowalg.computations import EventTimer, Transition
+from flowalg.data import MAX_TIME
+from flowalg.errors import ElementError, UserFunctionError
 from tests.support.scores import minute
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from flowalg_reference import KeyExplanation, ReferenceRun, why_not
 
-from flowalg import KeyContents, WaitingElement
+from flowalg.computations import KeyContents, WaitingElement
 
 Contents = KeyContents[object, object, object]
 

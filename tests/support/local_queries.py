@@ -30,7 +30,8 @@ from flowalg_columns.tables import arrow_schema_of
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, MicroBatches, StreamInput
 
-from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline
+from flowalg import Outputs, PCollection, Run, Source, Timeline
+from flowalg.analysis import Capabilities
 from flowalg.analysis.features import AnyFeature, Feature
 from flowalg.interpreters import run_of
 from flowalg.runs.inputs import AnySource

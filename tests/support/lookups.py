@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from attrs import frozen
 
-from flowalg import KV, FixedWindows, Max, PCollection, SideInput, Source
+from flowalg import KV, FixedWindows, Max, PCollection, Source
+from flowalg.pipeline import SideInput
 from tests.support.scores import SCORES, Score
 
 

@@ -15,7 +15,8 @@ from flowalg_polars import replay
 from flowalg_polars.capabilities import timeline_capabilities
 from flowalg_polars.streaming import Frames, MicroBatches
 
-from flowalg import Capabilities, Mode, PCollection, Source, Timeline
+from flowalg import Mode, PCollection, Source, Timeline
+from flowalg.analysis import Capabilities
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from tests.support.local_queries import LocalTimelines, marked_stream

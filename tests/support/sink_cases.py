@@ -12,7 +12,8 @@ from flowalg_sinks import Row, Table, Upsert, WrittenBatch
 from flowalg_sinks.cells import to_cells
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 
-from flowalg import Change, Pane
+from flowalg import Pane
+from flowalg.runs import Change
 
 A = TypeVar("A")
 

@@ -22,10 +22,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from flowalg import Capabilities, Outputs, PCollection, Run, Source, Timeline, WatermarkPolicy
+from flowalg import Outputs, PCollection, Run, Source, Timeline
+from flowalg.analysis import Capabilities
 from flowalg.data.shapes import RecordOf, Shape, shape_of
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
+from flowalg.watermarks import WatermarkPolicy
 
 A = TypeVar("A")
 

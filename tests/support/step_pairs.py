@@ -54,13 +54,10 @@ from flowalg import (
     AtCount,
     AtWatermark,
     Count,
-    CustomWindows,
-    Drop,
     FixedWindows,
     GlobalWindows,
     Max,
     Mean,
-    MergedWindow,
     Mode,
     PCollection,
     Repeat,
@@ -69,19 +66,19 @@ from flowalg import (
     Sum,
     Timeline,
     TopN,
-    Trigger,
-    Variance,
     Window,
-    WindowFn,
-    WindowingStrategy,
     flatten,
 )
+from flowalg.combiners import Variance
 from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import INTEGER, TEXT, kv_of
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs import Drop
 from flowalg.runs.signals import in_order
+from flowalg.triggers import Trigger
 from flowalg.watermarks import Perfect
+from flowalg.windows import CustomWindows, MergedWindow, WindowFn, WindowingStrategy
 from flowalg.windows.window import clamp
 
 MINUTE = 60_000_000

@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 from flowalg_reference import Reference
 from pyspark.sql import SparkSession
 
-from flowalg import Capabilities, FixedWindows, Mode, Outputs, PCollection, Run, Timeline
+from flowalg import FixedWindows, Mode, Outputs, PCollection, Run, Timeline
+from flowalg.analysis import Capabilities
 from flowalg.runs.inputs import AnySource
 from tests.differential.case import Case, Compared, kept_cases
 from tests.differential.settings import comparer_of, engines_on, local_engines

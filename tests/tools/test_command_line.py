@@ -27,9 +27,6 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from flowalg import (
-    AfterDelay,
-    And,
-    ArgumentError,
     AtCount,
     AtPeriod,
     AtWatermark,
@@ -37,14 +34,15 @@ from flowalg import (
     FixedWindows,
     Mode,
     Perfect,
-    ProcessingTimeLag,
     Repeat,
     Timeline,
-    Trigger,
     Window,
     event_time,
     explain,
 )
+from flowalg.errors import ArgumentError
+from flowalg.triggers import AfterDelay, And, Trigger
+from flowalg.watermarks import ProcessingTimeLag
 from tests.support.programs import run_program
 
 ROOT = Path(__file__).parents[2]

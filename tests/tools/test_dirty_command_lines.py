@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from flowalg_tools.cli.app import main
 
-from flowalg import ArgumentError
 from flowalg.data.errors import without_passwords
+from flowalg.errors import ArgumentError
 
 MODULE = """
 from datetime import datetime, timedelta

@@ -11,7 +11,8 @@ from flowalg_polars import PolarsStreaming
 from flowalg_reference import Reference
 from flowalg_tools.cli import main
 
-from flowalg import ArgumentError, Interpreter, MissingExtraError, load_interpreter
+from flowalg import Interpreter, load_interpreter
+from flowalg.errors import ArgumentError, MissingExtraError
 from flowalg.interpreters.installed import interpreter_names
 
 

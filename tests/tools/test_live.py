@@ -18,7 +18,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 
-from flowalg import ArgumentError, Change, PCollection
+from flowalg import PCollection
+from flowalg.errors import ArgumentError
+from flowalg.runs import Change
 from tests.support.spark_replay import stream_of, write_batches
 
 

@@ -41,8 +41,10 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoi
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from flowalg import ArgumentError, FixedWindows, Max, TimestampCombiner
+from flowalg import FixedWindows, Max
+from flowalg.errors import ArgumentError
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
+from flowalg.windows import TimestampCombiner
 from tests.support.observed import BATCHES, HOSTILE, MINUTE, TOTALS, run_observed, scores_stream
 from tests.support.programs import run_program
 from tests.support.scores import SCORES

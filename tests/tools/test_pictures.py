@@ -28,15 +28,10 @@ from hypothesis import strategies as st
 
 from flowalg import (
     KV,
-    MAX_TIME,
-    MIN_TIME,
     Accumulation,
-    ArgumentError,
     AtCount,
     AtPeriod,
     AtWatermark,
-    CalendarMonths,
-    Change,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -48,11 +43,13 @@ from flowalg import (
     SlidingWindows,
     Sum,
     Timeline,
-    Timing,
-    WindowFn,
     event_time,
     processing_time,
 )
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError
+from flowalg.runs import Change, Timing
+from flowalg.windows import CalendarMonths, WindowFn
 from tests.support.generated_runs import runs, sums
 from tests.support.programs import run_program
 from tests.support.scores import POINTS, SCORES, Score, minute

@@ -28,16 +28,15 @@ from flowalg import (
     Count,
     PCollection,
     ProcessingTime,
-    ProcessingTimeLag,
     Source,
     Sum,
     Timeline,
-    WatermarkPolicy,
     Window,
     flatten,
 )
 from flowalg.data.time import EventTime
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.watermarks import ProcessingTimeLag, WatermarkPolicy
 from flowalg.windows.window import GLOBAL_WINDOW
 from tests.support.depth import a_few
 
@@ -217,6 +216,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from attrs import frozen
 from flowalg import *
+from flowalg.triggers import AfterDelay
+from flowalg.watermarks import ProcessingTimeLag
 
 @frozen
 class Score:

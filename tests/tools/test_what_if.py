@@ -45,38 +45,28 @@ from hypothesis import strategies as st
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
-    MIN_TIME,
-    AllowedLateness,
-    ArgumentError,
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
     CalendarDays,
-    ClockView,
     Count,
-    CustomPolicy,
-    CustomWindows,
     EventTime,
     FixedWindows,
     GlobalWindows,
-    LagQuantile,
-    MissingExtraError,
     Mode,
     MonotonicTimestamps,
     PCollection,
-    ProcessingTimeLag,
     Sessions,
     Source,
     Timeline,
-    Timing,
-    UnsupportedError,
-    UserFunctionError,
-    WatermarkPolicy,
     Window,
-    WindowFn,
     event_time,
 )
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError, MissingExtraError, UnsupportedError, UserFunctionError
+from flowalg.runs import Timing
+from flowalg.watermarks import ClockView, CustomPolicy, LagQuantile, ProcessingTimeLag, WatermarkPolicy
+from flowalg.windows import AllowedLateness, CustomWindows, WindowFn
 from flowalg.windows.window_functions import assign_windows
 from tests.support.scores import NOON, minute
 

@@ -36,9 +36,9 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    WatermarkPolicy,
     flatten,
 )
+from flowalg.watermarks import WatermarkPolicy
 
 MINUTE: Final = timedelta(minutes=1)
 MEDIAN: Final = 0.5

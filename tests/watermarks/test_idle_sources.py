@@ -26,8 +26,6 @@ from hypothesis import strategies as st
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
-    MIN_TIME,
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
@@ -37,11 +35,12 @@ from flowalg import (
     PCollection,
     Sum,
     Timeline,
-    Timing,
     Window,
     flatten,
 )
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_time
+from flowalg.runs import Timing
 
 MINUTE = timedelta(minutes=1)
 

@@ -12,15 +12,9 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import (
-    BoundedOutOfOrderness,
-    FittedLag,
-    LagQuantile,
-    MonotonicTimestamps,
-    Perfect,
-    WatermarkPolicy,
-)
+from flowalg import BoundedOutOfOrderness, MonotonicTimestamps, Perfect
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.watermarks import FittedLag, LagQuantile, WatermarkPolicy
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.summaries import Observation, Publication
 

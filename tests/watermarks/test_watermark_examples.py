@@ -18,39 +18,38 @@ from flowalg_laws.strategies import Reading, halfway
 from hypothesis import given
 
 from flowalg import (
-    MAX_TIME,
-    MIN_TIME,
-    ArgumentError,
     AtWatermark,
     BoundedOutOfOrderness,
-    ClockSummary,
-    ClockView,
-    CustomPolicy,
-    ElementError,
     EventTime,
-    FittedLag,
     FixedWindows,
-    IngressTime,
-    LagDistribution,
-    LagQuantile,
     MonotonicTimestamps,
-    Observation,
     Perfect,
-    ProcessingTimeLag,
-    Publication,
     Repeat,
-    SourceClock,
     Sum,
     Timeline,
-    Timeout,
-    Timing,
-    UserFunctionError,
-    WatermarkPolicy,
     Window,
     event_time,
     processing_time,
 )
-from flowalg.watermarks import SourceInstant, replay_policy
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.errors import ArgumentError, ElementError, UserFunctionError
+from flowalg.runs import Timing
+from flowalg.watermarks import (
+    ClockSummary,
+    ClockView,
+    CustomPolicy,
+    FittedLag,
+    IngressTime,
+    LagDistribution,
+    LagQuantile,
+    Observation,
+    ProcessingTimeLag,
+    Publication,
+    SourceClock,
+    Timeout,
+    WatermarkPolicy,
+)
+from flowalg.watermarks.history import SourceInstant, replay_policy
 from tests.support.scores import NOON, minute
 
 MINUTE = timedelta(minutes=1)

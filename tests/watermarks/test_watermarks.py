@@ -40,45 +40,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
-    MAX_TIME,
-    MIN_TIME,
     AtWatermark,
     BoundedOutOfOrderness,
+    EventTime,
+    MonotonicTimestamps,
+    Perfect,
+    ProcessingTime,
+    Repeat,
+    Sum,
+    Timeline,
+    event_time,
+    processing_time,
+)
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.runs import Timing
+from flowalg.watermarks import (
     ClockSummary,
     CustomPolicy,
-    EventTime,
     FittedLag,
     IngressTime,
     LagDistribution,
     LagQuantile,
-    MonotonicTimestamps,
     Observation,
-    Perfect,
-    ProcessingTime,
     ProcessingTimeLag,
-    Repeat,
-    SourceClock,
-    Sum,
-    Timeline,
-    Timeout,
-    Timing,
-    WatermarkPolicy,
-    WindowFn,
-    WindowingStrategy,
-    event_time,
-    processing_time,
-)
-from flowalg.watermarks import (
-    EventTimeCounts,
-    PartitionClock,
     Publication,
-    PublishedWatermarks,
-    ReachedTimes,
-    RecentLags,
-    SourceInstant,
-    replay_policy,
+    SourceClock,
+    Timeout,
+    WatermarkPolicy,
 )
-from flowalg.watermarks.lags import lag_of
+from flowalg.watermarks.history import SourceInstant, replay_policy
+from flowalg.watermarks.lags import RecentLags, lag_of
+from flowalg.watermarks.reached import ReachedTimes
+from flowalg.watermarks.summaries import PartitionClock, PublishedWatermarks
+from flowalg.watermarks.timestamps import EventTimeCounts
+from flowalg.windows import WindowFn, WindowingStrategy
 from tests.support.scores import minute
 
 MINUTE = timedelta(minutes=1)

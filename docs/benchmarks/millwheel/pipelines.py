@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 from docs.benchmarks.arrivals import RECORDS
 from docs.benchmarks.stream.data import Reading
 from docs.benchmarks.stream.pipelines import READINGS, VALUES
-from flowalg import KV, Clocks, Computation, EventTimer, Observed, PCollection, Timer, Transition
+from flowalg import KV, Computation, PCollection
+from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
 
 DAY: Final = timedelta(days=1)
 SECOND: Final = timedelta(seconds=1)

@@ -12,8 +12,9 @@ from typing import Final
 import polars as pl
 from attrs import fields, has
 
-from flowalg import Change, PCollection, Run
+from flowalg import PCollection, Run
 from flowalg.data.shapes import RecordOf
+from flowalg.runs import Change
 
 TIMES: Final = "times"
 CHANGE: Final = "change"

@@ -30,7 +30,9 @@ from docs.benchmarks.nexmark.model import (
 )
 from docs.benchmarks.nexmark.polars_by_hand import in_polars
 from docs.benchmarks.nexmark.query import Query
-from flowalg import BoundedOutOfOrderness, MonotonicTimestamps, Source, Timeline, WatermarkPolicy, sources
+from flowalg import BoundedOutOfOrderness, MonotonicTimestamps, Source, Timeline
+from flowalg.pipeline import sources
+from flowalg.watermarks import WatermarkPolicy
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from flowalg import Accumulation, AtCount, GlobalWindows, PCollection, Repeat, WindowFn
+from flowalg import Accumulation, AtCount, GlobalWindows, PCollection, Repeat
+from flowalg.windows import WindowFn
 
 A = TypeVar("A")
 

@@ -11,10 +11,8 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
-    AtValue,
     AtWatermark,
     Count,
-    CustomTrigger,
     FixedWindows,
     GlobalWindows,
     Max,
@@ -23,6 +21,7 @@ from flowalg import (
     Source,
     Sum,
 )
+from flowalg.triggers import AtValue, CustomTrigger
 from flowalg.triggers.syntax import OnceTrigger
 
 MINUTE: Final = timedelta(minutes=1)

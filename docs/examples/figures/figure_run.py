@@ -13,17 +13,8 @@ from flowalg_reference import DroppedElement
 from figures.listing import Listing
 from figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
 from figures.timelines import timeline_of
-from flowalg import (
-    KV,
-    Change,
-    DropReason,
-    Instant,
-    Pane,
-    ProcessingTime,
-    Run,
-    Timeline,
-    Window,
-)
+from flowalg import KV, Pane, ProcessingTime, Run, Timeline, Window
+from flowalg.runs import Change, DropReason, Instant
 
 
 @frozen

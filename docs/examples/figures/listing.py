@@ -13,9 +13,11 @@ from typing import Final, TypeAlias
 from attrs import define
 
 from figures.published import Datum
-from flowalg import INGRESS_TIME, KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
+from flowalg import KV, FixedWindows, PCollection, Sessions, Source
+from flowalg.data import INGRESS_TIME
 from flowalg.data.durations import duration_in_words
 from flowalg.pipeline.structure import last_grouping
+from flowalg.windows import WindowingStrategy
 
 Scores: TypeAlias = PCollection[KV[str, int]]
 Build: TypeAlias = Callable[[Scores], Scores]

@@ -19,12 +19,12 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Repeat,
-    RepeatUntil,
     SequenceOf,
     Sessions,
     Source,
     Sum,
 )
+from flowalg.triggers import RepeatUntil
 
 LISTINGS: Final[dict[str, Listing]] = {}
 """The pipelines by the id of their figure."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from figures.listing import Listing
-from flowalg import describe
+from flowalg.triggers import describe
 
 _HEAD: Final = """\
 # The figures of the papers

@@ -12,8 +12,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from attrs import frozen
 
-from flowalg import GLOBAL_WINDOW, EventTime, ProcessingTime, Timing, Window
+from flowalg import EventTime, ProcessingTime, Window
 from flowalg.data.time import event_time, processing_time
+from flowalg.runs import Timing
+from flowalg.windows import GLOBAL_WINDOW
 
 NOON: Final = datetime(2015, 8, 31, 12, tzinfo=UTC)
 END_OF_INPUT: Final = NOON.replace(minute=10)

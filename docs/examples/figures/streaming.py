@@ -31,10 +31,7 @@ from figures.published import NOON, Arrival, Closing, PublishedFigure, read_figu
 from figures.timelines import timeline_of
 from flowalg import (
     FOREVER,
-    INGRESS_TIME,
     KV,
-    ClockView,
-    CustomPolicy,
     EventTime,
     GlobalWindows,
     Pane,
@@ -43,10 +40,12 @@ from flowalg import (
     Run,
     Source,
     Window,
-    sources,
 )
+from flowalg.data import INGRESS_TIME
 from flowalg.data.time import processing_time
+from flowalg.pipeline import sources
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, WindowInto
+from flowalg.watermarks import ClockView, CustomPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

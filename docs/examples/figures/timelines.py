@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from figures.published import END_OF_INPUT, NOON, Datum, PublishedFigure
-from flowalg import MAX_TIME, Timeline
+from flowalg import Timeline
+from flowalg.data import MAX_TIME
 
 _MICRO_BATCH: Final = timedelta(minutes=1)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from flights.demo import run_demo
-from flowalg import ArgumentError
+from flowalg.errors import ArgumentError
 
 if __name__ == "__main__":
     try:

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from flowalg import MissingExtraError
+from flowalg.errors import MissingExtraError
 
 NEW_YORK: Final = ZoneInfo("America/New_York")
 

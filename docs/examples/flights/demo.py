@@ -38,11 +38,9 @@ from flights.pipeline import (
     storm,
 )
 from flights.report import Steps, engine_table, steps, worst_hours
-from flowalg import (
-    KV,
-    ArgumentError,
-)
+from flowalg import KV
 from flowalg.data.time import event_time
+from flowalg.errors import ArgumentError
 
 WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzinfo=NEW_YORK))
 """The seven days that end with January's two worst."""

@@ -9,7 +9,8 @@ from typing import Final, Protocol, TypeAlias
 
 from attrs import evolve, frozen
 
-from flowalg import KV, EventTime, Pane, Timing, Window
+from flowalg import KV, EventTime, Pane, Window
+from flowalg.runs import Timing
 
 AirportHour: TypeAlias = tuple[str, Window]
 

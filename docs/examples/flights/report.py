@@ -22,7 +22,7 @@ from rich.table import Table
 
 from flights.data import NEW_YORK
 from flights.outcomes import AirportHour, Outcome, Stats
-from flowalg import Timing
+from flowalg.runs import Timing
 
 FEWEST: Final = 10
 """Departures that an airport-hour needs to be ranked. Three in four have 13 or more; the mean of two is an anecdote."""

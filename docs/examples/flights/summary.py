@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from flights.pipeline import HourStats
-from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingTime, Timing
+from flowalg import KV, EventTime, Pane, ProcessingTime
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.runs import Change, Timing
 
 
 def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:

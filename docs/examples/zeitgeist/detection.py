@@ -12,18 +12,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from flowalg import (
-    KV,
-    Clocks,
-    Computation,
-    Count,
-    EventTimer,
-    FixedWindows,
-    Observed,
-    PCollection,
-    Timer,
-    Transition,
-)
+from flowalg import KV, Computation, Count, FixedWindows, PCollection
+from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
 from zeitgeist.searches import SECOND, Kind, searches
 
 LEARNING: Final = 60

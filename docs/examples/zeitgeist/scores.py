@@ -8,7 +8,8 @@ from statistics import median
 
 from attrs import frozen
 
-from flowalg import KV, OutputElement
+from flowalg import KV
+from flowalg.runs import OutputElement
 from zeitgeist.detection import Alert
 from zeitgeist.searches import SECOND, Injected
 

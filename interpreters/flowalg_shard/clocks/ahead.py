@@ -6,8 +6,8 @@ import logging
 from functools import lru_cache
 from typing import Final
 
-from flowalg import SourceClock, WatermarkPolicy
 from flowalg.data.time import MAX_TIME
+from flowalg.watermarks import SourceClock, WatermarkPolicy
 
 _LOG: Final = logging.getLogger("flowalg.watermarks")
 _TOLERANCE: Final = 60_000_000

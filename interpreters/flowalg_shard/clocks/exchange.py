@@ -18,7 +18,8 @@ from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum, raise_idle
 from flowalg.runs.signals import AnySignal
-from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
+from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
+from flowalg.watermarks.summaries import PartitionClock
 from flowalg_shard.clocks.ahead import warn_if_ahead
 
 

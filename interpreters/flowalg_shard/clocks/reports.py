@@ -13,18 +13,12 @@ import polars as pl
 
 from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.runs.signals import AnySignal
-from flowalg.watermarks import (
-    ClockSummary,
-    EventTimeCounts,
-    PartitionClock,
-    Publication,
-    PublishedWatermarks,
-    ReachedTimes,
-    WatermarkPolicy,
-)
+from flowalg.watermarks import ClockSummary, Publication, WatermarkPolicy
 from flowalg.watermarks.lags import lag_of
 from flowalg.watermarks.mappings import later, merge_mappings
-from flowalg.watermarks.reached import step_width
+from flowalg.watermarks.reached import ReachedTimes, step_width
+from flowalg.watermarks.summaries import PartitionClock, PublishedWatermarks
+from flowalg.watermarks.timestamps import EventTimeCounts
 from flowalg_shard.clocks.exchange import (
     FromSource,
     FromStage,

@@ -8,7 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from flowalg import ArgumentError, FlowalgError, Perfect
+from flowalg import FlowalgError, Perfect
+from flowalg.errors import ArgumentError
 from flowalg_tools.cli.diff import compare_triggers
 from flowalg_tools.cli.draw import draw_pipeline
 from flowalg_tools.cli.explain import explain_pipeline

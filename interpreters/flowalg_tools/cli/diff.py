@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg import describe
+from flowalg.triggers import describe
 from flowalg_tools.cli.expressions import parse_trigger
 from flowalg_tools.cli.files import require_extra
 from flowalg_tools.cli.terminal import show, spinner

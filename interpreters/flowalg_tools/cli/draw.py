@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flowalg import ArgumentError
+from flowalg.errors import ArgumentError
 from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
 from flowalg_tools.cli.literals import parse_key
 from flowalg_tools.cli.names import load_pipeline

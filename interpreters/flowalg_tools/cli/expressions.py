@@ -15,25 +15,20 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final, get_args
 
-from flowalg import (
-    FOREVER,
-    AllowedLateness,
-    ArgumentError,
-    BoundedOutOfOrderness,
+from flowalg import FOREVER, BoundedOutOfOrderness, FlowalgError, MonotonicTimestamps, Perfect
+from flowalg.errors import ArgumentError
+from flowalg.triggers import RepeatUntil, Trigger
+from flowalg.triggers.syntax import DataDrivenTrigger
+from flowalg.watermarks import (
     FittedLag,
-    FlowalgError,
     IngressTime,
     LagDistribution,
     LagQuantile,
-    MonotonicTimestamps,
-    Perfect,
     ProcessingTimeLag,
-    RepeatUntil,
     Timeout,
-    Trigger,
     WatermarkPolicy,
 )
-from flowalg.triggers.syntax import DataDrivenTrigger
+from flowalg.windows import AllowedLateness
 from flowalg_tools.cli.names import is_qualified_name, load_value
 
 _CONSTANTS: Final[Mapping[str, object]] = {

@@ -10,18 +10,11 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flowalg import (
-    ArgumentError,
-    BadRecord,
-    FlowalgError,
-    MissingExtraError,
-    Output,
-    PCollection,
-    SchemaMismatchError,
-    Source,
-)
+from flowalg import FlowalgError, PCollection, Source
 from flowalg.data.shapes import TIMESTAMP
+from flowalg.errors import ArgumentError, MissingExtraError, SchemaMismatchError
 from flowalg.pipeline.source import source_node
+from flowalg.runs import BadRecord, Output
 from flowalg.runs.bad_records import bad_text
 from flowalg_tools.cli.terminal import show
 

@@ -12,22 +12,14 @@ import flowalg_reference as reference
 from attrs import frozen
 from flowalg_reference import ReferenceRun
 
-from flowalg import (
-    ArgumentError,
-    BadRecord,
-    ElementError,
-    Mode,
-    PCollection,
-    SchemaMismatchError,
-    Source,
-    Timeline,
-    UnboundSourceError,
-    WatermarkPolicy,
-    sources,
-)
+from flowalg import Mode, PCollection, Source, Timeline
+from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError, UnboundSourceError
+from flowalg.pipeline import sources
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.pipeline.source import source_node
+from flowalg.runs import BadRecord
 from flowalg.runs.elements import good_records
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.names import is_qualified_name, load_timelines
 from flowalg_tools.cli.terminal import spinner

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from datetime import UTC, datetime
 
-from flowalg import ArgumentError, Window, event_time
+from flowalg import Window, event_time
 from flowalg.data.errors import ElementError
 from flowalg.data.shapes import Shape
 from flowalg.data.values import conform
+from flowalg.errors import ArgumentError
 
 
 def parse_time(text: str, argument: str) -> datetime:

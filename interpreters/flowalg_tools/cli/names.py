@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from flowalg import ArgumentError, PCollection, Timeline
+from flowalg import PCollection, Timeline
 from flowalg.data.errors import FlowalgError
+from flowalg.errors import ArgumentError
 
 _MODULE: Final = "a module and an attribute of it, such as examples.flights:hourly"
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flowalg import ArgumentError, PCollection
+from flowalg import PCollection
+from flowalg.errors import ArgumentError
 from flowalg_tools.cli.files import require_extra
 from flowalg_tools.cli.names import load_value
 from flowalg_tools.cli.run import spark_session

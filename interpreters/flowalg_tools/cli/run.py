@@ -14,22 +14,14 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import (
-    ArgumentError,
-    BadRecord,
-    FlowalgError,
-    PCollection,
-    Run,
-    Source,
-    Timeline,
-    Timing,
-    WatermarkPolicy,
-    load_interpreter,
-)
+from flowalg import FlowalgError, PCollection, Run, Source, Timeline, load_interpreter
 from flowalg.data.shapes import TIMESTAMP
+from flowalg.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.source import source_node
 from flowalg.pipeline.structure import has_stages
+from flowalg.runs import BadRecord, Timing
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import (
     format_of,

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from flowalg import KV, AllowedLateness, ArgumentError, Source, UnsupportedError, WatermarkPolicy
+from flowalg import KV, Source
 from flowalg.elementwise.steps import Filter, Map, Step, apply_step
+from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import AllowedLateness
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.inputs import bind_paths, errors_in, read_records, read_times
 from flowalg_tools.cli.names import load_pipeline

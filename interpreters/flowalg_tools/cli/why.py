@@ -18,17 +18,9 @@ from flowalg_reference.debugging.stages import last_computations
 from flowalg_reference.debugging.why_not import explain_missing, require_hashable
 from flowalg_reference.run import spec_for
 
-from flowalg import (
-    ArgumentError,
-    FlowalgError,
-    Mode,
-    PCollection,
-    Source,
-    Timeline,
-    Window,
-    processing_time,
-)
+from flowalg import FlowalgError, Mode, PCollection, Source, Timeline, Window, processing_time
 from flowalg.data.shapes import RecordOf, Shape
+from flowalg.errors import ArgumentError
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.structure import last_grouping

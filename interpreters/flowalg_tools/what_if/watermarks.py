@@ -21,12 +21,12 @@ from flowalg.watermarks import (
     IngressTime,
     LagQuantile,
     MonotonicTimestamps,
-    PartitionClock,
     Perfect,
     ProcessingTimeLag,
-    ReachedTimes,
     WatermarkPolicy,
 )
+from flowalg.watermarks.reached import ReachedTimes
+from flowalg.watermarks.summaries import PartitionClock
 from flowalg_tools.what_if.lags import Lags
 from flowalg_tools.what_if.observed import INSTANT, LONGEST, Integers, ObservedRecords
 

@@ -16,26 +16,17 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    AtElement,
-    AtMeasure,
-    AtValue,
-    CustomTrigger,
-    OnceTrigger,
-    Processor,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
-    WindowsByValue,
-    describe,
-)
 from flowalg import combiner as make_combiner
 from flowalg.combiners.core import Aggregate, AnyCombiner, require_combiner
+from flowalg.computations import Processor
 from flowalg.computations.computation import require_computation
 from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.triggers import AtElement, AtMeasure, AtValue, CustomTrigger, OnceTrigger, Trigger, describe
 from flowalg.triggers.data_driven import Accumulated
 from flowalg.triggers.syntax import leaves
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowFn, WindowsByValue
 from flowalg_laws.checks.contexts import contexts, once_contexts
 from flowalg_laws.checks.differences import Difference
 from flowalg_laws.checks.variables import variables_of

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import And, OnceTrigger, Or, OrFinally, Repeat, SequenceOf, Trigger
+from flowalg import OrFinally, Repeat, SequenceOf
+from flowalg.triggers import And, OnceTrigger, Or, Trigger
 from flowalg_laws.strategies import once_triggers, triggers
 
 Context: TypeAlias = Callable[[Trigger], Trigger]

@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import KV, Change, Pane, ProcessingTime, Trigger, describe
+from flowalg import KV, Pane, ProcessingTime
 from flowalg.data.errors import ArgumentError
+from flowalg.runs import Change
 from flowalg.runs.signals import in_order
+from flowalg.triggers import Trigger, describe
 from flowalg_laws.kit.drawing import format_reading, format_table, format_time
 from flowalg_laws.kit.scenarios import Scenario, observe
 from flowalg_laws.strategies import scenarios

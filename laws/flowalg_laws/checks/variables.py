@@ -11,20 +11,12 @@ from flowalg_reference import Reference
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    KV,
-    Interpreter,
-    Late,
-    OnceTrigger,
-    PTransform,
-    Timeline,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
-    WindowingStrategy,
-    flatten,
-)
+from flowalg import KV, Interpreter, PTransform, Timeline, flatten
+from flowalg.computations import Late
 from flowalg.data.errors import ArgumentError
+from flowalg.triggers import OnceTrigger, Trigger
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowFn, WindowingStrategy
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH
 from flowalg_laws.kit.key_histories import KeyHistory

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
 
-from flowalg import Interpreter, Outputs, Run, UnsupportedError, load_interpreter
+from flowalg import Interpreter, Outputs, Run, load_interpreter
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AREA_OF, AnyFeature, describe_feature
 from flowalg.data.errors import ArgumentError
+from flowalg.errors import UnsupportedError
 from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.jobs import JOBS
 from flowalg_laws.conformance.jobs.job import Job

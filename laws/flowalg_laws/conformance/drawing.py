@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from flowalg import GLOBAL_WINDOW, KV, BadRecord, Change, EventTime, OutputElement, Pane, Window
+from flowalg import KV, EventTime, Pane, Window
+from flowalg.runs import BadRecord, Change, OutputElement
+from flowalg.windows import GLOBAL_WINDOW
 from flowalg_laws.conformance.drops import DropGroup
 from flowalg_laws.kit.drawing import format_time
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
-from flowalg import Drop, DropReason, Window
+from flowalg import Window
+from flowalg.runs import Drop, DropReason
 
 
 @frozen

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import Interpreter, PCollection, describe
+from flowalg import Interpreter, PCollection
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import WindowInto, outline
+from flowalg.triggers import describe
 from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
 from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading

@@ -8,24 +8,12 @@ from datetime import datetime
 from attrs import evolve, field, frozen
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import (
-    GLOBAL_WINDOW,
-    BadRecord,
-    Capabilities,
-    Drop,
-    EventTime,
-    Output,
-    OutputElement,
-    Outputs,
-    Pane,
-    PCollection,
-    ProcessingTime,
-    Run,
-    Window,
-    event_time,
-)
+from flowalg import EventTime, Outputs, Pane, PCollection, ProcessingTime, Run, Window, event_time
+from flowalg.analysis import Capabilities
 from flowalg.data.errors import format_value
 from flowalg.pipeline.outputs import emits_panes
+from flowalg.runs import BadRecord, Drop, Output, OutputElement
+from flowalg.windows import GLOBAL_WINDOW
 from flowalg_laws.conformance.drawing import (
     bad_record_line,
     difference_of,

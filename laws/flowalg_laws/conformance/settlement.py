@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from flowalg import FOREVER, KV, Accumulation, Change, EventTime, Pane, PCollection, Window
+from flowalg import FOREVER, KV, Accumulation, EventTime, Pane, PCollection, Window
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, Process
 from flowalg.pipeline.structure import last_grouping, last_groupings, sources_of
+from flowalg.runs import Change
 from flowalg.runs.current import current_by
 from flowalg.triggers.normal_form import never_finishes
 from flowalg.windows.strategy import emits_one_pane

@@ -8,8 +8,10 @@ from typing import Final, TypeAlias
 
 from attrs import define, field
 
-from flowalg import MAX_TIME, MIN_TIME, Clocks, EventTime, EventTimer, Observed, Timeline, Timer, Transition
+from flowalg import EventTime, Timeline
+from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
 from flowalg.computations.computation import AnyComputation
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg_laws.kit.readings import Reading
 
 Emitted: TypeAlias = tuple[int, int, str, int]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from flowalg import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, Timeline
+from flowalg import EventTime, ProcessingTime, Timeline
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import processing_time
 from flowalg.runs.signals import in_order
 from flowalg_laws.kit.readings import START, Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg.watermarks import SourceInstant
+from flowalg.watermarks.history import SourceInstant
 
 History: TypeAlias = tuple[SourceInstant, ...]
 """The instants of a source, in order of processing time."""

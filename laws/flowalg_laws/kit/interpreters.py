@@ -8,15 +8,10 @@ import attrs
 from attrs import evolve
 from flowalg_reference import Reference, ReferenceRun
 
-from flowalg import (
-    Instant,
-    Interpreter,
-    Mode,
-    PCollection,
-    Timeline,
-    UnsupportedError,
-    WindowingStrategy,
-)
+from flowalg import Interpreter, Mode, PCollection, Timeline
+from flowalg.errors import UnsupportedError
+from flowalg.runs import Instant
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.readings import Reading
 
 B = TypeVar("B")

@@ -9,7 +9,8 @@ from attrs import frozen
 from flowalg_reference.computations import Computing
 from flowalg_reference.outputs import NodeOutput
 
-from flowalg import KV, EventTime, Late, ProcessingTime
+from flowalg import KV, EventTime, ProcessingTime
+from flowalg.computations import Late
 from flowalg.computations.computation import AnyComputation
 from flowalg.pipeline.nodes import Hole, Process
 from flowalg.runs.clocks import Clocks

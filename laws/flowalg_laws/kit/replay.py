@@ -8,15 +8,12 @@ from typing import Generic, TypeVar, cast
 
 from attrs import evolve, field, frozen
 
-from flowalg import (
-    Signal,
-    Source,
-    Timeline,
-    WatermarkPolicy,
-)
+from flowalg import Source, Timeline
 from flowalg.analysis.features import AnyFeature, Feature, features_of_policy
 from flowalg.data.errors import ArgumentError
+from flowalg.runs import Signal
 from flowalg.runs.signals import AnySignal
+from flowalg.watermarks import WatermarkPolicy
 
 A_co = TypeVar("A_co", covariant=True)
 

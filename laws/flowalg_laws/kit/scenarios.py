@@ -6,7 +6,9 @@ from attrs import evolve, frozen
 from flowalg_reference import DroppedElement, ReferenceRun
 from flowalg_reference import run as reference_run
 
-from flowalg import KV, Accumulation, Mode, Pane, Sum, Timeline, Trigger, WindowingStrategy
+from flowalg import KV, Accumulation, Mode, Pane, Sum, Timeline
+from flowalg.triggers import Trigger
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 

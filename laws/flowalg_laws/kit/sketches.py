@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowalg import ApproximateDistinct, MissingExtraError
+from flowalg.combiners import ApproximateDistinct
+from flowalg.errors import MissingExtraError
 
 
 def distinct_counts() -> list[ApproximateDistinct]:

@@ -13,9 +13,7 @@ from attrs import evolve
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
-    Change,
     Count,
     FixedWindows,
     Interpreter,
@@ -25,11 +23,13 @@ from flowalg import (
     Sum,
     Timeline,
     ToList,
-    Trigger,
-    WindowingStrategy,
     final_values,
 )
+from flowalg.data import MAX_TIME
 from flowalg.data.time import processing_time
+from flowalg.runs import Change
+from flowalg.triggers import Trigger
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law

@@ -10,23 +10,22 @@ from flowalg_reference import Reference
 
 from flowalg import (
     FOREVER,
-    INGRESS_TIME,
     KV,
     Accumulation,
     Count,
     FixedWindows,
-    IngressTime,
-    Instant,
     Interpreter,
     PCollection,
     Source,
     Sum,
     Timeline,
-    TimestampCombiner,
-    WindowingStrategy,
     flatten,
 )
+from flowalg.data import INGRESS_TIME
 from flowalg.data.time import MIN_TIME, EventTime, event_time
+from flowalg.runs import Instant
+from flowalg.watermarks import IngressTime
+from flowalg.windows import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing

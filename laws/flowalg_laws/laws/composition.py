@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from flowalg import KV, Interpreter, PCollection, PTransform, Sum, Timeline, WindowingStrategy
+from flowalg import KV, Interpreter, PCollection, PTransform, Sum, Timeline
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law

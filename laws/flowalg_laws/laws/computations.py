@@ -15,30 +15,23 @@ from flowalg_reference import Reference, ReferenceBatch
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
-    MIN_TIME,
     Accumulation,
-    Clocks,
-    Drop,
     EventTime,
     FixedWindows,
     Interpreter,
-    Late,
     Mode,
-    OutputElement,
     PCollection,
     ProcessingTime,
-    ProcessingTimer,
-    Processor,
     Sum,
     Timeline,
-    Timer,
-    Transition,
-    WindowingStrategy,
     event_time,
 )
+from flowalg.computations import Clocks, Late, ProcessingTimer, Processor, Timer, Transition
 from flowalg.computations.computation import AnyComputation, require_computation
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.runs import Drop, OutputElement
 from flowalg.triggers.normal_form import never_finishes
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.computation_loop import Emitted, plain_loop
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing

@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg import (
-    KV,
-    Count,
-    Drop,
-    EventTime,
-    Interpreter,
-    Pane,
-    PCollection,
-    Sum,
-    Timeline,
-    Window,
-    WindowingStrategy,
-    WindowsByValue,
-)
+from flowalg import KV, Count, EventTime, Interpreter, Pane, PCollection, Sum, Timeline, Window
+from flowalg.runs import Drop
+from flowalg.windows import WindowingStrategy, WindowsByValue
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing, with_dead_letters
 from flowalg_laws.kit.law import Law, law

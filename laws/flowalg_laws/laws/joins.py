@@ -16,7 +16,6 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    Change,
     Count,
     GlobalWindows,
     Interpreter,
@@ -24,9 +23,10 @@ from flowalg import (
     PCollection,
     Repeat,
     Timeline,
-    WindowingStrategy,
     final_values,
 )
+from flowalg.runs import Change
+from flowalg.windows import WindowingStrategy
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing

@@ -18,36 +18,26 @@ from flowalg_reference import Reference
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
-    MIN_TIME,
     Accumulation,
-    Always,
     AtCount,
-    AtSignal,
     AtWatermark,
     EventTime,
     Interpreter,
     Mode,
-    Never,
-    OnceTrigger,
-    OnTimeBehavior,
-    Or,
     Pane,
     PCollection,
     Repeat,
-    RepeatUntil,
     Sessions,
-    Signal,
     Sum,
     Timeline,
-    TimestampCombiner,
-    Timing,
     ToList,
-    Trigger,
     Window,
-    WindowingStrategy,
 )
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import event_time
+from flowalg.runs import Signal, Timing
+from flowalg.triggers import Always, AtSignal, Never, OnceTrigger, Or, RepeatUntil, Trigger
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, apply_windowing

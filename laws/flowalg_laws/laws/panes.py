@@ -19,28 +19,22 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
-    Change,
     Count,
-    DropReason,
     Interpreter,
-    Never,
-    OnceTrigger,
-    OnTimeBehavior,
     OrFinally,
     Pane,
     PCollection,
     Repeat,
     Run,
     Timeline,
-    TimestampCombiner,
-    Timing,
     ToList,
-    Trigger,
     Window,
-    WindowingStrategy,
 )
 from flowalg.data.time import event_time
+from flowalg.runs import Change, DropReason, Timing
 from flowalg.runs.panes import PaneInfo
+from flowalg.triggers import Never, OnceTrigger, Trigger
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, add_timer_instants, apply_windowing

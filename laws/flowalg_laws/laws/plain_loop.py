@@ -12,40 +12,29 @@ from typing import TypeAlias, assert_never
 
 from attrs import define, evolve, field, frozen
 
-import flowalg
-from flowalg import (
-    KV,
-    MAX_TIME,
-    MIN_TIME,
+from flowalg import KV, AtCount, AtPeriod, AtWatermark, EventTime, ProcessingTime, Timeline, Window, triggers
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.data.time import duration_of, event_time, processing_time
+from flowalg.runs import DropReason, Instant, Timing
+from flowalg.runs.signals import signals_reaching
+from flowalg.triggers import (
     AfterDelay,
     AfterInactivity,
     Always,
     And,
-    AtCount,
     AtElement,
     AtMeasure,
-    AtPeriod,
     AtSignal,
     AtValue,
-    AtWatermark,
     CustomTrigger,
-    DropReason,
-    EventTime,
-    Instant,
     Never,
     OnceTrigger,
     Or,
-    ProcessingTime,
-    Timeline,
-    Timing,
     TriggerClocks,
-    Window,
-    WindowingStrategy,
 )
-from flowalg.data.time import duration_of, event_time, processing_time
-from flowalg.runs.signals import signals_reaching
 from flowalg.triggers.syntax import leaves
 from flowalg.triggers.views import EveryInstant
+from flowalg.windows import WindowingStrategy
 from flowalg.windows.window import span
 from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.readings import Reading
@@ -144,9 +133,9 @@ def _summary(leaf: CustomTrigger, arrived: Arrivals) -> object:
     return reduce(leaf.add, arrived.values, leaf.zero)
 
 
-def _arrivals(arrived: Arrivals) -> flowalg.Arrivals:
+def _arrivals(arrived: Arrivals) -> triggers.Arrivals:
     times = [time.datetime for time, _ in arrived.timed_values]
-    return flowalg.Arrivals(min(times), max(times))
+    return triggers.Arrivals(min(times), max(times))
 
 
 def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: Instant[Reading]) -> bool:

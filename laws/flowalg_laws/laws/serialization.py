@@ -5,17 +5,11 @@ from __future__ import annotations
 import pickle
 from typing import cast
 
-from flowalg import (
-    PCollection,
-    Sum,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
-    WindowingStrategy,
-    from_json,
-    to_json,
-)
+from flowalg import PCollection, Sum, from_json, to_json
 from flowalg.serialization import TRIGGER, WATERMARK_POLICY, WINDOWS
+from flowalg.triggers import Trigger
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowFn, WindowingStrategy
 from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law

@@ -12,19 +12,9 @@ from typing import TypeAlias
 
 from flowalg_reference import Reference
 
-from flowalg import (
-    KV,
-    DropReason,
-    FixedWindows,
-    Interpreter,
-    Pane,
-    PCollection,
-    SlidingWindows,
-    Source,
-    Sum,
-    Timeline,
-    WindowingStrategy,
-)
+from flowalg import KV, FixedWindows, Interpreter, Pane, PCollection, SlidingWindows, Source, Sum, Timeline
+from flowalg.runs import DropReason
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law

@@ -9,7 +9,9 @@ from typing import Final, TypeAlias
 from attrs import evolve
 from flowalg_reference import Reference
 
-from flowalg import KV, Interpreter, Max, Output, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
+from flowalg import KV, Interpreter, Max, Pane, PCollection, Sum, Timeline, flatten
+from flowalg.runs import Output
+from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law

@@ -15,11 +15,10 @@ from flowalg.watermarks import (
     MonotonicTimestamps,
     Perfect,
     SourceClock,
-    SourceInstant,
     Timeout,
     WatermarkPolicy,
-    replay_policy,
 )
+from flowalg.watermarks.history import SourceInstant, replay_policy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from flowalg import FixedWindows, SlidingWindows, Window, WindowFn
+from flowalg import FixedWindows, SlidingWindows, Window
 from flowalg.data.time import EventTime
+from flowalg.windows import WindowFn
 from flowalg.windows.window_functions import as_merging, assign_windows, merged_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law

@@ -5,21 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    Aggregate,
-    Count,
-    Max,
-    Mean,
-    Min,
-    Quantile,
-    Sum,
-    ToList,
-    TopN,
-    ToSet,
-    Variance,
-    reduce_combiner,
-    together,
-)
+from flowalg import Aggregate, Count, Max, Mean, Min, Quantile, Sum, ToList, TopN
+from flowalg.combiners import ToSet, Variance, reduce_combiner, together
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.triggers import magnitude
 

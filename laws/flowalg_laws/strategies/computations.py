@@ -8,20 +8,9 @@ from datetime import datetime, timedelta
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    MAX_TIME,
-    MIN_TIME,
-    Clocks,
-    Computation,
-    EventTime,
-    EventTimer,
-    Observed,
-    ProcessingTime,
-    ProcessingTimer,
-    Processor,
-    Timer,
-    Transition,
-)
+from flowalg import Computation, EventTime, ProcessingTime
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Processor, Timer, Transition
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import processing_time
 from flowalg_laws.kit.key_histories import KeyHistory, KeyInstant
 from flowalg_laws.kit.readings import START

@@ -25,8 +25,6 @@ from flowalg import (
     GlobalWindows,
     Max,
     Min,
-    OnceTrigger,
-    OnTimeBehavior,
     OrFinally,
     PCollection,
     Repeat,
@@ -34,16 +32,14 @@ from flowalg import (
     Sessions,
     SlidingWindows,
     Sum,
-    TimestampCombiner,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
-    WindowingStrategy,
     combiner,
     flatten,
 )
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AREA_OF, AnyFeature, Area, Feature, features_of, features_of_strategy
+from flowalg.triggers import OnceTrigger, Trigger
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE

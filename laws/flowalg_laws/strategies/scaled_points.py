@@ -13,8 +13,10 @@ from attrs import field, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from flowalg import MAX_TIME, MIN_TIME, FlowalgError, Window, WindowFn, WindowsByValue
+from flowalg import FlowalgError, Window
+from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import EventTime, event_time
+from flowalg.windows import WindowFn, WindowsByValue
 from flowalg.windows.window_functions import as_merging, assign_windows, merged_windows
 from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies.cached import cached

@@ -9,26 +9,22 @@ from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    BoundedOutOfOrderness,
+from flowalg import BoundedOutOfOrderness, EventTime, MonotonicTimestamps, Perfect, ProcessingTime
+from flowalg.data.time import event_time, processing_time
+from flowalg.watermarks import (
     ClockView,
     CustomPolicy,
-    EventTime,
     FittedLag,
     IngressTime,
     LagDistribution,
     LagQuantile,
-    MonotonicTimestamps,
     Observation,
-    Perfect,
-    ProcessingTime,
     ProcessingTimeLag,
     Publication,
     Timeout,
     WatermarkPolicy,
 )
-from flowalg.data.time import event_time, processing_time
-from flowalg.watermarks import SourceInstant
+from flowalg.watermarks.history import SourceInstant
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies.cached import cached

@@ -7,9 +7,11 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import Instant, Signal, Source, Timeline, WatermarkPolicy, Window
+from flowalg import Source, Timeline, Window
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.runs import Instant, Signal
 from flowalg.runs.signals import AnySignal
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_laws.kit.readings import START, DenseTimeline, Reading
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.elements import batches, bundles

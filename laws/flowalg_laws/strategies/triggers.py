@@ -8,31 +8,22 @@ from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
+from flowalg import AtCount, AtPeriod, AtWatermark, Count, Max, Mean, OrFinally, Repeat, SequenceOf, Sum
+from flowalg.triggers import (
     EVERY_INSTANT,
     AfterDelay,
     AfterInactivity,
     Always,
     And,
     Arrivals,
-    AtCount,
     AtElement,
     AtMeasure,
-    AtPeriod,
     AtSignal,
     AtValue,
-    AtWatermark,
-    Count,
     CustomTrigger,
-    Max,
-    Mean,
     Never,
     OnceTrigger,
     Or,
-    OrFinally,
-    Repeat,
-    SequenceOf,
-    Sum,
     Trigger,
     TriggerClocks,
 )

@@ -5,19 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    FOREVER,
-    Accumulation,
-    AllowedLateness,
-    AtCount,
-    Mode,
-    OnTimeBehavior,
-    Repeat,
-    TimestampCombiner,
-    Trigger,
-    WindowFn,
-    WindowingStrategy,
-)
+from flowalg import FOREVER, Accumulation, AtCount, Mode, Repeat
+from flowalg.triggers import Trigger
+from flowalg.windows import AllowedLateness, OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
 from flowalg_laws.kit.scenarios import Scenario
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.timelines import free_timelines

@@ -7,7 +7,8 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
+from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows
+from flowalg.windows import WindowFn
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import durations
 

@@ -11,27 +11,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import assert_type
 
-from flowalg import (
-    KV,
-    Aggregate,
+from flowalg import KV, Aggregate, Count, Max, Mean, Min, PCollection, Quantile, Sum, ToList, TopN, combiner
+from flowalg.combiners import (
     AllOf,
     AnyOf,
     ApproximateDistinct,
     Combiner,
-    Count,
     Group,
-    Max,
-    Mean,
-    Min,
-    PCollection,
-    Quantile,
     Quantiles,
-    Sum,
-    ToList,
-    TopN,
     ToSet,
     Variance,
-    combiner,
     reduce_combiner,
     together,
 )

@@ -10,15 +10,13 @@ from typing import assert_type
 
 from attrs import frozen
 
-from flowalg import (
-    KV,
+from flowalg import KV, Computation, PCollection
+from flowalg.computations import (
     Clocks,
-    Computation,
     EventTimer,
     KeyContents,
     Late,
     Observed,
-    PCollection,
     ProcessingTimer,
     Processor,
     Timer,

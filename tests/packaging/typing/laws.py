@@ -27,18 +27,12 @@ from flowalg_laws import (
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import (
-    AtValue,
-    Computation,
-    Mean,
-    PCollection,
-    Sum,
-    Transition,
-    Trigger,
-    WatermarkPolicy,
-    WindowingStrategy,
-)
+from flowalg import Computation, Mean, PCollection, Sum
 from flowalg.combiners.core import AnyCombiner
+from flowalg.computations import Transition
+from flowalg.triggers import AtValue, Trigger
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowingStrategy
 
 
 def doubling(n: int) -> Equation[int]:

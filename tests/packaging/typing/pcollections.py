@@ -13,41 +13,36 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     FOREVER,
-    INGRESS_TIME,
     KV,
     Accumulation,
     Aggregate,
     AtCount,
-    AtElement,
     AtPeriod,
     Count,
     FixedWindows,
-    Hazard,
     Max,
     Mean,
     Min,
-    OnceTrigger,
-    OnTimeBehavior,
     Pane,
-    PaneTable,
-    PaneTiming,
     PCollection,
     Repeat,
     Sessions,
-    SideInput,
     Source,
     Sum,
-    TimestampCombiner,
-    Trigger,
-    WatermarkPolicy,
-    WindowBounds,
-    WindowFn,
     flatten,
     from_json,
     hazards,
 )
+from flowalg.analysis import Hazard
+from flowalg.data import INGRESS_TIME
 from flowalg.data.shapes import Shape
+from flowalg.notebook import PaneTable
+from flowalg.pipeline import SideInput
+from flowalg.runs import PaneTiming, WindowBounds
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
+from flowalg.triggers import AtElement, OnceTrigger, Trigger
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn
 from tests.packaging.typing.records import Flight, Stats
 
 

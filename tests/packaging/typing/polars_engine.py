@@ -30,21 +30,10 @@ from flowalg_polars.streaming import (
 )
 from flowalg_sinks import PaneSink, SinkBatch
 
-from flowalg import (
-    KV,
-    Computation,
-    KeyContents,
-    Observer,
-    Output,
-    OutputElement,
-    Outputs,
-    Pane,
-    PCollection,
-    Run,
-    Source,
-    Timeline,
-    WatermarkPolicy,
-)
+from flowalg import KV, Computation, Outputs, Pane, PCollection, Run, Source, Timeline
+from flowalg.computations import KeyContents
+from flowalg.runs import Observer, Output, OutputElement
+from flowalg.watermarks import WatermarkPolicy
 from tests.packaging.typing.records import Flight
 
 

@@ -31,8 +31,6 @@ from flowalg import (
     Count,
     Interpreter,
     Mode,
-    Output,
-    OutputElement,
     Outputs,
     Pane,
     PCollection,
@@ -40,10 +38,10 @@ from flowalg import (
     Source,
     Timeline,
     Window,
-    WindowedValue,
     final_values,
     load_interpreter,
 )
+from flowalg.runs import Output, OutputElement, WindowedValue
 from tests.packaging.typing.records import Flight
 
 

@@ -52,20 +52,10 @@ from flowalg_spark.sinks import (
 )
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from flowalg import (
-    KV,
-    Computation,
-    KeyContents,
-    Output,
-    OutputElement,
-    Outputs,
-    Pane,
-    PCollection,
-    Run,
-    Source,
-    Timeline,
-    WatermarkPolicy,
-)
+from flowalg import KV, Computation, Outputs, Pane, PCollection, Run, Source, Timeline
+from flowalg.computations import KeyContents
+from flowalg.runs import Output, OutputElement
+from flowalg.watermarks import WatermarkPolicy
 from tests.packaging.typing.records import Flight
 
 

@@ -11,27 +11,29 @@ from datetime import timedelta
 from typing import assert_type
 
 from flowalg import (
-    EVERY_INSTANT,
-    AfterDelay,
-    Always,
-    And,
     AtCount,
-    AtElement,
-    AtMeasure,
-    AtValue,
     AtWatermark,
     Count,
-    CustomTrigger,
     EventTime,
     Max,
     Mean,
-    Never,
-    OnceTrigger,
-    Or,
     ProcessingTime,
     Repeat,
     SequenceOf,
     Sum,
+)
+from flowalg.triggers import (
+    EVERY_INSTANT,
+    AfterDelay,
+    Always,
+    And,
+    AtElement,
+    AtMeasure,
+    AtValue,
+    CustomTrigger,
+    Never,
+    OnceTrigger,
+    Or,
     Trigger,
 )
 from flowalg.triggers.leaf import ClockReadings, Seen

@@ -8,26 +8,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import assert_type
 
-from flowalg import (
-    GLOBAL_WINDOW,
-    KV,
-    MAX_TIME,
-    MIN_TIME,
-    BoundedOutOfOrderness,
-    CustomPolicy,
-    CustomWindows,
-    EventTime,
-    FixedWindows,
-    Instant,
-    MergedWindow,
-    Pane,
-    PaneInfo,
-    Signal,
-    Source,
-    Timeline,
-    Window,
-    WindowsByValue,
-)
+from flowalg import KV, BoundedOutOfOrderness, EventTime, FixedWindows, Pane, Source, Timeline, Window
+from flowalg.data import MAX_TIME, MIN_TIME
+from flowalg.runs import Instant, PaneInfo, Signal
+from flowalg.watermarks import CustomPolicy
+from flowalg.windows import GLOBAL_WINDOW, CustomWindows, MergedWindow, WindowsByValue
 from tests.packaging.typing.records import Flight
 
 MINUTE = timedelta(minutes=1)

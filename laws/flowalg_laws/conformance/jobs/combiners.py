@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowalg import (
-    KV,
-    Aggregate,
-    AllOf,
-    AnyOf,
-    Count,
-    Quantile,
-    Quantiles,
-    ToList,
-    TopN,
-    ToSet,
-    Variance,
-    combiner,
-    reduce_combiner,
-)
+from flowalg import KV, Aggregate, Count, Quantile, ToList, TopN, combiner
+from flowalg.combiners import AllOf, AnyOf, Quantiles, ToSet, Variance, reduce_combiner
 from flowalg_laws.conformance.jobs.feeds import SOME
 from flowalg_laws.conformance.jobs.job import Answer, Job, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading

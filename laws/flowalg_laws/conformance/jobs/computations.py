@@ -6,23 +6,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from flowalg import (
-    FOREVER,
-    KV,
-    MAX_TIME,
-    Accumulation,
-    AtCount,
-    Clocks,
-    Computation,
-    EventTime,
-    EventTimer,
-    Late,
-    Observed,
-    PCollection,
-    Sum,
-    Timer,
-    Transition,
-)
+from flowalg import FOREVER, KV, Accumulation, AtCount, Computation, EventTime, PCollection, Sum
+from flowalg.computations import Clocks, EventTimer, Late, Observed, Timer, Transition
+from flowalg.data import MAX_TIME
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, feed, five, key, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job
 from flowalg_laws.kit.readings import VALUES, Reading

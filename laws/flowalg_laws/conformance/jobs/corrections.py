@@ -9,21 +9,18 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    AllowedLateness,
     AtCount,
     AtWatermark,
     Count,
-    CustomWindows,
     EventTime,
     FixedWindows,
     PCollection,
     Repeat,
     Sessions,
-    Trigger,
     Window,
-    WindowFn,
-    WindowingStrategy,
 )
+from flowalg.triggers import Trigger
+from flowalg.windows import AllowedLateness, CustomWindows, WindowFn, WindowingStrategy
 from flowalg_laws.conformance.jobs.feeds import FIVE, feed, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.windows import number

@@ -6,25 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from returns.result import Failure, Result, Success
 
-from flowalg import (
-    FOREVER,
-    KV,
-    AtElement,
-    AtMeasure,
-    AtValue,
-    Count,
-    CustomTrigger,
-    CustomWindows,
-    EventTime,
-    Max,
-    PCollection,
-    Repeat,
-    Sum,
-    Window,
-    WindowsByValue,
-    combiner,
-    flatten,
-)
+from flowalg import FOREVER, KV, Count, EventTime, Max, PCollection, Repeat, Sum, Window, combiner, flatten
+from flowalg.triggers import AtElement, AtMeasure, AtValue, CustomTrigger
+from flowalg.windows import CustomWindows, WindowsByValue
 from flowalg_laws.conformance.jobs.feeds import FIVE, LINES, feed, five, key
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading

@@ -7,20 +7,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from flowalg import (
-    FOREVER,
-    KV,
-    BoundedOutOfOrderness,
-    FixedWindows,
-    PCollection,
-    Sum,
-    Trigger,
-    WatermarkPolicy,
-    WindowFn,
-    WindowingStrategy,
-)
+from flowalg import FOREVER, KV, BoundedOutOfOrderness, FixedWindows, PCollection, Sum
 from flowalg.runs.signals import AnySignal
+from flowalg.triggers import Trigger
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowFn, WindowingStrategy
 from flowalg_laws.conformance.jobs.job import Span, fixed, grouped
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from flowalg import (
-    FOREVER,
-    KV,
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    Max,
-    Sum,
-    Timing,
-)
+from flowalg import FOREVER, KV, Accumulation, AtCount, AtWatermark, Max, Sum
+from flowalg.runs import Timing
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, always, five, key
 from flowalg_laws.conformance.jobs.job import Answer, grouped, job
 from flowalg_laws.kit.readings import VALUES, Reading

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from flowalg import (
-    FOREVER,
-    KV,
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    Count,
-    FixedWindows,
-    Max,
-    OnTimeBehavior,
-    Sessions,
-    Sum,
-    TimestampCombiner,
-)
+from flowalg import FOREVER, KV, Accumulation, AtCount, AtWatermark, Count, FixedWindows, Max, Sessions, Sum
+from flowalg.windows import OnTimeBehavior, TimestampCombiner
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, feed, five, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.windows import number, split_into_sessions

@@ -20,8 +20,8 @@ from flowalg import (
     Source,
     Sum,
     flatten,
-    together,
 )
+from flowalg.combiners import together
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading

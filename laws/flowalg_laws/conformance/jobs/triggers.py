@@ -8,31 +8,24 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from flowalg import (
+from flowalg import AtCount, AtPeriod, AtWatermark, BoundedOutOfOrderness, Mean, SequenceOf, Sum, Window
+from flowalg.data.time import event_time
+from flowalg.runs import Signal
+from flowalg.triggers import (
     AfterDelay,
     AfterInactivity,
     Always,
     Arrivals,
-    AtCount,
     AtElement,
     AtMeasure,
-    AtPeriod,
     AtSignal,
     AtValue,
-    AtWatermark,
-    BoundedOutOfOrderness,
     CustomTrigger,
-    Mean,
     Never,
     RepeatUntil,
-    SequenceOf,
-    Signal,
-    Sum,
     Trigger,
     TriggerClocks,
-    Window,
 )
-from flowalg.data.time import event_time
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
 from flowalg_laws.kit.readings import Reading

@@ -6,28 +6,30 @@ from datetime import datetime, timedelta
 
 from flowalg import (
     FOREVER,
-    INGRESS_TIME,
     KV,
     AtWatermark,
     BoundedOutOfOrderness,
+    MonotonicTimestamps,
+    Perfect,
+    Repeat,
+    Source,
+    Sum,
+    flatten,
+)
+from flowalg.data import INGRESS_TIME
+from flowalg.triggers import Trigger
+from flowalg.triggers.syntax import DEFAULT_TRIGGER
+from flowalg.watermarks import (
     ClockView,
     CustomPolicy,
     FittedLag,
     IngressTime,
     LagDistribution,
     LagQuantile,
-    MonotonicTimestamps,
-    Perfect,
     ProcessingTimeLag,
-    Repeat,
-    Source,
-    Sum,
     Timeout,
-    Trigger,
     WatermarkPolicy,
-    flatten,
 )
-from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.feeds import (
     FIVE,
     always,

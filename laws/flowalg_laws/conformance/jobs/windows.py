@@ -11,22 +11,18 @@ from attrs import evolve
 from flowalg import (
     FOREVER,
     KV,
-    MAX_TIME,
     Accumulation,
     CalendarDays,
-    CalendarMonths,
-    CalendarWeeks,
-    CustomWindows,
     EventTime,
     FixedWindows,
     GlobalWindows,
-    MergedWindow,
     Sessions,
     SlidingWindows,
     Window,
-    WindowsByValue,
     event_time,
 )
+from flowalg.data import MAX_TIME
+from flowalg.windows import CalendarMonths, CalendarWeeks, CustomWindows, MergedWindow, WindowsByValue
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.kit.readings import START, VALUES, Reading

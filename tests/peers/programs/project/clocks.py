@@ -16,20 +16,15 @@ from flowalg import (
     AtCount,
     AtWatermark,
     BoundedOutOfOrderness,
-    Clocks,
     Computation,
-    EventTimer,
     FixedWindows,
-    Observed,
-    ProcessingTimer,
     Source,
     Sum,
     Timeline,
-    Timer,
-    Transition,
     Window,
     event_time,
 )
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Timer, Transition
 
 
 @frozen

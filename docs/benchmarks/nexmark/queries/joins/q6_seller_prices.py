@@ -13,7 +13,8 @@ from attrs import frozen
 
 from docs.benchmarks.nexmark.queries.joins.bids_in_time import BIDS_IN_TIME
 from docs.benchmarks.nexmark.query import Query, kept_current
-from flowalg import Clocks, Computation, Max, Observed, Transition
+from flowalg import Computation, Max
+from flowalg.computations import Clocks, Observed, Transition
 
 
 @frozen

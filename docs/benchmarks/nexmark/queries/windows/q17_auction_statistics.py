@@ -9,7 +9,8 @@ from attrs import frozen
 from docs.benchmarks.nexmark.model import Bid
 from docs.benchmarks.nexmark.queries.windows.ranks import DAILY, RANKS, Ranks, ranks_in_sql
 from docs.benchmarks.nexmark.query import OnStreams, Query
-from flowalg import Aggregate, Max, Mean, Min, Sum, together
+from flowalg import Aggregate, Max, Mean, Min, Sum
+from flowalg.combiners import together
 
 Prices: TypeAlias = tuple[int, int, float, int]
 """The least, the greatest, the mean and the sum."""

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from docs.benchmarks.nexmark.model import BIDS, Bid
 from docs.benchmarks.nexmark.query import once_complete
-from flowalg import KV, Aggregate, Count, FixedWindows, Max, PCollection, Sum, together
+from flowalg import KV, Aggregate, Count, FixedWindows, Max, PCollection, Sum
+from flowalg.combiners import together
 
 K = TypeVar("K")
 LOW, HIGH = 10_000, 1_000_000
