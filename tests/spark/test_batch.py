@@ -34,6 +34,7 @@ from flowalg import (
     Sum,
     ToList,
     Window,
+    flatten,
 )
 from flowalg.combiners import ToSet
 from flowalg.data.time import EventTime
@@ -329,6 +330,29 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     assert [len(run[name].panes) for name in run] == [7, 7, 3, 0]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):
         batch.run({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
+
+
+@pytest.mark.parametrize("dead_letters", [False, True])
+def test_a_grouped_collection_meets_one_that_nothing_has_grouped(
+    spark: SparkSession, dead_letters: bool
+) -> None:
+    """In new windows of both, panes and elements are flattened, co-grouped and joined in either order."""
+    per_minute = POINTS.window(FixedWindows(MINUTE)).combine_per_key(Sum())
+    rivals = RIVALS.key_by(lambda s: s.team).map_values(lambda s: s.points)
+    outputs: dict[str, PCollection[object]] = {}
+    for windows in (FixedWindows(5 * MINUTE), Sessions(3 * MINUTE)):
+        both = per_minute.window(windows), rivals.window(windows)
+        for number, (first, second) in enumerate((both, both[::-1])):
+            name = f"{type(windows).__name__} {number}"
+            outputs[f"flatten {name}"] = flatten(first, second).combine_per_key(ToList())
+            outputs[f"co-group {name}"] = first.co_group_by_key(second)
+            outputs[f"join {name}"] = first.left_join(second)
+    records: dict[Source[object], list[Score]] = {SCORES: SOME, RIVALS: MORE}
+    frames = {source: frame_of(spark, scores) for source, scores in records.items()}
+    run = batch.run(outputs, frames, time=NOON, dead_letters=dead_letters)
+    for name, pipeline in outputs.items():
+        expected = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
+        assert list(map(full_line, run[name].panes)) == list(map(full_line, expected)), name
 
 
 def test_a_frame_of_elements_has_both_times(spark: SparkSession) -> None:

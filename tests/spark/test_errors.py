@@ -17,6 +17,7 @@ from flowalg import (
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
+    FlowalgError,
     Min,
     PCollection,
     Perfect,
@@ -26,10 +27,13 @@ from flowalg import (
 )
 from flowalg.errors import (
     ArgumentError,
+    ElementError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
     UnsupportedError,
+    UserFunctionError,
+    ValueRangeError,
 )
 from tests.support.keyed_steps import FLOAT_KEYS
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -38,6 +42,10 @@ NAN = float("nan")
 SUMS = POINTS.combine_per_key(Sum())
 TYPES = "team string, points long, at timestamp"
 POLICY = BoundedOutOfOrderness(timedelta(0))
+
+
+class OwnError(FlowalgError):
+    """An error of a user, of the kind that keeps its class."""
 
 
 def scores(spark: SparkSession, *rows: tuple[object, ...], schema: str = TYPES) -> DataFrame:
@@ -306,3 +314,39 @@ def test_a_restart_with_another_number_of_shards_is_rejected(spark: SparkSession
         Exception, match="was written with 1 shards, and the query now has 2; compile with shards=1"
     ):
         run(2, "b.parquet")
+
+
+def test_an_error_in_a_column_has_the_class_of_the_other_engines(spark: SparkSession) -> None:
+    """Messages do not decide it. A column of the user's own that raises is as a function that does."""
+    halves = SCORES.key_by(lambda s: s.team).combine_per_key(Min.of(lambda s: s.points * float("nan")))
+    with pytest.raises(ElementError, match="the input of Min must not be None or NaN"):
+        batch.run(halves, {SCORES: scores(spark, ("a", 1, NOON))})
+    with pytest.raises(ValueRangeError, match="overflows 64 bits"):
+        batch.run(SUMS, {SCORES: scores(spark, ("a", 2**62, NOON), ("a", 2**62, NOON))})
+    own = F.raise_error(F.lit("source 'mine' overflows 64 bits")).cast("long")
+    with pytest.raises(UserFunctionError, match="^source 'mine' overflows 64 bits"):
+        batch.run(SUMS, {SCORES: scores(spark, ("a", 1, NOON)).withColumn("points", own)})
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        ValueError("first\n\nflowalg.data.errors.StateLostError: second\nlast"),
+        ValueError("a lone surrogate: \ud800"),
+        SystemExit("out of here"),
+        OwnError("mine"),
+    ],
+    ids=["several lines", "surrogates", "exit", "own class"],
+)
+def test_an_error_in_a_worker_arrives_whole(spark: SparkSession, raised: BaseException) -> None:
+    """Its message has all its lines, whatever they look like; a text that UTF-8 lacks is escaped; nothing hangs."""
+
+    def fail(score: Score) -> int:
+        raise raised
+
+    text = str(raised).encode(errors="backslashreplace").decode()
+    for steps in (SCORES.map(fail), SCORES.flat_map(lambda score: [fail(score)], result=int)):
+        kind = OwnError if isinstance(raised, OwnError) else UserFunctionError
+        with pytest.raises(kind) as caught:
+            batch.run(steps, {SCORES: scores(spark, ("a", 1, NOON))})
+        assert f"raised {type(raised).__name__}: {text}" in str(caught.value)

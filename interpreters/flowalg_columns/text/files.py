@@ -50,8 +50,7 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
 
     A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
     """
-    if data.startswith(_GZIP):
-        raise BadFileError("it is compressed by gzip, so no line of it is text; decompress it")
+    require_text(data)
     data = data.removeprefix(_MARK)
     field_names = {name for name, _ in fields}
     extra = [(name, shape) for name, shape in extra if name not in field_names]
@@ -74,6 +73,12 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
         for number, error in parsed.bad.items()
     ]
     return FileRows(_with_extra(parsed.rows, extra, data), tuple(bad))
+
+
+def require_text(data: bytes) -> None:
+    """Raises ``BadFileError`` for the beginning of a file that is compressed by gzip."""
+    if data.startswith(_GZIP):
+        raise BadFileError("it is compressed by gzip, so no line of it is text; decompress it")
 
 
 def _with_extra(rows: pa.Table, extra: Fields, data: bytes) -> pa.Table:

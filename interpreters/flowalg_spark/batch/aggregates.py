@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.combiners.result_shapes import ORDERED
+from flowalg.data.errors import ValueRangeError
 from flowalg.data.shapes import (
     BOOLEAN,
     FLOAT,
@@ -31,6 +32,7 @@ from flowalg.lifting.tree.expressions import Expr, Param
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions import compile_scalar, floats
+from flowalg_spark.expressions.errors import fail_for_element, fail_with
 
 _SCALE: Final = 2.0**-64
 """The factor of scaled sums, which are not infinite for up to 2**64 finite values."""
@@ -141,7 +143,7 @@ def _float_mean(parts: tuple[Column, ...]) -> Column:
 
 def _exact_sum(value: Column, label: str) -> Column:
     """Returns the sum of integers, which raises an error if it overflows."""
-    overflow = F.raise_error(F.lit(sum_overflows(label)))
+    overflow = fail_with(ValueRangeError, sum_overflows(label))
     return F.coalesce(F.try_sum(value), overflow)
 
 
@@ -151,7 +153,7 @@ def _without_nan(value: Column, shape: Shape, name: str, label: str) -> Column:
 
 
 def _raise_for_nan(name: str, label: str) -> Column:
-    return F.raise_error(F.lit(f"{label}: the input of {name} must not be None or NaN; got nan"))
+    return fail_for_element(f"{label}: the input of {name} must not be None or NaN; got nan")
 
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:

@@ -46,6 +46,7 @@ from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.computations import bad_record_columns
 from flowalg_spark.lowering.flow import Flow, row_schema
+from flowalg_spark.lowering.worker_errors import SentBatches
 
 _LETTER = (KEEP, DROP_REASON, DROP_COUNT, STAGE, ERROR, DROPPED_VALUE)
 """The columns of outputs and bad records, if there are dead letters."""
@@ -75,7 +76,7 @@ def lower_computation(
     by = list(map(col, stage.keys))
     ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
     function = ComputePartition(stage, layout_of(pair), arrow_schema(schema))
-    emitted = evolve(flow, frame=ordered.mapInArrow(function, schema), shape=pair, meta=meta)
+    emitted = evolve(flow, frame=ordered.mapInArrow(SentBatches(function), schema), shape=pair, meta=meta)
     return evolve(emitted, dead_letters=dead_letters).with_notes(note_of_computation(node))
 
 

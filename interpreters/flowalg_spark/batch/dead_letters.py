@@ -11,7 +11,6 @@ from functools import reduce
 from typing import Final
 
 from attrs import define, evolve, field
-from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP
 from pyspark.sql import Column, DataFrame
@@ -44,7 +43,7 @@ class DeadLetters:
         text, error = corrupt_columns(frame, self.corrupt_record)
         columns = StreamColumns(self.time, None, corrupt_record=text, corrupt_error=error, dead_letters=True)
         flow = bind_source(source, frame, columns)
-        return _with_meta_only(flow, (EVENT_TIME, *_GUARD))
+        return flow.with_meta_only((EVENT_TIME, *_GUARD))
 
     def guard(self, flow: Flow) -> Flow:
         """Returns a flow whose rows may be bad records."""
@@ -59,7 +58,7 @@ class DeadLetters:
             return flow
         self.frames.append(flow.frame.filter(col(DROP_REASON).isNotNull()).select(*map(col, _LETTER)))
         kept = evolve(flow, frame=flow.frame.filter(col(KEEP)), dead_letters=False)
-        return _with_meta_only(kept, tuple(name for name in flow.meta if name not in _GUARD))
+        return kept.with_meta_only(tuple(name for name in flow.meta if name not in _GUARD))
 
     @property
     def frame(self) -> DataFrame:
@@ -77,9 +76,3 @@ class DeadLetters:
             for field in BAD_RECORD_TYPE
         )
         return reduce(DataFrame.union, self.frames).select(*columns)
-
-
-def _with_meta_only(flow: Flow, names: tuple[str, ...]) -> Flow:
-    element = leaf_columns(flow.element)
-    frame = flow.frame.select(*element, *map(col, names))
-    return evolve(flow, frame=frame, meta={name: flow.meta[name] for name in names})

@@ -22,6 +22,7 @@ from flowalg_spark.batch.windows import assign_windows
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.flow import Flow
+from flowalg_spark.lowering.worker_errors import SentBatches
 
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
@@ -53,7 +54,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
         combine_partition = CombinePartition(
             by, value_layout, node.combiner, node.label, arrow_schema(packed)
         )
-        frame = frame.mapInArrow(combine_partition, packed)
+        frame = frame.mapInArrow(SentBatches(combine_partition), packed)
         values = None
     frame = frame.repartition(*columns).sortWithinPartitions(*columns)
     result_layout = key_and_value(layout_of(pair))[1]
@@ -64,7 +65,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     combine_groups = CombineGroups(
         by, key_layout, values, node.combiner, result_layout, node.label, arrow_schema(schema)
     )
-    rows = frame.mapInArrow(combine_groups, schema)
+    rows = frame.mapInArrow(SentBatches(combine_groups), schema)
     match effective.strategy.timestamp_combiner:
         case TimestampCombiner.EARLIEST:
             rows = rows.withColumn(EVENT_TIME, col(EARLIEST))

@@ -32,9 +32,10 @@ from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_star
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, unnest
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import apply_analyses
-from flowalg_spark.lowering.flow import Flow, Selection
+from flowalg_spark.lowering.flow import Flow, Selection, with_common_meta
 
 _RIGHT: Final = "__right "
 _LEFT_MATCHED: Final = "__left matched"
@@ -89,7 +90,7 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
     shape = kv_of(key, TupleOf((*(optional(of) for of in shapes), INTEGER)))
     names = leaf_columns(layout_of(shape))
     whole: Flow | None = None
-    for number, flow in enumerate(flow.without_meta(SPAN) for flow in flows):
+    for number, flow in enumerate(with_common_meta(flows)):
         key_columns, value_columns = key_and_value(flow.element)
         values = [
             nest(value_columns) if position == number else F.lit(None).cast(spark_type(of))
@@ -101,8 +102,7 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
         if whole is None:
             whole = evolve(flow, frame=frame, shape=shape)
         else:
-            aligned = frame.select(*map(col, whole.frame.columns))
-            whole = evolve(whole, frame=whole.frame.union(aligned)).with_notes(*flow.notes)
+            whole = evolve(whole, frame=whole.frame.union(frame)).with_notes(*flow.notes)
     assert whole is not None, "there are two flows or more"
     return whole
 
@@ -293,7 +293,7 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     joined = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
     read = shape.items[1]
-    several = F.raise_error(
+    several = fail_for_element(
         F.concat(
             F.lit("as_singleton() has "),
             col(_COUNT).cast("string"),
@@ -328,7 +328,7 @@ def _has_literal(default: object) -> bool:
 
 def _default_value(view: Singleton, shape: Shape) -> Column:
     if view.default is NO_DEFAULT:
-        return F.raise_error(F.lit(NO_SINGLETON)).cast(spark_type(shape))
+        return fail_for_element(NO_SINGLETON).cast(spark_type(shape))
     return F.lit(view.default).cast(spark_type(shape))
 
 

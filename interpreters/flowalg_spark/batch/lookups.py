@@ -13,6 +13,7 @@ from flowalg.data.shapes import BOOLEAN, TupleOf
 from flowalg.lifting.lookups import Lookups
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, unnest
 from flowalg_spark.expressions import compile_scalar
+from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.lowering.element_wise import apply_analyses
 from flowalg_spark.lowering.flow import Flow
 
@@ -39,7 +40,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: Column, start:
     )
     frame = main.frame.withColumn(_READ, read)
     frame = frame.join(F.broadcast(most), col(_READ) == col(_SIDE), "left").drop(_SIDE)
-    several = F.raise_error(
+    several = fail_for_element(
         F.concat(
             F.lit("as_map() has "),
             col(_COUNT).cast("string"),

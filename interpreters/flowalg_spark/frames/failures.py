@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from pyspark.errors import PySparkException
 
-from flowalg.data import errors
-from flowalg.data.errors import (
-    ElementError,
-    FlowalgError,
-    UserFunctionError,
-    ValueRangeError,
-    with_message,
+from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, with_message
+
+_IN_COLUMNS: Final = re.compile(
+    r"\[USER_RAISED_EXCEPTION\] (?:(flowalg\.data\.errors\.\w+): )?(.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE
 )
+"""The message of a column that fails a query, after the class of its error unless the column is a user's own."""
 
-_IN_COLUMNS: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE)
-_IN_PYTHON: Final = re.compile(r"^flowalg\.data\.errors\.(\w+): (.*)$", re.MULTILINE)
+_IN_PYTHON: Final = (
+    r"(?:Traceback \(most recent call last\):\n(?: [^\n]*\n)+|Python worker[^\n]*\n)(CLASSES): (.*?)"
+    r"(?=\n+(?: SQLSTATE: |JVM stacktrace:|Driver stacktrace:|\tat )|\s*\Z)"
+)
+"""The error at the end of a traceback; its message may have several lines, some of which may look like an error."""
 
-_OF_ELEMENTS: Final = ("source ", "as_singleton() ", "as_map() ")
-"""How the messages of columns begin that are about the elements of a source or of a side input."""
-
-_KINDS: Final[Mapping[str, type[FlowalgError]]] = {
-    name: kind
-    for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, FlowalgError)
-}
+_UNREAD: Final = re.compile(r"\[FAILED_READ_FILE[^\]]*\] (.*?)(?: +SQLSTATE: \w+)?$", re.MULTILINE)
+_REASON: Final = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
+"""What Spark says of a file that it cannot read, such as one that is not there any more, and the reason."""
 
 
 @contextmanager
@@ -36,8 +32,10 @@ def raise_causes() -> Iterator[None]:
     """Replaces an exception of Spark by the error of flowalg, or of a user-defined function, that failed the query."""
     try:
         yield
-    except PySparkException as failure:
-        cause = cause_of(str(failure))
+    except Exception as failure:
+        # Spark lets some exceptions of the JVM through, by a class that clients of Spark Connect lack.
+        is_of_spark = isinstance(failure, PySparkException) or type(failure).__name__ == "Py4JJavaError"
+        cause = cause_of(str(failure)) if is_of_spark else None
         if cause is None:
             raise
         raise cause from failure
@@ -45,15 +43,30 @@ def raise_causes() -> Iterator[None]:
 
 def cause_of(failure: str) -> FlowalgError | None:
     """Returns the error that an exception of Spark reports, or ``None`` if it reports another failure."""
-    raised = _IN_PYTHON.findall(failure)
+    classes = {_name(kind): kind for kind in _subclasses(FlowalgError)}
+    in_python = _IN_PYTHON.replace("CLASSES", "|".join(map(re.escape, classes)))
+    raised = re.findall(in_python, failure, re.DOTALL)
     if raised:
         name, message = raised[-1]
-        kind = _KINDS.get(name)
-        return FlowalgError(f"{name}: {message}") if kind is None else with_message(kind, message)
+        return with_message(classes[name], message)
     in_columns = _IN_COLUMNS.search(failure)
-    if in_columns is None:
+    if in_columns is not None:
+        name, message = in_columns.groups()
+        return with_message(classes.get(name, UserFunctionError), message)
+    unread = _UNREAD.search(failure)
+    if unread is None:
         return None
-    message = in_columns[1]
-    if message.startswith(_OF_ELEMENTS):
-        return ElementError(message)
-    return ValueRangeError(message) if "overflows 64 bits" in message else UserFunctionError(message)
+    reasons = _REASON.findall(failure)
+    return ElementError(f"{unread[1]} {reasons[-1]}" if reasons else unread[1])
+
+
+def _subclasses(kind: type[FlowalgError]) -> Iterator[type[FlowalgError]]:
+    """Yields a class and those that extend it, also those of users."""
+    yield kind
+    for subclass in kind.__subclasses__():
+        yield from _subclasses(subclass)
+
+
+def _name(kind: type[FlowalgError]) -> str:
+    """Returns the name of a class as tracebacks have it."""
+    return kind.__qualname__ if kind.__module__ == "__main__" else f"{kind.__module__}.{kind.__qualname__}"

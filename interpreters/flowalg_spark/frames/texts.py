@@ -14,7 +14,7 @@ from attrs import frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
 from flowalg_columns.text.csv_files import BadFileError
-from flowalg_columns.text.files import not_blank, read_file
+from flowalg_columns.text.files import not_blank, read_file, require_text
 from flowalg_columns.text.json_objects import Fields, read_objects
 from flowalg_columns.text.listing import TEMPORARY
 from pyspark.sql import DataFrame, DataFrameReader
@@ -26,6 +26,7 @@ from flowalg.data.errors import ElementError
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_text
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.lowering.worker_errors import SentBatches
 
 TextFormat: TypeAlias = Literal["csv", "json"]
 """Spark's names of CSV and of JSON lines."""
@@ -63,7 +64,7 @@ def read_text(
     decode = DecodeTexts(source, fields, format, _partitions_in(path), dead_letters)
     named = frame.select(data.alias(_DATA), file.alias(_FILE))
     settled = ~F.lower(F.element_at(F.split(F.col(_FILE), "/"), -1)).rlike(TEMPORARY)
-    return named.filter(settled).mapInArrow(decode, output)
+    return named.filter(settled).mapInArrow(SentBatches(decode), output)
 
 
 @frozen
@@ -110,6 +111,8 @@ class DecodeTexts:
         lines = cast("pa.LargeBinaryArray", batch.column(_DATA).cast(pa.large_binary()))
         parsed = read_objects(lines, self.fields, not_blank(lines))
         files = batch.column(_FILE)
+        for number in parsed.bad:
+            self._require_text(lines[number].as_py() or b"", files[number].as_py())
         bad = [
             self._bad(
                 files[number].as_py(),
@@ -119,6 +122,12 @@ class DecodeTexts:
             for number, error in parsed.bad.items()
         ]
         yield parsed.rows, bad
+
+    def _require_text(self, line: bytes, path: str) -> None:
+        try:
+            require_text(line)
+        except BadFileError as error:
+            raise ElementError(f"source {self.source.name!r}: {path}: {error}") from error
 
     def _file(self, data: bytes, path: str) -> tuple[pa.Table, list[BadRecord]]:
         try:

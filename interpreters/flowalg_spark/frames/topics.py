@@ -26,6 +26,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.lowering.worker_errors import SentBatches
 
 _NEWEST: Final = "4.2.0"
 """The newest version of Spark's connector to Kafka; it also works with PySpark 4.3."""
@@ -82,7 +83,7 @@ def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> 
     ]
     schema = T.StructType([T.StructField(name, kind) for name, kind in (*fields, *added)])
     messages = frame.select(*map(_message_column, columns_of(topic)))
-    return messages.mapInArrow(DecodeMessages(source, topic, tuple(schema.names)), schema)
+    return messages.mapInArrow(SentBatches(DecodeMessages(source, topic, tuple(schema.names))), schema)
 
 
 def place_column(topic: KafkaInput) -> Column:

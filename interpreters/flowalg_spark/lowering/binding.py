@@ -73,6 +73,7 @@ from flowalg_spark.encoding.json_columns import record_json, text_json
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_scalar
+from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, Selection
@@ -121,7 +122,7 @@ class StreamColumns:
         keep = self._clock_columns[KEEP]
         if self.corrupt_record is not None:
             keep = F.when(self.corrupt_record.isNull(), keep).otherwise(
-                F.raise_error(self.corrupt_message(source, self.corrupt_record))
+                fail_for_element(self.corrupt_message(source, self.corrupt_record))
             )
         control = (self.ended, self.tick, self.signal, self.corrupt_record)
         return frame if all(column is None for column in control) else frame.filter(keep)
@@ -271,7 +272,7 @@ def bind_source(
         meta[KEEP] &= col(_SOURCE_ERROR).isNull()
         meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
     elif stream is not None and guarded and stream.corrupt_record is not None:
-        failed = F.raise_error(stream.corrupt_message(source, stream.corrupt_record))
+        failed = fail_for_element(stream.corrupt_message(source, stream.corrupt_record))
         meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
     element = _validate(source, frame.schema, meta.get(KEEP))
     if in_columns:
@@ -342,7 +343,7 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
 
 
 def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
-    checked = F.when(_is_in_range(micros), micros).otherwise(F.raise_error(_range_message(micros, source)))
+    checked = F.when(_is_in_range(micros), micros).otherwise(fail_for_element(_range_message(micros, source)))
     return checked if keep is None else F.when(keep, checked)
 
 

@@ -24,6 +24,7 @@ from flowalg_spark.encoding.columns import Columns, alias_column, col, columns_o
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_expression, compile_scalar
+from flowalg_spark.lowering.worker_errors import SentBatches
 
 
 @frozen
@@ -105,6 +106,13 @@ class Flow:
         meta = {other: kind for other, kind in self.meta.items() if other != name}
         return evolve(self, frame=self.frame.drop(name), meta=meta)
 
+    def with_meta_only(self, names: tuple[str, ...]) -> Flow:
+        """Returns the flow with these of its metadata columns, in this order."""
+        if names == tuple(self.meta):
+            return self
+        frame = self.frame.select(*leaf_columns(self.element), *map(col, names))
+        return evolve(self, frame=frame, meta={name: self.meta[name] for name in names})
+
     @property
     def inlined(self) -> Selection:
         """The columns to build expressions from: inlined if they are cheap, otherwise by name."""
@@ -140,7 +148,7 @@ class Flow:
     def map_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
         """Returns the flow after a function of Arrow batches."""
         schema = row_schema(shape, self.meta)
-        return evolve(self, frame=self.frame.mapInArrow(function, schema), shape=shape)
+        return evolve(self, frame=self.frame.mapInArrow(SentBatches(function), schema), shape=shape)
 
     def with_notes(self, *notes: LiftingNote) -> Flow:
         """Returns the flow with more notes about how its functions run."""
@@ -172,9 +180,19 @@ def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Returns the union of flows; raises ``UnsupportedError`` if their shapes differ."""
     require_equal_shapes([flow.shape for flow in flows])
-    united, *others = (flow.without_meta(SPAN) for flow in flows)
+    united, *others = with_common_meta(flows)
     for other in others:
-        columns = [col(name) for name in united.frame.columns]
-        frame = united.frame.union(other.frame.select(*columns))
-        united = evolve(united, frame=frame).with_notes(*other.notes)
+        united = evolve(united, frame=united.frame.union(other.frame)).with_notes(*other.notes)
     return united
+
+
+def with_common_meta(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """Returns flows with the metadata columns that all of them have, in the same order.
+
+    Where only some have passed a grouping, its windows are in none: elements have yet to be assigned those of all.
+    """
+    first, *others = flows
+    common = tuple(
+        name for name in first.meta if name != SPAN and all(name in other.meta for other in others)
+    )
+    return tuple(flow.with_meta_only(common) for flow in flows)

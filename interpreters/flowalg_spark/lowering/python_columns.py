@@ -37,6 +37,7 @@ from flowalg.lifting.analysis import StepAnalysis
 from flowalg_spark.encoding.columns import Columns, col, unnest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.flow import Flow
+from flowalg_spark.lowering.worker_errors import SentArrays
 
 
 @frozen
@@ -72,7 +73,7 @@ def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: S
     with warnings.catch_warnings():
         # PySpark recommends type hints, which cannot express a variable number of arrays.
         warnings.simplefilter("ignore", UserWarning)
-        udf = arrow_udf(body, result, ArrowUDFType.SCALAR)
+        udf = arrow_udf(SentArrays(body), result, ArrowUDFType.SCALAR)
     return udf.asNondeterministic()(*arguments)
 
 

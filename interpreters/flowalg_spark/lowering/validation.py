@@ -31,6 +31,7 @@ from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICRO
 from flowalg_spark.encoding.columns import Columns, frame_columns
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import floats
+from flowalg_spark.expressions.errors import fail_for_element
 
 
 @frozen
@@ -126,7 +127,7 @@ def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
     value = check_values(column, shape, path)
     if isinstance(shape, OptionalOf) or not path.nullable:
         return value
-    return F.ifnull(value, F.raise_error(F.lit(null_message(path.source, path.path, shape))))
+    return F.ifnull(value, fail_for_element(null_message(path.source, path.path, shape)))
 
 
 def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
@@ -135,7 +136,7 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
             message = F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
-            return F.when(outside, F.raise_error(message)).otherwise(column)
+            return F.when(outside, fail_for_element(message)).otherwise(column)
         case Scalar() if shape == FLOAT:
             return floats.canonical(column)
         case Scalar() | MapOf():
@@ -143,7 +144,7 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
         case OptionalOf(of=inner):
             return check_values(column, inner, path)
         case EnumOf(cls=cls):
-            unknown = F.raise_error(_member_message(column, shape, path))
+            unknown = fail_for_element(_member_message(column, shape, path))
             return F.when(column.isNull() | column.isin(*cls.__members__), column).otherwise(unknown)
         case ListOf(of=inner):
             return F.transform(column, lambda item: require_valid(item, inner, path.child("[…]")))

@@ -74,7 +74,10 @@ class Postponed(StatefulProcessor):
         if self.processor is None:
             loaded: Processor = pickle.loads(self.pickled)  # trusted: Spark sent it with this object
             self.processor = loaded
-        yield from self.processor.process(self.variables, key[0], rows)
+        from flowalg_spark.lowering.worker_errors import send_errors  # as late as what the processor imports
+
+        with send_errors():
+            yield from self.processor.process(self.variables, key[0], rows)
 
     def close(self) -> None:
         """Does nothing: the processor holds no resources."""
