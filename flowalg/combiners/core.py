@@ -115,7 +115,12 @@ class Group(Combiner[In_contra, Acc, Out_co]):
     __slots__ = ()
 
     is_signed: ClassVar[bool] = False
-    """Whether a result is defined after more subtractions than additions: it is for a sum, but not for a mean."""
+    """Whether a result is defined after more subtractions than additions, or as many: for a sum, but not for a mean."""
+
+    @property
+    def has_empty_result(self) -> bool:
+        """Whether there is a result for no values: there is one if it is defined after as many subtractions."""
+        return self.is_signed
 
     @abstractmethod
     def subtract(self, accumulator: Acc, value: In_contra) -> Acc:
@@ -162,11 +167,6 @@ class Sum(_WithoutArguments, Group[Summed, ExactSum, Summed]):
     [15]
     """
 
-    @property
-    def has_empty_result(self) -> bool:
-        """The sum of no values is zero."""
-        return True
-
     is_signed: ClassVar[bool] = True
 
     def zero(self) -> ExactSum:  # noqa: D102
@@ -193,11 +193,6 @@ class Sum(_WithoutArguments, Group[Summed, ExactSum, Summed]):
 @frozen(init=False)
 class Count(_WithoutArguments, Group[object, int, int]):
     """The number of values."""
-
-    @property
-    def has_empty_result(self) -> bool:
-        """The count of no values is zero."""
-        return True
 
     is_signed: ClassVar[bool] = True
 

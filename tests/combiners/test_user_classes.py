@@ -25,6 +25,7 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Mode,
+    OnTimeBehavior,
     PCollection,
     Repeat,
     Sessions,
@@ -86,6 +87,13 @@ class CheckedGroup(Checked, Group[int, int, int]):
     def subtract(self, accumulator: int, value: int) -> int:
         """Returns the difference."""
         return self._pass("subtract", accumulator - value)
+
+
+@frozen
+class NeverNegative(CheckedGroup):
+    """A sum that can subtract, without a meaning below zero."""
+
+    is_signed: ClassVar[bool] = False
 
 
 @frozen
@@ -199,6 +207,28 @@ def test_an_error_of_a_method_names_the_step_the_method_and_its_argument(job: st
         named = rf"combine_per_key\(.*\): .*CheckedGroup\.{method}: {method} at .*test_user_classes.py:\d+ "
         raised = rf"raised LookupError: .*no {method}.*; its argument was .+"
         assert re.search(named + raised, error_of(engine, job, method))
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2], ids=str)
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_group_with_a_meaning_below_zero_has_a_result_of_nothing(
+    engine: Reference | PolarsStreaming, signed: bool
+) -> None:
+    """So ``ALWAYS`` emits an empty discarding pane of it, as of a sum, and none of another group."""
+    group = CheckedGroup() if signed else NeverNegative()
+    windowed = VALUES.window(
+        FixedWindows(MINUTE),
+        trigger=AtWatermark().with_early_firings(AtCount(1)),
+        accumulation=Accumulation.DISCARDING,
+        on_time_behavior=OnTimeBehavior.ALWAYS,
+        allowed_lateness=MINUTE,
+    )
+    timeline = (
+        Timeline[Reading]().at(START, Reading("a", 5, START, START)).at(START, watermark=START + MINUTE)
+    )
+    panes = engine.run(windowed.combine_per_key(group), {READINGS: timeline}).panes
+    assert group.has_empty_result is signed
+    assert [pane.value for pane in panes] == ([5, 0] if signed else [5])
 
 
 def test_a_combiner_without_a_class_of_a_user_is_itself() -> None:
