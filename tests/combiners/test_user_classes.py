@@ -21,11 +21,11 @@ from flowalg import (
     Accumulation,
     Aggregate,
     AtCount,
+    AtWatermark,
     Count,
     FixedWindows,
     GlobalWindows,
     Mode,
-    OnTimeBehavior,
     PCollection,
     Repeat,
     Sessions,
@@ -38,6 +38,7 @@ from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
 from flowalg.errors import UnsupportedError, UserFunctionError
 from flowalg.triggers import AtValue
+from flowalg.windows import OnTimeBehavior
 
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.at)
 MINUTE = timedelta(minutes=1)

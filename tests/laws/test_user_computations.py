@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from attrs import define
@@ -28,7 +29,7 @@ from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import strategies as st
 
 from flowalg import Computation, Mode, Timeline, event_time
-from flowalg.computations import Clocks, Observed, Processor, Transition
+from flowalg.computations import Clocks, Observed, ProcessingTimer, Processor, Timer, Transition
 from flowalg.errors import ElementError, UserFunctionError
 
 MINUTE = timedelta(minutes=1)
@@ -39,6 +40,14 @@ MICRO_BATCH = Reference(Mode.MICRO_BATCH)
 def test_valid_computations_pass(computation: Processor[str, int, int]) -> None:
     """A computation that keeps its promises passes all checks."""
     check_computation(computation, st.integers(-5, 5))
+
+
+def test_an_output_may_be_nan() -> None:
+    """NaN equals NaN, in outputs and states."""
+    check_computation(
+        Computation(initial=0.0, on_element=lambda last, seen, clocks: Transition(seen.value, emit=[last])),
+        st.sampled_from([1.0, float("nan")]),
+    )
 
 
 @define
@@ -87,6 +96,28 @@ def by_identity(state: Types, seen: Observed[str, int], clocks: Clocks) -> Trans
 
 UNIQUE: Types = (object,)
 
+
+def alarm(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
+    """Sets a timer by the clock of the machine."""
+    return Transition(state, set=[ProcessingTimer("alarm", datetime.now(UTC))])
+
+
+def keep(state: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
+    """Changes nothing."""
+    return Transition(state)
+
+
+def corrected(
+    on_retraction: Callable[[int, Observed[str, int], Clocks], Transition[int, int]],
+) -> Computation[str, int, int, int]:
+    """Returns a sum with a function for retractions."""
+    return Computation(
+        initial=0,
+        on_element=lambda total, seen, clocks: Transition(total + seen.value),
+        on_retraction=on_retraction,
+    )
+
+
 FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
     (Computation(initial=Counted(), on_element=in_place), AssertionError, "does not hold for in_place"),
     (
@@ -100,6 +131,14 @@ FAULTS: list[tuple[Processor[str, int, int], type[Exception], str]] = [
         "a_commutative_computation_does_not_depend_on_bundles does not hold",
     ),
     (Computation(initial=0, on_element=earlier), ElementError, "it must not be before"),
+    (
+        Computation(initial=0, on_element=alarm, on_timer=keep),
+        AssertionError,
+        "is_deterministic does not hold",
+    ),
+    (corrected(lambda n, seen, clocks: Transition(n, emit=[n // 0])), UserFunctionError, "ZeroDivisionError"),
+    (corrected(earlier), ElementError, "it must not be before"),
+    (corrected(remembered), AssertionError, "a_computation_is_deterministic does not hold"),
     (Computation(initial=NONE, on_element=by_identity), AssertionError, "states_can_be_stored does not hold"),
     (
         Computation(initial=0, on_element=lambda n, seen, clocks: Transition(n // (seen.value + 5))),

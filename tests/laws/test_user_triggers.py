@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from random import random, randrange
+from time import time_ns
 
 import pytest
+from attrs import define, field
 from flowalg_laws import READINGS, VALUES, Reading, apply_windowing, check_trigger
 from flowalg_laws.strategies.times import point
 from flowalg_polars import PolarsStreaming
@@ -25,7 +28,17 @@ from flowalg import (
     Timeline,
 )
 from flowalg.errors import ArgumentError, ElementError, UserFunctionError
-from flowalg.triggers import EVERY_INSTANT, Arrivals, AtValue, CustomTrigger, OnceTrigger, TriggerClocks
+from flowalg.triggers import (
+    EVERY_INSTANT,
+    Arrivals,
+    AtElement,
+    AtMeasure,
+    AtValue,
+    CustomTrigger,
+    OnceTrigger,
+    TriggerClocks,
+    describe,
+)
 from flowalg.windows import WindowingStrategy
 
 ENGINES = (Reference(Mode.MICRO_BATCH), PolarsStreaming())
@@ -73,6 +86,32 @@ def custom(
 def timed(due: Callable[[int, Arrivals], datetime | None]) -> CustomTrigger:
     """Returns a trigger that is ready when it is due."""
     return CustomTrigger(zero=0, add=plus, merge=plus, ready=always, due=due)
+
+
+@define
+class Values:
+    """A summary that can be modified."""
+
+    values: list[int] = field(factory=list)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def both(left: Values, right: Values) -> Values:
+    """Returns the values of both summaries."""
+    return Values(sorted([*left.values, *right.values]))
+
+
+def with_value(summary: Values, value: int) -> Values:
+    """Returns a summary with one more value."""
+    return both(summary, Values([value]))
+
+
+def grows(summary: Values) -> bool:
+    """Modifies the summary."""
+    summary.values.append(1)
+    return len(summary.values) > 1
 
 
 FAULTS: list[tuple[OnceTrigger, type[FlowalgError], str]] = [
@@ -132,6 +171,26 @@ def test_a_fault_is_an_error_that_names_the_part(
 def test_a_fault_is_found_by_its_law(trigger: OnceTrigger, message: str) -> None:
     """``check_trigger`` finds summaries that are no commutative monoid, and functions that return the wrong type."""
     with pytest.raises((AssertionError, FlowalgError), match=message):
+        check_trigger(trigger.repeat(), st.integers(-9, 9))
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        AtElement(lambda value: random() < 0.5),
+        AtMeasure(lambda value: time_ns() % 7, 3),
+        AtValue(Sum(), lambda total: random() < 0.5),
+        AtValue(Sum(), lambda total: time_ns() % 2 == 0),
+        CustomTrigger(zero=Values(), add=with_value, merge=both, ready=grows),
+        timed(lambda total, arrivals: datetime.now(UTC)),
+        timed(lambda total, arrivals: arrivals.last + timedelta(seconds=randrange(6))),
+    ],
+    ids=describe,
+)
+@pytest.mark.usefixtures("unshrunk")
+def test_a_function_that_is_not_pure_is_found(trigger: OnceTrigger) -> None:
+    """``check_trigger`` finds functions that read a clock, draw a number or modify a summary, in every leaf."""
+    with pytest.raises(AssertionError, match="a function returns other results for the same arguments"):
         check_trigger(trigger.repeat(), st.integers(-9, 9))
 
 

@@ -69,7 +69,7 @@ PACKAGES: Final = (
 UNPICKLING: Final = frozenset(
     {
         "flowalg_columns/python/groups.py",
-        "flowalg_laws/laws/computations.py",
+        "flowalg_laws/kit/storing.py",
         "flowalg_laws/laws/serialization.py",
         "flowalg_polars/lowering/packed_results.py",
         "flowalg_polars/streaming/storage/checkpoint.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_reference.computations import Computing
 from flowalg_reference.outputs import NodeOutput
 
@@ -19,11 +19,12 @@ from flowalg.runs.elements import Element
 
 @frozen
 class KeyInstant:
-    """An instant of a key: its elements with their event times, and both clocks after them."""
+    """An instant of a key: its elements and those ``retracted``, with their event times, and both clocks after them."""
 
     processing_time: ProcessingTime
     elements: tuple[tuple[object, EventTime], ...]
     watermark: EventTime
+    retracted: tuple[tuple[object, EventTime], ...] = ()
 
 
 KeyHistory: TypeAlias = tuple[KeyInstant, ...]
@@ -34,6 +35,14 @@ Outputs: TypeAlias = tuple[tuple[tuple[EventTime, object], ...], ...]
 
 KEY = "key"
 """The key of all histories."""
+
+
+def with_retractions(history: KeyHistory) -> KeyHistory:
+    """Returns a history in which all elements of an instant are retracted in the next one."""
+    before = ((), *(instant.elements for instant in history))
+    return tuple(
+        evolve(instant, retracted=elements) for instant, elements in zip(history, before, strict=False)
+    )
 
 
 @frozen
@@ -53,7 +62,12 @@ def run_history(
     computing = Computing.of(Process(Hole(None), computation, in_order, late))
     outputs = []
     for instant in history:
-        elements = tuple(Element(KV(KEY, value), point) for value, point in instant.elements)
+        weighted = ((instant.retracted, -1), (instant.elements, 1))
+        elements = tuple(
+            Element(KV(KEY, value), point, weight=weight)
+            for of_weight, weight in weighted
+            for value, point in of_weight
+        )
         clocks = Clocks(instant.processing_time, instant.watermark)
         emitted = computing.advance(NodeOutput(elements, {0: clocks})).elements
         outputs.append(tuple((element.event_time, element.value) for element in emitted))

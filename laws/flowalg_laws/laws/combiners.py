@@ -10,6 +10,7 @@ from typing import Final
 from flowalg.combiners.core import AnyCombiner, Group
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.storing import stored
 from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
 
 
@@ -82,6 +83,44 @@ def subtracting_undoes_adding(
 
 
 @law
+def subtracting_merges_a_negative(
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
+) -> Equation[object] | None:
+    """``subtract(a, v) = merge(a, subtract(zero(), v))``.
+
+    Where: the combiner is a group, and ``v`` is a value of ``a``.
+
+    Source: SEMANTICS 8.
+
+    Relied on by: pre-combination of retractions, and discarding panes of values that are retracted later.
+    """
+    if not isinstance(combiner, Group):
+        return None
+    b = combiner.add(b, value)
+    alone = combiner.subtract(combiner.zero(), value)
+    subtracted = combiner.subtract(combiner.merge(a, b), value)
+    return Equation(
+        combiner.extract(subtracted), combiner.extract(combiner.merge(a, combiner.merge(b, alone)))
+    )
+
+
+@law
+def accumulators_can_be_stored(
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
+) -> Equation[object]:
+    """``merge(a, b)`` is the same if ``zero()``, ``a`` and ``b`` are pickled and read again.
+
+    Source: SEMANTICS 8.
+
+    Relied on by: the state of streams, and Spark.
+    """
+    what = f"an accumulator of {combiner.title}"
+    zero, stored_a, stored_b = (stored(what, part) for part in (combiner.zero(), a, b))
+    merged = combiner.merge(combiner.merge(zero, stored_a), stored_b)
+    return Equation(combiner.extract(merged), combiner.extract(combiner.merge(a, b)))
+
+
+@law
 def discarding_shows_nothing_again(
     combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object] | None:
@@ -112,6 +151,8 @@ COMBINER_LAWS: tuple[Law[[AnyCombiner, object, object, object, object], object],
     adding_merges_a_single_value,
     extraction_has_no_side_effects,
     subtracting_undoes_adding,
+    subtracting_merges_a_negative,
+    accumulators_can_be_stored,
     discarding_shows_nothing_again,
 )
 """All laws of combiners: over three accumulators of some values each, and one more value."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -35,9 +34,10 @@ from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.computation_loop import Emitted, plain_loop
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
-from flowalg_laws.kit.key_histories import HistoryRun, KeyHistory, KeyInstant, Outputs, run_history
+from flowalg_laws.kit.key_histories import KeyHistory, KeyInstant, Outputs, run_history
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, EndedTimeline, Reading
+from flowalg_laws.kit.storing import stored
 from flowalg_laws.strategies.computations import ECHO, SUMS_OF_FIVE, TOTAL
 
 _HOUR: Final = 3_600_000_000
@@ -352,13 +352,13 @@ class _Call:
     transition: Transition[object, object]
 
 
-def _watched(computation: AnyComputation, calls: list[_Call], *, stored: bool = False) -> AnyComputation:
-    """Returns a computation whose calls are recorded; with ``stored`` its states are pickled between calls."""
+def _watched(computation: AnyComputation, calls: list[_Call], *, stores: bool = False) -> AnyComputation:
+    """Returns a computation whose calls are recorded; with ``stores`` its states are pickled between calls."""
 
     def watch(f: Callable[..., Transition[object, object]]) -> Callable[..., Transition[object, object]]:
         def call(state: object, event: object, clocks: Clocks) -> Transition[object, object]:
             before = deepcopy(state)
-            received = pickle.loads(pickle.dumps(state)) if stored else state
+            received = stored(f"a state of {computation.title}", state) if stores else state
             transition = f(received, event, clocks)
             calls.append(_Call(event, received, before, transition))
             return transition
@@ -374,15 +374,24 @@ def _watched(computation: AnyComputation, calls: list[_Call], *, stored: bool = 
 
 
 @law
-def a_computation_is_deterministic(computation: AComputation, history: KeyHistory) -> Equation[HistoryRun]:
-    """Two runs of a computation over one history have the same outputs and the same state.
+def a_computation_is_deterministic(computation: AComputation, history: KeyHistory) -> Equation[object]:
+    """Two runs of a computation over one history have the same transitions, the same outputs and the same state.
 
     Source: SEMANTICS 17.
 
     Relied on by: recovery from a checkpoint, which runs instants again.
     """
     checked = require_computation("computation", computation)
-    return Equation(run_history(checked, history), run_history(checked, history))
+
+    def run() -> object:
+        outcome, calls = (
+            run_history(checked, history),
+            list[_Call](),
+        )  # first as it is, for the names in errors
+        run_history(_watched(checked, calls), history)
+        return outcome, [call.transition for call in calls]
+
+    return Equation(run(), run())
 
 
 @law
@@ -394,8 +403,8 @@ def states_can_be_stored(computation: AComputation, history: KeyHistory) -> Equa
     Relied on by: the state of streams.
     """
     checked = require_computation("computation", computation)
-    stored = run_history(_watched(checked, [], stored=True), history)
-    return Equation(run_history(checked, history).outputs, stored.outputs)
+    copied = run_history(_watched(checked, [], stores=True), history)
+    return Equation(run_history(checked, history).outputs, copied.outputs)
 
 
 @law
@@ -448,15 +457,15 @@ def a_commutative_computation_does_not_depend_on_bundles(
     """If a computation is ``commutative``, elements may come one by one, in any order, at the same clocks: the outputs
     and the state are the same.
 
-    Where: the computation is declared commutative, the elements are on time, and no timer of processing time fires. So
-    no timer fires between the elements.
+    Where: the computation is declared commutative, the elements are on time, none is retracted, and no timer of
+    processing time fires. So no timer fires between the elements.
 
     Source: SEMANTICS 17.
 
     Relied on by: the readers of a computation, who need not think about the order of elements.
     """
     checked = require_computation("computation", computation)
-    if not checked.commutative:
+    if not checked.commutative or _retracts(history):
         return None
     bundled, single, before = list[KeyInstant](), list[KeyInstant](), MIN_TIME
     for instant in history:
@@ -484,8 +493,8 @@ def in_order_the_division_into_instants_has_no_effect(
 ) -> Equation[list[str]] | None:
     """In order, the outputs of a computation are those of all its elements in one instant.
 
-    Where: the input has ended, nothing was dropped, no watermark before the end is beyond the horizon, and the
-    computation does not depend on processing time.
+    Where: the input has ended, nothing was dropped or retracted, no watermark before the end is beyond the horizon, and
+    the computation does not depend on processing time.
 
     Source: SEMANTICS 17 (the in-order theorem).
 
@@ -493,7 +502,7 @@ def in_order_the_division_into_instants_has_no_effect(
     """
     checked = require_computation("computation", computation)
     elements = tuple(element for instant in history for element in instant.elements)
-    if not history or history[-1].watermark != MAX_TIME:
+    if not history or history[-1].watermark != MAX_TIME or _retracts(history):
         return None
     if _is_beyond_horizon((point for _, point in elements), (instant.watermark for instant in history)):
         return None
@@ -510,6 +519,10 @@ def in_order_the_division_into_instants_has_no_effect(
     return Equation(
         *([repr(output) for outputs in outcome.outputs for output in outputs] for outcome in (run, batch))
     )
+
+
+def _retracts(history: KeyHistory) -> bool:
+    return any(instant.retracted for instant in history)
 
 
 def _sets_clock(transition: Transition[object, object]) -> bool:
