@@ -5,8 +5,10 @@ The tests catch a text that Spark reads as another value, passes over, or loses 
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,35 @@ def test_folders_of_partitions_are_rejected(spark: SparkSession, tmp_path: Path)
         batch.run(ALL, {ITEMS: read_files(spark, ITEMS, str(tmp_path), format="json")})
     inside = read_files(spark, ITEMS, str(tmp_path / "day=1"), format="json")
     assert [element.element for element in batch.run(ALL, {ITEMS: inside}).elements] == [("a", None)]
+
+
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(spark: SparkSession, tmp_path: Path) -> None:
+    """It is one of Spark's readers, or has bytes of gzip instead of lines; dead letters or not."""
+    line = f'{{"key": "a", "at": "{T}"}}\n'.encode()
+    contents = {
+        "0.jsonl.gz": (line, "not a gzip file"),
+        "1.jsonl": (gzip.compress(line), "compressed by gzip"),
+    }
+    for dead_letters, (name, (data, why)) in product((False, True), contents.items()):
+        folder = tmp_path / f"{name} {dead_letters}"
+        folder.mkdir()
+        (folder / name).write_bytes(data)
+        frame = read_files(spark, ITEMS, str(folder), format="json", dead_letters=dead_letters)
+        with pytest.raises(ElementError, match=f"{name}.*{why}"):
+            batch.run(ALL, {ITEMS: frame}, dead_letters=dead_letters)
+
+
+def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSession, tmp_path: Path) -> None:
+    """A file or folder that exists is read, and no other that its name matches; a pattern reads all that match."""
+    for name, key in (("a[1]", "own"), ("a1", "other")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "{b}?*.jsonl").write_text(f'{{"key": "{key}", "at": "{T}"}}\n')
+    for path, keys in (("a[1]", ["own"]), ("a[1]/{b}?*.jsonl", ["own"]), ("a*", ["other", "own"])):
+        run = batch.run(ALL, {ITEMS: read_files(spark, ITEMS, str(tmp_path / path), format="json")})
+        assert sorted(repr(element.element[0]) for element in run.elements) == list(map(repr, keys))
+    stream = stream_files(spark, ITEMS, str(tmp_path / "a[1]"), format="json")
+    rows = streaming.compile(ALL, {ITEMS: StreamInput(stream, POLICY)})
+    run_to_end(rows, tmp_path / "out", tmp_path / "checkpoint")
+    assert [each.element[0] for each in collect_elements(ALL, spark.read.parquet(str(tmp_path / "out")))] == [
+        "own"
+    ]
