@@ -149,6 +149,21 @@ def test_a_published_watermark_that_goes_back_is_an_error() -> None:
         advance_clocks((upstreams,), after, [publish(1_000_000)])
 
 
+@pytest.mark.parametrize("row", [{EVENT_TIME: 3}, {PUBLISHED: 3}], ids=["a record", "a published watermark"])
+def test_a_row_of_a_partition_without_a_processing_time_is_an_error(row: dict[str, object]) -> None:
+    """The error names the source; a record in a partition that has some is at their time."""
+    upstreams = (FromSource(Perfect(), "orders"),)
+    timed = {PARTITION: "north", PROCESSING_TIME: 1}
+    with pytest.raises(
+        ElementError, match=r"^source 'orders': StreamInput.processing_time must not be null in "
+    ):
+        timed_reports(upstreams, rows([], {**timed, EVENT_TIME: 2}, {PARTITION: "south", **row}))
+    together = timed_reports(
+        upstreams, rows([], {**timed, EVENT_TIME: 2}, {PARTITION: "north", EVENT_TIME: 3})
+    )
+    assert together == timed_reports(upstreams, rows([], {**timed, EVENT_TIME: 2}, {**timed, EVENT_TIME: 3}))
+
+
 @given(watermark_policies(), st.lists(observations(), min_size=1))
 def test_a_record_counts_by_the_event_time_of_its_source(
     policy: WatermarkPolicy, records: list[Observation]

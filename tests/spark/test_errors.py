@@ -281,6 +281,42 @@ def test_streaming_rejects_invalid_inputs(spark: SparkSession) -> None:
         StreamInput(scores(spark), POLICY, tick="ticks")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("argument", "column", "message"),
+    [
+        ("processing_time", "'2024-01-01 12:00'", "a timestamp with a time zone; got .* of type string"),
+        (
+            "processing_time",
+            "timestamp_ntz '2024-01-01 12:00'",
+            "a timestamp with a time zone; got .* of type timestamp_ntz",
+        ),
+        ("source_watermark", "date '2024-01-01'", "a timestamp with a time zone; got .* of type date"),
+        ("end_of_input", "points", "a column of booleans; got .* of type bigint"),
+        ("partition", "array(team)", "a column of texts; got .* of type array<string>"),
+        (
+            "signal_window",
+            "struct(at AS start)",
+            "a struct of the timestamps start and end; got .* of type struct",
+        ),
+        (
+            "tick",
+            "gone",
+            "a column of booleans, of its rows with the columns team, points, at; got .*: UNRESOLVED",
+        ),
+    ],
+)
+def test_a_column_of_the_clocks_of_another_type_is_named(
+    spark: SparkSession, tmp_path: Path, argument: str, column: str, message: str
+) -> None:
+    """The error has the source, the argument, and what its column must be; Spark would convert texts to times."""
+    frame = stream(spark, tmp_path)[SCORES].frame
+    clocked = StreamInput(frame, POLICY, **{argument: F.expr(column)})
+    with pytest.raises(
+        SchemaMismatchError, match=f"source 'scores': StreamInput.{argument} must be {message}"
+    ):
+        streaming.compile(SUMS, {SCORES: clocked})
+
+
 def test_streaming_rejects_the_policy_perfect(spark: SparkSession, tmp_path: Path) -> None:
     """Compilation fails, and the message has the source and the reason."""
     frame = stream(spark, tmp_path)[SCORES].frame

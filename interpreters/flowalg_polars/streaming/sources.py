@@ -12,10 +12,9 @@ from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import SIGNAL_META
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
 from flowalg_shard.clocks.reports import (
-    LATEST_PROCESSING,
-    OBSERVED_COUNT,
     observation,
     observed_report,
+    require_times,
     source_report,
 )
 from flowalg_shard.tables.columns import (
@@ -31,7 +30,7 @@ from flowalg_shard.tables.columns import (
     SIGNAL_START,
 )
 
-from flowalg.data.errors import ElementError, SchemaMismatchError
+from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.watermarks import ClockSummary
@@ -117,10 +116,10 @@ class StreamSource:
         policy = self.stream.watermark
         own_report = self._own_report(now, ended=ended)
         if control is not None:
-            own_report = own_report.merge(source_report(policy, self._control_rows(control)))
+            own_report = own_report.merge(source_report(policy, self._control_rows(control), self.node.name))
 
         def report(seen: pl.DataFrame) -> SourceReport:
-            self._require_clock(seen)
+            require_times(self.node.name, seen)
             return observed_report(policy, seen).merge(own_report)
 
         names = leaf_columns(layout_of(self.node.shape))
@@ -148,16 +147,6 @@ class StreamSource:
                 raise SchemaMismatchError(f"{named} must be {valid}; got {column}: {reason}") from error
             if not fits(kind):
                 raise SchemaMismatchError(f"{named} must be {valid}; got {column} of type {kind}")
-
-    def _require_clock(self, seen: pl.DataFrame) -> None:
-        """Raises ``ElementError`` if no element of a partition has a processing time, where they carry them."""
-        if self.stream.processing_time is None:
-            return
-        if seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING].null_count():
-            raise ElementError(
-                f"source {self.node.name!r}: StreamInput.processing_time must not be null in all elements of a "
-                f"partition in a micro-batch; got null in {self.stream.processing_time}"
-            )
 
     def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""

@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 import polars as pl
 
+from flowalg.data.errors import ElementError
 from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, Publication, WatermarkPolicy
@@ -63,8 +64,8 @@ def reports_of(upstreams: Sequence[Upstream], rows: pl.DataFrame) -> dict[int, R
 
 def _report(upstream: Upstream, rows: pl.DataFrame) -> Report | UntimedReport | None:
     match upstream:
-        case FromSource(policy=policy) if PROCESSING_TIME in rows.columns:
-            return source_report(policy, rows)
+        case FromSource(policy=policy, name=name) if PROCESSING_TIME in rows.columns:
+            return source_report(policy, rows, name)
         case FromSource():
             return untimed_report(rows)
         case FromStage():
@@ -82,22 +83,36 @@ def stage_report(rows: pl.DataFrame) -> StageReport | None:
     return merged
 
 
-def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
+def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "") -> SourceReport:
     """The report of rows of a source, including those that a filter has dropped and those that are not elements.
 
-    A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``.
+    A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``. Raises
+    ``ElementError`` if all records of a partition have no processing time, or a published watermark has none.
     """
     event_time = _record_time(rows)
     is_record = pl.col(event_time).is_not_null()
     columns = frozenset(rows.columns)
     seen = observation(policy, rows.lazy().filter(is_record), event_time, columns=columns).collect()
+    require_times(source, seen)
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    publications = _publications(rows.filter(~is_record)) if PUBLISHED in columns else ()
+    publications = _publications(source, rows.filter(~is_record)) if PUBLISHED in columns else ()
     control = policy.summarize((), publications=publications, ended=_has_ended(rows))
     control = control.merge(ClockSummary({}, None if latest is None else ProcessingTime(latest)))
     report = observed_report(policy, seen)
     return SourceReport(report.clock.merge(control), _signals(rows), report.elements, report.horizon)
+
+
+def require_times(source: str, seen: pl.DataFrame) -> None:
+    """Raises ``ElementError`` if what was observed of some partition of a source has no processing time."""
+    if seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING].null_count():
+        raise _no_time(source, "all elements of a partition in a micro-batch")
+
+
+def _no_time(source: str, where: str) -> ElementError:
+    return ElementError(
+        f"source {source!r}: StreamInput.processing_time must not be null in {where}; got null"
+    )
 
 
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:
@@ -131,12 +146,14 @@ def _signals(rows: pl.DataFrame) -> frozenset[AnySignal]:
     return frozenset(signal_of(*row) for row in signals.iter_rows())
 
 
-def _publications(rows: pl.DataFrame) -> Iterator[Publication]:
+def _publications(source: str, rows: pl.DataFrame) -> Iterator[Publication]:
     """The watermarks on rows that are not records."""
     names = [PARTITION] if PARTITION in rows.columns else []
     for watermark, time, *partition in (
         rows.filter(pl.col(PUBLISHED).is_not_null()).select(PUBLISHED, PROCESSING_TIME, *names).iter_rows()
     ):
+        if time is None:
+            raise _no_time(source, "a row with a published watermark")
         yield Publication(partition[0] if names else "", EventTime(watermark), ProcessingTime(time))
 
 
