@@ -40,6 +40,11 @@ def member_message(source: str, path: str, shape: EnumOf) -> str:
     return f"source {source!r}: {path} must be a member of {shape} ({names}); got "
 
 
+def utf_8_message(source: str, path: str) -> str:
+    """Returns the message for a text with bytes that are not UTF-8, up to the text."""
+    return f"source {source!r}: {path} must be text in UTF-8; got, with U+FFFD for what is not, "
+
+
 def years_message(source: str, path: str, shape: Shape) -> str:
     """Returns the message for a time or day that Python has no value for, up to its number since the epoch."""
     unit = "days" if shape == DAY else "microseconds"

@@ -6,6 +6,7 @@ These tests catch a bad record that is lost, that removes good records, or that 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -302,6 +303,22 @@ def test_times_that_python_lacks_are_bad_records(spark: SparkSession, tmp_path: 
     assert run.bad_records == local.bad_records
     with pytest.raises(ElementError, match="must be in the years 1 to 9999"):
         batch.run(far_times.LISTED, {far_times.SPANS: frame})
+
+
+def test_a_text_that_is_not_utf_8_is_a_bad_record(spark: SparkSession, tmp_path: Path) -> None:
+    """A cast of bytes makes such a text: it is a dead letter or an error, and no key that nothing can read."""
+    counts = ROWS.key_by(lambda row: row.key).window(FIXED, allowed_lateness=MINUTE).combine_per_key(Count())
+    is_latin = F.col("key") == F.lit("latin")
+    key = F.when(is_latin, F.unhex(F.lit("636166E9")).cast("string")).otherwise(F.col("key"))
+    source = stream(spark, tmp_path, [[GOOD, evolve(GOOD, key="latin")]])
+    source = evolve(source, data=source.frame.withColumn("key", key))
+    panes, (drop,), _ = run_with_dead_letters(spark, tmp_path, counts, source)
+    assert [element for element, _, _ in panes] == [KV("a", 1)]
+    error = "source 'rows': key must be text in UTF-8; got, with U+FFFD for what is not, caf\ufffd"
+    assert (drop["error"], json.loads(str(drop["value"]))["key"]) == (error, "caf\ufffd")
+    rows = spark.createDataFrame([evolve(GOOD, key="latin").columns], TYPES).withColumn("key", key)
+    with pytest.raises(ElementError, match=re.escape(error)):
+        batch.run(counts, {ROWS: rows})
 
 
 def test_all_engines_reject_the_same_rows_of_a_file(spark: SparkSession, tmp_path: Path) -> None:

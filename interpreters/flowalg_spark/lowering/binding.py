@@ -131,7 +131,7 @@ class StreamColumns:
         """Returns the error of a record that could not be parsed."""
         if self.corrupt_error is not None:
             return self.corrupt_error
-        return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), text)
+        return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), F.make_valid_utf8(text))
 
     def located(self, error: Column) -> Column:
         """Returns an error with the place of the record."""

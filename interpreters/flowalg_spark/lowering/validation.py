@@ -1,4 +1,4 @@
-"""Validation of source records: nulls and names of enum members that their shape does not allow.
+"""Validation of source records: nulls, names of enum members, times and bytes that their shape does not allow.
 
 An invalid value fails the query, or makes its record a bad record. The message names the source, the field, the valid
 values, and the value.
@@ -12,10 +12,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.record_messages import member_message, null_message, years_message
+from flowalg.data.record_messages import member_message, null_message, utf_8_message, years_message
 from flowalg.data.shapes import (
     DAY,
     FLOAT,
+    TEXT,
     TIMESTAMP,
     EnumOf,
     ListOf,
@@ -100,6 +101,8 @@ def _violation_of_value(column: Column, shape: Shape, path: FieldPath) -> Column
             return F.when(
                 outside, F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
             )
+        case Scalar() if shape == TEXT:
+            return F.when(~F.is_valid_utf8(column), _utf_8_message(column, path))
         case _:
             return None
 
@@ -119,7 +122,11 @@ def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
 
 
 def _member_message(column: Column, shape: EnumOf, path: FieldPath) -> Column:
-    return F.concat(F.lit(member_message(path.source, path.path, shape)), column)
+    return F.concat(F.lit(member_message(path.source, path.path, shape)), F.make_valid_utf8(column))
+
+
+def _utf_8_message(column: Column, path: FieldPath) -> Column:
+    return F.concat(F.lit(utf_8_message(path.source, path.path)), F.make_valid_utf8(column))
 
 
 def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
@@ -137,6 +144,9 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
             number, outside = _outside_years(column, shape)
             message = F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
             return F.when(outside, fail_for_element(message)).otherwise(column)
+        case Scalar() if shape == TEXT:
+            invalid = ~F.is_valid_utf8(column)
+            return F.when(invalid, fail_for_element(_utf_8_message(column, path))).otherwise(column)
         case Scalar() if shape == FLOAT:
             return floats.canonical(column)
         case Scalar() | MapOf():
