@@ -253,7 +253,7 @@ def test_a_drained_query_emits_the_last_panes(
     spark: SparkSession, tmp_path: Path, time_column: str | None
 ) -> None:
     """A run that ends keeps open windows; the run after ``drain`` has the panes of an input that has ended."""
-    pipeline, folder = a_sum_per_key.pipeline, tmp_path / "drain"
+    pipeline, folder = a_sum_per_key.pipeline, tmp_path / "drain [1]"
     write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
 
     def panes_after_a_run() -> tuple[Pane[object], ...]:

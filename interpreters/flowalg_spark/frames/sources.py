@@ -5,8 +5,6 @@ For every other input use Spark's readers; ``compile`` validates any frame.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -22,9 +20,7 @@ from flowalg.pipeline.source import Source
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.frames.texts import read_text
 from flowalg_spark.lowering.binding import require_schema
-
-_PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
-"""The characters of patterns in Spark's paths."""
+from flowalg_spark.state.patterns import pattern_to_read, require_no_pattern
 
 _WITHOUT_SCHEMA: Final = ("text", "xml")
 """Formats whose files have no column types, and which Spark reads."""
@@ -76,14 +72,14 @@ def read_files(
     and CSV with a header (``csv``) are read as by the other engines (SEMANTICS section 2), with ``columns`` besides the
     fields of records, by their types. A text that is no record fails the query; with ``dead_letters`` it is a row that
     ``batch.compile`` takes for a bad record. A ``path`` may be a pattern, such as ``2024-*.json``, unless it is that of
-    a file or folder on this machine. Files of other formats are read with the source's schema, and a malformed
+    a file or folder. Files of other formats are read with the source's schema, and a malformed
     line fails the query instead of becoming nulls, Spark's default.
 
     Example::
 
         read_files(spark, scores, "scores", format="json", columns={"seen": datetime})
     """
-    node, path = _node(source), _escape_path(path)
+    node, path = _node(source), pattern_to_read(session, path)
     if format in ("csv", "json"):
         return _read_text(session.read, node, path, format, columns, dead_letters)
     schema = schema_of(source)
@@ -107,14 +103,16 @@ def stream_files(
     """Reads the files of a folder, as they come, as a streaming frame: the input of a source in a ``StreamInput``.
 
     The arguments are those of ``read_files``, for the formats ``parquet``, ``csv`` and ``json``; a micro-batch has at
-    most ``per_batch`` files.
+    most ``per_batch`` files. A folder whose own name is a pattern is an ``ArgumentError``, since Spark would read its
+    files several times.
 
     Example::
 
         files = stream_files(spark, scores, "scores", format="csv", dead_letters=True)
         StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
     """
-    node, path = _node(source), _escape_path(path)
+    node = _node(source)
+    require_no_pattern(session, "path", path)
     reader = session.readStream
     if per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", per_batch)
@@ -124,11 +122,6 @@ def stream_files(
         raise ArgumentError("format", format, "'parquet', 'csv' or 'json'")
     more = [T.StructField(name, spark_type(shape_of(kind))) for name, kind in (columns or {}).items()]
     return reader.schema(T.StructType([*schema_of(source).fields, *more])).parquet(path)
-
-
-def _escape_path(path: str) -> str:
-    """Returns a path for Spark, which takes it for a pattern: that of a file or folder that exists here, literally."""
-    return _PATTERN.sub(r"\\\g<0>", path) if _PATTERN.search(path) and os.path.exists(path) else path
 
 
 def _read_text(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
+from urllib.parse import unquote
 
 import pyarrow as pa
 from attrs import frozen
@@ -96,7 +97,8 @@ class DecodeTexts:
 
     def _require_plain(self, batch: pa.RecordBatch) -> None:
         """Raises ``ElementError`` for a file in a folder ``NAME=VALUE``, whose column its texts lack."""
-        for file in batch.column(_FILE).unique().to_pylist():
+        for name in batch.column(_FILE).unique().to_pylist():
+            file = self._path(name)
             if file is not None and _partitions_in(file.rpartition("/")[0]) > self.partitions:
                 raise ElementError(
                     f"source {self.source.name!r}: {file} is in a folder of a partition; read each such folder as a "
@@ -112,10 +114,10 @@ class DecodeTexts:
         parsed = read_objects(lines, self.fields, not_blank(lines))
         files = batch.column(_FILE)
         for number in parsed.bad:
-            self._require_text(lines[number].as_py() or b"", files[number].as_py())
+            self._require_text(lines[number].as_py() or b"", self._path(files[number].as_py()))
         bad = [
             self._bad(
-                files[number].as_py(),
+                self._path(files[number].as_py()),
                 error.describe("a line"),
                 (lines[number].as_py() or b"").decode(errors="backslashreplace").rstrip("\r"),
             )
@@ -123,11 +125,15 @@ class DecodeTexts:
         ]
         yield parsed.rows, bad
 
-    def _require_text(self, line: bytes, path: str) -> None:
+    def _require_text(self, line: bytes, path: str | None) -> None:
         try:
             require_text(line)
         except BadFileError as error:
             raise ElementError(f"source {self.source.name!r}: {path}: {error}") from error
+
+    def _path(self, name: str | None) -> str | None:
+        """Returns the path of a file: as metadata, Spark has it with the escapes of a URL."""
+        return unquote(name) if name is not None and self.format == "json" else name
 
     def _file(self, data: bytes, path: str) -> tuple[pa.Table, list[BadRecord]]:
         try:
@@ -137,7 +143,7 @@ class DecodeTexts:
         bad = [self._bad(path, line.error, line.text) for line in file.bad]
         return file.rows, bad
 
-    def _bad(self, path: str, error: str, text: str) -> BadRecord:
+    def _bad(self, path: str | None, error: str, text: str) -> BadRecord:
         described = f"source {self.source.name!r}: {path}: {error}"
         if not self.dead_letters:
             raise ElementError(described)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg.watermarks import Perfect
+from flowalg_spark.state.patterns import require_no_pattern
 from flowalg_spark.streaming.compilation import StreamInput
 
 R = TypeVar("R")
@@ -20,5 +21,6 @@ def snapshot_input(spark: SparkSession, snapshots: Snapshots[R]) -> StreamInput:
 
     The folder must be one that all of Spark's workers see.
     """
+    require_no_pattern(spark, "Snapshots.folder", snapshots.folder)
     files = spark.readStream.schema(from_arrow_schema(snapshots.schema)).parquet(snapshots.folder)
     return StreamInput(files, Perfect(), tick=F.col(TICK), source_watermark=F.col(WATERMARK))

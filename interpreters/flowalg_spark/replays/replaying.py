@@ -30,6 +30,7 @@ from flowalg_spark.frames.output_rows import collect_outputs
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.lowering.binding import require_bounded
 from flowalg_spark.replays.recorded import Recording, in_order
+from flowalg_spark.state.patterns import pattern_of
 from flowalg_spark.streaming.compilation import StreamInput, compile
 
 A = TypeVar("A")
@@ -189,7 +190,7 @@ def replay(
             place = Path(name)
             (place / "in").mkdir()
             schema = recording.stage(place / "staged")
-            files = session.readStream.schema(schema).parquet(str(place / "in"))
+            files = session.readStream.schema(schema).parquet(pattern_of(str(place / "in")))
             streams = {sources[source]: stream for source, stream in recording.streams(files).items()}
             compiled = compile(outputs, streams, shards=shards, dead_letters=dead_letters)
             with closing(_run(compiled.with_drops(), recording, place)) as instants:
@@ -227,7 +228,7 @@ def _run(
 def _read(session: SparkSession, frame: DataFrame, files: set[Path]) -> DataFrame:
     if not files:
         return session.createDataFrame([], frame.schema)
-    return session.read.schema(frame.schema).parquet(*sorted(map(str, files)))
+    return session.read.schema(frame.schema).parquet(*sorted(pattern_of(str(file)) for file in files))
 
 
 def _stream_of(

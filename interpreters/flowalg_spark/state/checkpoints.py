@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg_spark.state.changed_files import warn_of_changed_files
-from flowalg_spark.state.patterns import pattern_of
+from flowalg_spark.state.patterns import exists, pattern_of
 
 
 def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> None:
@@ -48,20 +48,10 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
 def require_folder(session: SparkSession, checkpoint: str) -> None:
     """Raises ``ArgumentError`` if a checkpoint is a file; one that does not exist is valid."""
     pattern = pattern_of(checkpoint)
-    if _exists(session, pattern) and not _exists(session, f"{pattern}/*"):
+    if exists(session, pattern) and not exists(session, f"{pattern}/*"):
         is_empty = not session.read.format("binaryFile").load(pattern).inputFiles()
         if not is_empty:
             raise ArgumentError("checkpoint", checkpoint, "the path of a folder", why="it is a file")
-
-
-def _exists(session: SparkSession, pattern: str) -> bool:
-    try:
-        session.read.format("binaryFile").load(pattern)
-    except AnalysisException as missing:
-        if missing.getCondition() != "PATH_NOT_FOUND":
-            raise
-        return False
-    return True
 
 
 def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:

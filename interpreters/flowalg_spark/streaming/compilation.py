@@ -46,6 +46,7 @@ from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
+from flowalg_spark.state.patterns import pattern_of
 from flowalg_spark.streaming.lowering import Lowering, plan_query
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
@@ -53,6 +54,7 @@ from flowalg_spark.streaming.options import Options, StreamOptions
 from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.streams.batch_time import time_in_rows
+from flowalg_spark.streaming.streams.column_types import require_column_types
 from flowalg_spark.streaming.streams.stream import SourceStream
 
 A = TypeVar("A")
@@ -239,6 +241,9 @@ def stream_sources(
         streams = _with_frames(streams, sources_of(*roots))
     for name, stream in streams.items():
         require_stream(name, stream.frame)
+        require_column_types(
+            name, stream.frame, {argument: getattr(stream, argument) for argument in STREAM_COLUMNS}
+        )
         require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
         if options.tick_when_idle and stream.processing_time is not None:
             raise ticks_with_times(name)
@@ -401,7 +406,7 @@ def _with_drain_signal(
     session.createDataFrame([], _DRAIN_SCHEMA).write.mode("ignore").parquet(folder)
     with_signal = {}
     for name, stream in streams.items():
-        ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
+        ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(pattern_of(folder))
         frame, ended = _with_marks(stream.frame, ends, _DRAINED, stream.end_of_input)
         with_signal[name] = evolve(stream, data=frame, end_of_input=ended)
     return with_signal

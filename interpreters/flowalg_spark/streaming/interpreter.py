@@ -30,6 +30,7 @@ from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.output_rows import collect_outputs
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.session import active_or_local_session, require_session
+from flowalg_spark.state.patterns import pattern_of
 from flowalg_spark.streaming.compilation import (
     StreamInput,
     compile_sources,
@@ -181,7 +182,7 @@ class SparkStreaming:
         if not out.exists():
             return self.spark.createDataFrame([], rows.schema)
         # With the query's schema, since files without rows have none to infer.
-        return self.spark.read.schema(rows.schema).parquet(str(out))
+        return self.spark.read.schema(rows.schema).parquet(pattern_of(str(out)))
 
 
 @frozen

@@ -44,6 +44,7 @@ from flowalg.runs.elements import good_records, horizon_of, read_records
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.lowering.binding import StreamColumns
+from flowalg_spark.state.patterns import pattern_of
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.streams.stream import SourceStream
 
@@ -85,7 +86,7 @@ class InstantFiles:
     def read(self, spark: SparkSession) -> DataFrame:
         """Returns the files as a stream, one file for each micro-batch."""
         stream = spark.readStream.schema(from_arrow_schema(self.schema)).option("maxFilesPerTrigger", 1)
-        return stream.parquet(str(self.folder))
+        return stream.parquet(pattern_of(str(self.folder)))
 
 
 def published_batches(
