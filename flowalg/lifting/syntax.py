@@ -380,7 +380,10 @@ def _lift_fstring(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope)
     for value_node in values:
         match value_node:
             case ast.Constant(value=str() as value):
-                parts.append(strings.string_constant(value))
+                text = to_constant(value)
+                if text is None:
+                    return scope.opaque(node, "an f-string with a lone surrogate", TEXT)
+                parts.append(text)
             case ast.FormattedValue(value=inner, conversion=-1 | 115, format_spec=None):
                 parts.append(strings.to_string(lift_expression(inner, scope), scope.location(inner)))
             case _:

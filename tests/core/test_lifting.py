@@ -205,3 +205,13 @@ def test_a_name_that_is_assigned_later_is_local() -> None:
     opaque = first_opaque(lift_edge_function(early))
     assert opaque is not None
     assert opaque.reason == "the name later, which is not defined"
+
+
+def test_text_with_a_lone_surrogate_stays_in_python() -> None:
+    """No engine can hold it, so that what a function makes of it is Python's, also as a part of an f-string."""
+    functions: tuple[EdgeFunction, ...] = (
+        lambda e: f"{e.x}\udcff",
+        lambda e: e.s + "\udcff",
+        lambda e: e.s == "\udcff",
+    )
+    assert all(first_opaque(lift_edge_function(function)) is not None for function in functions)
