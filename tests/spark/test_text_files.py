@@ -24,6 +24,7 @@ from flowalg_spark import (
     stream_files,
     streaming,
 )
+from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
@@ -153,3 +154,18 @@ def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSess
     # Spark's stream has the rows of such a folder several times, if a micro-batch has several of its files.
     with pytest.raises(ArgumentError, match="path must be the path of a folder without"):
         stream_files(spark, ITEMS, str(tmp_path / "a[1]"), format="json")
+    for name in ("b", "c"):
+        (tmp_path / "a1" / f"{name}.jsonl").write_text(f'{{"key": "{name}", "at": "{T}"}}\n')
+    several = stream_files(spark, ITEMS, str(tmp_path / "a1"), format="json")
+    with pytest.raises(ElementError, match=r"\{b\}\?\*.jsonl has the name of a pattern, so"), raise_causes():
+        run_to_end(
+            streaming.compile(ALL, {ITEMS: StreamInput(several, POLICY)}),
+            tmp_path / "no",
+            tmp_path / "no-2",
+        )
+    one = stream_files(spark, ITEMS, str(tmp_path / "a1"), format="json", per_batch=1)
+    run_to_end(
+        streaming.compile(ALL, {ITEMS: StreamInput(one, POLICY)}), tmp_path / "out", tmp_path / "checkpoint"
+    )
+    streamed = collect_elements(ALL, spark.read.parquet(str(tmp_path / "out")))
+    assert sorted(str(each.element[0]) for each in streamed) == ["b", "c", "other"]

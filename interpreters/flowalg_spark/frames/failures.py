@@ -1,4 +1,4 @@
-"""The failure of a query as the error that caused it, in one line, with Spark's own exception as its cause."""
+"""The failure of a query as the error that caused it, with Spark's own exception as its cause."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 
-from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, with_message
+from flowalg.data.errors import ElementError, FlowalgError, NotWritableError, UserFunctionError, with_message
 
 _IN_COLUMNS: Final = re.compile(
-    r"\[USER_RAISED_EXCEPTION\] (?:(flowalg\.data\.errors\.\w+): )?(.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE
+    r"\[USER_RAISED_EXCEPTION\] (?:(flowalg\.data\.errors\.\w+): )?(.*?)"
+    r"(?: SQLSTATE: P0001|\n(?:=== |\tat |\s*JVM stacktrace:)|;?\s*\Z)",
+    re.DOTALL,
 )
 """The message of a column that fails a query, after the class of its error unless the column is a user's own."""
 
@@ -21,6 +23,9 @@ _IN_PYTHON: Final = (
     r"(?=\n+(?: SQLSTATE: |JVM stacktrace:|Driver stacktrace:|\tat )|\s*\Z)"
 )
 """The error at the end of a traceback; its message may have several lines, some of which may look like an error."""
+
+_MISSING: Final = re.compile(r"^ModuleNotFoundError: (No module named .*)$", re.MULTILINE)
+"""What a Python process says that lacks a module of the pipeline. (A function of a step that lacks one is named.)"""
 
 _UNREAD: Final = re.compile(r"\[FAILED_READ_FILE[^\]]*\] (.*?)(?: +SQLSTATE: \w+)?$", re.MULTILINE)
 _REASON: Final = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
@@ -53,6 +58,12 @@ def cause_of(failure: str) -> FlowalgError | None:
     if in_columns is not None:
         name, message = in_columns.groups()
         return with_message(classes.get(name, UserFunctionError), message)
+    missing = _MISSING.search(failure)
+    if missing is not None:
+        return NotWritableError(
+            f"the functions of the pipeline cannot be loaded in Python processes of Spark: {missing[1]}; install the "
+            "module there, or pass it by --py-files and on the PYTHONPATH of the driver"
+        )
     unread = _UNREAD.search(failure)
     if unread is None:
         return None

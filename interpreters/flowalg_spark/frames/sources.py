@@ -18,7 +18,7 @@ from flowalg.data.shapes import ElementType, shape_of
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.frames.texts import read_text
+from flowalg_spark.frames.texts import TextFormat, read_text
 from flowalg_spark.lowering.binding import require_schema
 from flowalg_spark.state.patterns import pattern_to_read, require_no_pattern
 
@@ -103,8 +103,8 @@ def stream_files(
     """Reads the files of a folder, as they come, as a streaming frame: the input of a source in a ``StreamInput``.
 
     The arguments are those of ``read_files``, for the formats ``parquet``, ``csv`` and ``json``; a micro-batch has at
-    most ``per_batch`` files. A folder whose own name is a pattern is an ``ArgumentError``, since Spark would read its
-    files several times.
+    most ``per_batch`` files. A folder whose own name is a pattern is an ``ArgumentError``, and such a file
+    fails the query, except with ``per_batch=1``: Spark reads the files of a micro-batch once more for each of them.
 
     Example::
 
@@ -112,12 +112,16 @@ def stream_files(
         StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
     """
     node = _node(source)
-    require_no_pattern(session, "path", path)
+    several = per_batch != 1
+    if several:
+        require_no_pattern(session, "path", path)
+    else:
+        path = pattern_to_read(session, path)
     reader = session.readStream
     if per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", per_batch)
     if format in ("csv", "json"):
-        return _read_text(reader, node, path, format, columns, dead_letters)
+        return _read_text(reader, node, path, format, columns, dead_letters, several=several)
     if format != "parquet":
         raise ArgumentError("format", format, "'parquet', 'csv' or 'json'")
     more = [T.StructField(name, spark_type(shape_of(kind))) for name, kind in (columns or {}).items()]
@@ -131,10 +135,11 @@ def _read_text(
     format: str,
     columns: Mapping[str, ElementType] | None,
     dead_letters: bool,
+    *,
+    several: bool = False,
 ) -> DataFrame:
     require_flag("dead_letters", dead_letters)
     field_names = {name for name, _ in fields_in(node.shape)}
     more = [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in field_names]
-    return read_text(
-        reader, node, path, "csv" if format == "csv" else "json", more, dead_letters=dead_letters
-    )
+    kind: TextFormat = "csv" if format == "csv" else "json"
+    return read_text(reader, node, path, kind, more, dead_letters=dead_letters, several=several)

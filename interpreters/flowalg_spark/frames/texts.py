@@ -28,6 +28,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_text
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.worker_errors import SentBatches
+from flowalg_spark.state.patterns import pattern_of
 
 TextFormat: TypeAlias = Literal["csv", "json"]
 """Spark's names of CSV and of JSON lines."""
@@ -44,11 +45,14 @@ def read_text(
     columns: Fields,
     *,
     dead_letters: bool,
+    several: bool = False,
 ) -> DataFrame:
     """Returns the records in files of text as a frame with the fields of a source's records, and further columns.
 
     A text that is no record fails the query. With ``dead_letters`` it is a row instead that only has ``CORRUPT_RECORD``
     and ``CORRUPT_ERROR``, which are null in all others. A file in a folder ``NAME=VALUE`` fails the query.
+    So does one with the name of a pattern where a micro-batch may have ``several`` files: Spark reads those beside it
+    several times.
     """
     if format == "csv":
         schema = "path string, modificationTime timestamp, length long, content binary"
@@ -62,7 +66,7 @@ def read_text(
     output = T.StructType(
         [T.StructField(name, kind) for name, kind in [*((n, spark_type(s)) for n, s in fields), *letters]]
     )
-    decode = DecodeTexts(source, fields, format, _partitions_in(path), dead_letters)
+    decode = DecodeTexts(source, fields, format, _partitions_in(path), dead_letters, several)
     named = frame.select(data.alias(_DATA), file.alias(_FILE))
     settled = ~F.lower(F.element_at(F.split(F.col(_FILE), "/"), -1)).rlike(TEMPORARY)
     return named.filter(settled).mapInArrow(SentBatches(decode), output)
@@ -80,6 +84,7 @@ class DecodeTexts:
     format: TextFormat
     partitions: int
     dead_letters: bool
+    several: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows of the texts in some batches."""
@@ -96,13 +101,18 @@ class DecodeTexts:
                     yield _corrupt_rows(bad, rows.schema)
 
     def _require_plain(self, batch: pa.RecordBatch) -> None:
-        """Raises ``ElementError`` for a file in a folder ``NAME=VALUE``, whose column its texts lack."""
+        """Raises ``ElementError`` for a file in a folder ``NAME=VALUE``, whose column is not read, or of a pattern."""
         for name in batch.column(_FILE).unique().to_pylist():
             file = self._path(name)
             if file is not None and _partitions_in(file.rpartition("/")[0]) > self.partitions:
                 raise ElementError(
                     f"source {self.source.name!r}: {file} is in a folder of a partition; read each such folder as a "
                     "source of its own, or write its column into the files"
+                )
+            if self.several and file is not None and pattern_of(file) != file:
+                raise ElementError(
+                    f"source {self.source.name!r}: {file} has the name of a pattern, so Spark reads the files beside "
+                    "it several times; give it a name without *, ?, [, ], {, } and \\, or stream with per_batch=1"
                 )
 
     def _read(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, list[BadRecord]]]:
