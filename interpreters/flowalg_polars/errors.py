@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Final
 
+from polars.exceptions import PanicException
+
 from flowalg.data.errors import FlowalgError, with_message
 
+_INTERRUPTED: Final = "PyErr { type: <class 'KeyboardInterrupt'>"
 _ADDED: Final = "\n\nThis error occurred "
 
 
@@ -32,6 +35,10 @@ def raise_causes() -> Iterator[None]:
     except _Carried as carried:
         error = carried.error
         raise error from error.__cause__
+    except PanicException as panic:
+        if _INTERRUPTED not in str(panic):
+            raise
+        raise KeyboardInterrupt from panic  # Ctrl-C while Polars called a function of its own
     except FlowalgError as error:
         message, added, _ = str(error).partition(_ADDED)
         if not added:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 import pytest
 from flowalg_polars import PolarsBatch, PolarsStreaming
+from flowalg_polars.errors import raise_causes
 from flowalg_reference import Reference
+from polars.exceptions import PanicException
 
 from flowalg import Computation, FlowalgError, PCollection, Sum, ToList, combiner
 from flowalg.computations import Clocks, Observed, Transition
@@ -117,6 +119,17 @@ def test_what_is_no_exception_passes_as_it_is(
         engine(dead_letters=dead_letters).run(PIPELINES[name](raising(error)), INPUT)
     assert str(caught.value) == str(error)
     assert vars(caught.value) == vars(error)
+
+
+def test_a_panic_because_of_an_interrupt_is_the_interrupt() -> None:
+    """Ctrl-C while Polars itself calls Python makes it panic, with the interrupt in the text."""
+    text = (
+        "called `Result::unwrap()` on an `Err` value: PyErr { type: <class 'KeyboardInterrupt'>, value: ..."
+    )
+    with pytest.raises(KeyboardInterrupt), raise_causes():
+        raise PanicException(text)
+    with pytest.raises(PanicException, match="out of memory"), raise_causes():
+        raise PanicException("out of memory")
 
 
 @pytest.mark.parametrize(
