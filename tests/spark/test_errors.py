@@ -386,18 +386,3 @@ def test_an_error_in_a_worker_arrives_whole(spark: SparkSession, raised: BaseExc
         with pytest.raises(kind) as caught:
             batch.run(steps, {SCORES: scores(spark, ("a", 1, NOON))})
         assert f"raised {type(raised).__name__}: {text}" in str(caught.value)
-
-
-def test_a_text_that_is_not_utf_8_is_an_error_or_a_bad_record(spark: SparkSession) -> None:
-    """Spark permits any bytes in a text; a function in Python and an output do not, and read no other text instead."""
-    good = scores(spark, ("a", 1, NOON))
-    frame = good.union(good.withColumn("team", F.expr("CAST(X'FF61' AS STRING)")))
-    teams, upper = SCORES.map(lambda s: s.team), SCORES.map(lambda s: s.team.upper())
-    for pipeline in (teams, upper):
-        with pytest.raises(ElementError, match="must be UTF-8; got b'.*xffa'"):
-            batch.run(pipeline, {SCORES: frame})
-    run = batch.run(upper, {SCORES: frame}, dead_letters=True)
-    assert [element.element for element in run.elements] == ["A"]
-    assert [bad.error for bad in run.bad_records] == [
-        "source 'scores': team must be text in UTF-8; got bytes that are not"
-    ]

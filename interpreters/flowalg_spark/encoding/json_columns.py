@@ -16,7 +16,6 @@ from flowalg.data.shapes import (
     DECIMAL_PRECISION,
     DECIMAL_SCALE,
     DURATION,
-    TEXT,
     TIMESTAMP,
     EnumOf,
     ListOf,
@@ -79,8 +78,6 @@ def _of_value(column: Column, shape: Shape) -> Column:
             return (seconds * F.lit(10**6)).cast("bigint").cast("string")
         case Scalar() if shape == DECIMAL:
             return _plain(_plain_decimal(column))
-        case Scalar() if shape == TEXT:
-            return _plain(F.make_valid_utf8(column))
         case Scalar() | EnumOf() | MapOf():
             return _plain(column)
     assert_never(shape)

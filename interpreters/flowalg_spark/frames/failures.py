@@ -10,7 +10,6 @@ from typing import Final
 from pyspark.errors import PySparkException
 
 from flowalg.data.errors import ElementError, FlowalgError, NotWritableError, UserFunctionError, with_message
-from flowalg_spark.lowering.worker_errors import not_utf_8
 
 _IN_COLUMNS: Final = re.compile(
     r"\[USER_RAISED_EXCEPTION\] (?:(flowalg\.data\.errors\.\w+): )?(.*?)"
@@ -38,8 +37,6 @@ def raise_causes() -> Iterator[None]:
     """Replaces an exception of Spark by the error of flowalg, or of a user-defined function, that failed the query."""
     try:
         yield
-    except UnicodeDecodeError as failure:
-        raise not_utf_8("of the output", failure) from failure
     except Exception as failure:
         # Spark lets some exceptions of the JVM through, by a class that clients of Spark Connect lack.
         is_of_spark = isinstance(failure, PySparkException) or type(failure).__name__ == "Py4JJavaError"

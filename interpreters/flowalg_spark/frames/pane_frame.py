@@ -147,7 +147,8 @@ def collect_elements(pipeline: PCollection[A], frame: DataFrame) -> tuple[Output
 def collect_output(pipeline: PCollection[A], frame: DataFrame) -> Output[A]:
     """Collects the panes or elements of a frame as typed values."""
     with raise_causes():
-        return read_output(flatten_frame(pipeline, frame).toArrow(), pipeline)
+        table = flatten_frame(pipeline, frame).toArrow()
+    return read_output(table, pipeline)
 
 
 def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
@@ -166,10 +167,7 @@ def collect_all(
     """
     flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
     tables = _collect_tables([*flats, *others])
-    with raise_causes():
-        outputs = tuple(
-            read_output(table, pipeline) for table, pipeline in zip(tables, pipelines, strict=False)
-        )
+    outputs = tuple(read_output(table, pipeline) for table, pipeline in zip(tables, pipelines, strict=False))
     return outputs, tables[len(outputs) :]
 
 

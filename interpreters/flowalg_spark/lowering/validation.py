@@ -96,9 +96,6 @@ def _violation_of_value(column: Column, shape: Shape, path: FieldPath) -> Column
             )
             messages = [message for message in parts if message is not None]
             return F.when(column.isNotNull(), F.coalesce(*messages)) if messages else None
-        case Scalar() if shape == TEXT:
-            message = f"source {path.source!r}: {path.path} must be text in UTF-8; got bytes that are not"
-            return F.when(~F.is_valid_utf8(column), F.lit(message))
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
             return F.when(

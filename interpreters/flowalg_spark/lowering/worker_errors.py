@@ -10,13 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.values import AnyArray
 
-from flowalg.data.errors import (
-    ElementError,
-    FlowalgError,
-    UserFunctionError,
-    describe_raised,
-    with_message,
-)
+from flowalg.data.errors import FlowalgError, UserFunctionError, describe_raised, with_message
 
 
 @contextmanager
@@ -30,22 +24,12 @@ def send_errors() -> Iterator[None]:
         yield
     except (SystemExit, KeyboardInterrupt, MemoryError) as error:
         raise UserFunctionError(f"a function raised {describe_raised(error)} in a worker of Spark") from error
-    except UnicodeDecodeError as error:
-        raise not_utf_8("that a function reads", error) from error
     except Exception as error:
         if _can_encode("".join(format_exception(error))):
             raise
         is_known = isinstance(error, FlowalgError)
         text = (str(error) if is_known else describe_raised(error)).encode(errors="backslashreplace").decode()
         raise with_message(type(error) if is_known else UserFunctionError, text) from None
-
-
-def not_utf_8(which: str, error: UnicodeDecodeError) -> ElementError:
-    """Returns the error of a text in a frame whose bytes are not UTF-8, which Spark permits."""
-    return ElementError(
-        f"a text {which} must be UTF-8; got {error.object[:20]!r}: the frame of a source has such bytes, which are bad "
-        "records with dead_letters=True"
-    )
 
 
 def _can_encode(text: str) -> bool:
