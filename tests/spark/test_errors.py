@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from flowalg_spark import StreamInput, batch, streaming
+from flowalg_spark.session import replace_settings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -58,6 +59,18 @@ def failure(pipeline: PCollection[object], frame: DataFrame) -> str:
     with pytest.raises(Exception) as caught:  # noqa: PT011  # Spark's own type; the message is what is tested
         batch.run(pipeline, {SCORES: frame})
     return str(caught.value)
+
+
+def test_columns_that_differ_in_case_only_are_named(spark: SparkSession) -> None:
+    """Spark does not tell them apart, unless the session is set to."""
+    frame = scores(spark, ("a", 3, NOON)).select("*", F.lit("b").alias("Team"))
+    with pytest.raises(
+        SchemaMismatchError, match="'scores' has the columns team and Team, which differ in case"
+    ):
+        batch.compile(POINTS.filter(lambda pair: pair.key == "a").combine_per_key(Sum()), {SCORES: frame})
+    with replace_settings(spark, {"spark.sql.caseSensitive": "true"}):
+        (pane,) = batch.run(SUMS, {SCORES: frame}).panes
+    assert pane.element.value == 3
 
 
 def test_a_schema_that_does_not_fit_lists_every_difference(spark: SparkSession) -> None:

@@ -247,6 +247,7 @@ def bind_source(
     """
     shape = source.shape
     require_schema(source, frame.schema)
+    require_names(source, frame)
     meta = {} if stream is None else stream.columns
     guarded = KEEP in meta
     if stream is not None and not guarded:
@@ -340,6 +341,21 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
         raise SchemaMismatchError(
             f"the frame of source {source.name!r} must have the columns of {source.shape}:{lines}"
         )
+
+
+def require_names(source: SourceNode, frame: DataFrame) -> None:
+    """Raises ``SchemaMismatchError`` for a field that the session does not tell from another column of the frame."""
+    names = set(frame.columns)
+    for name, _ in fields_in(source.shape):
+        alike = sorted(other for other in names if other != name and other.lower() == name.lower())
+        if alike and str(frame.sparkSession.conf.get(_CASE_SENSITIVE, "false")).lower() != "true":
+            raise SchemaMismatchError(
+                f"the frame of source {source.name!r} has the columns {name} and {alike[0]}, which differ in case "
+                f'only; rename one, or tell them apart by spark.conf.set("{_CASE_SENSITIVE}", "true")'
+            )
+
+
+_CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 
 
 def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:

@@ -32,7 +32,7 @@ from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.expressions import compile_scalar
-from flowalg_spark.lowering.binding import require_schema
+from flowalg_spark.lowering.binding import require_names, require_schema
 from flowalg_spark.lowering.validation import source_columns
 
 _COMPARISONS: Final = (
@@ -47,6 +47,7 @@ def push_down_filters(source: SourceNode, frame: DataFrame, steps: tuple[Step, .
     Raises ``SchemaMismatchError`` for a frame whose schema does not match the source's record class.
     """
     require_schema(source, frame.schema)
+    require_names(source, frame)
     element = source_columns(source.shape, frame.schema)
     filters = []
     for condition in _conditions(Param(source.shape), steps):
