@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.data.errors import ArgumentError, MissingExtraError
+from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError, describe_raised
 from flowalg.interpreters.interpreter import Interpreter
 
 GROUP: Final = "flowalg.interpreters"
@@ -30,7 +30,8 @@ def load_interpreter(name: str, *, argument: str = "interpreter") -> Interpreter
     """Returns an installed interpreter by its name, such as ``local`` or one of another distribution.
 
     Spark's use the active session, or start a local one that the caller stops. Raises ``ArgumentError`` for a name that
-    is not installed or that does not give an interpreter, and ``MissingExtraError`` if its modules are not installed.
+    is not installed, that raises, or that does not give an interpreter, and ``MissingExtraError`` if its modules are
+    not installed.
     """
     entry_point = _installed().get(name) if isinstance(name, str) else None
     if entry_point is None:
@@ -42,6 +43,13 @@ def load_interpreter(name: str, *, argument: str = "interpreter") -> Interpreter
         raise MissingExtraError(
             f"the interpreter {name} needs {missing.name}, which is not installed"
         ) from missing
+    except FlowalgError:
+        raise
+    except Exception as error:
+        valid = "an entry point whose module can be imported, and that can be called"
+        raise ArgumentError(
+            f"the interpreter {name}", entry_point.value, valid, why=describe_raised(error)
+        ) from error
     if not isinstance(getattr(interpreter, "capabilities", None), Capabilities):
         valid = "an entry point that returns an Interpreter, with capabilities, when it is called"
         raise ArgumentError(f"the interpreter {name}, {entry_point.value}", interpreter, valid)

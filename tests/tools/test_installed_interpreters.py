@@ -29,10 +29,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "mine = others_engine:Mine\n"
         "damaged = others_engine:dict\n"
         "incomplete = others_engine_without:Mine\n"
+        "raising = others_engine_raising:Mine\n"
     )
     (folder / "others_engine.py").write_text(
         "from flowalg_reference import ReferenceBatch\nclass Mine(ReferenceBatch):\n    pass\ndict = dict\n"
     )
+    (folder / "others_engine_raising.py").write_text("1 / 0\n")
     (folder / "others_engine_without.py").write_text("import a_module_that_is_nowhere\n")
     monkeypatch.syspath_prepend(folder)
     return folder
@@ -56,13 +58,17 @@ def test_the_interpreters_of_flowalg_are_installed() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_name_without_an_interpreter_is_an_error() -> None:
-    """The error has the names that are installed, the object that is none, or the module that is missing."""
+    """The error has the names that are installed, the object that is none, what it raised, or the missing module."""
     with pytest.raises(ArgumentError, match=r"one of .*local.*mine.*; got 'yours'"):
         load_interpreter("yours")
     with pytest.raises(
         ArgumentError, match="the interpreter damaged, others_engine:dict must be an entry point"
     ):
         load_interpreter("damaged")
+    with pytest.raises(
+        ArgumentError, match=r"raising must be .* 'others_engine_raising:Mine'.*: ZeroDivisionError"
+    ):
+        load_interpreter("raising")
     with pytest.raises(MissingExtraError, match="incomplete needs a_module_that_is_nowhere"):
         load_interpreter("incomplete")
 

@@ -109,9 +109,7 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
     changed = {name: (before.facts.get(name), now.facts.get(name)) for name in names}
     changed = {name: (old, new) for name, (old, new) in changed.items() if old != new}
     incompatible = [
-        f"{name} was {old or 'nothing'} and is now {new or 'nothing'}"
-        for name, (old, new) in changed.items()
-        if not _is_compatible(name, old, new)
+        _change(name, old, new) for name, (old, new) in changed.items() if not _is_compatible(name, old, new)
     ]
     if before.inputs is not None and now.inputs is not None and before.inputs != now.inputs:
         incompatible.append(f"it read {_readable(before.inputs)} and now reads {_readable(now.inputs)}")
@@ -124,11 +122,8 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
         return StageFinding(now.label, Outcome.INCOMPATIBLE, tuple(incompatible))
     if not changed:
         return StageFinding(now.label, Outcome.CONTINUES)
-    reasons = (
-        f"{name} was {_shown(name, old)} and is now {_shown(name, new)}"
-        for name, (old, new) in changed.items()
-    )
-    return StageFinding(now.label, Outcome.CHANGES, tuple(reasons))
+    reasons = tuple(_change(name, old, new) for name, (old, new) in changed.items())
+    return StageFinding(now.label, Outcome.CHANGES, reasons)
 
 
 def require_continuable(finding: StageFinding) -> None:
@@ -155,9 +150,13 @@ def _is_compatible(name: str, before: str | None, after: str | None) -> bool:
     return name in (TRIGGER, ON_TIME)
 
 
+def _change(name: str, before: str | None, after: str | None) -> str:
+    return f"{name} was {_shown(name, before)} and is now {_shown(name, after)}"
+
+
 def _shown(name: str, fact: str | None) -> str:
     """Returns a fact for people: a lateness is stored as microseconds."""
-    text = str(fact)
+    text = fact or "nothing"
     return str(timedelta(microseconds=int(text))) if name == LATENESS and text.isdecimal() else text
 
 
