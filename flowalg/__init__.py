@@ -9,35 +9,28 @@ These are the names that most pipelines need. All public names are in their room
 ``serialization``, ``notebook`` and ``errors``.
 """
 
-from flowalg import errors as errors
-from flowalg import notebook as notebook
-from flowalg.analysis.capabilities import Mode
-from flowalg.analysis.explain import explain
-from flowalg.analysis.hazards import hazards
-from flowalg.combiners.collections import ToList, TopN
-from flowalg.combiners.core import Aggregate, Count, Max, Mean, Min, Sum
-from flowalg.combiners.functional import combiner
-from flowalg.combiners.quantiles import Quantile
-from flowalg.computations.computation import Computation
-from flowalg.data.errors import FlowalgError
-from flowalg.data.kv import KV
-from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_time
-from flowalg.interpreters.installed import load_interpreter
-from flowalg.interpreters.interpreter import Interpreter
-from flowalg.pipeline.pcollection import PCollection, flatten
-from flowalg.pipeline.ptransform import PTransform, ptransform
-from flowalg.pipeline.source import Source
-from flowalg.runs.current import final_values
-from flowalg.runs.panes import Pane
-from flowalg.runs.run import Outputs, Run
-from flowalg.runs.timeline import Timeline
+from flowalg import notebook as notebook  # registers the views of values
+from flowalg.analysis import Mode, explain, hazards
+from flowalg.combiners import Aggregate, Count, Max, Mean, Min, Quantile, Sum, ToList, TopN, combiner
+from flowalg.computations import Computation
+from flowalg.data import KV, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.errors import FlowalgError
+from flowalg.interpreters import Interpreter, load_interpreter
+from flowalg.pipeline import PCollection, PTransform, Source, flatten, ptransform
+from flowalg.runs import Outputs, Pane, Run, Timeline, final_values
 from flowalg.serialization import from_json, to_json
-from flowalg.triggers.syntax import AtCount, AtPeriod, AtWatermark, OrFinally, Repeat, SequenceOf
+from flowalg.triggers import AtCount, AtPeriod, AtWatermark, OrFinally, Repeat, SequenceOf
 from flowalg.watermarks import BoundedOutOfOrderness, MonotonicTimestamps, Perfect
-from flowalg.windows.calendars import CalendarDays
-from flowalg.windows.strategy import FOREVER, Accumulation
-from flowalg.windows.window import Window
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions, SlidingWindows
+from flowalg.windows import (
+    FOREVER,
+    Accumulation,
+    CalendarDays,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    Window,
+)
 
 __all__ = [
     "FOREVER",
