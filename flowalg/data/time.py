@@ -54,7 +54,7 @@ class _Point(int):
         try:
             return EPOCH + dt.timedelta(microseconds=self)
         except OverflowError as far:
-            raise ArgumentError("point", self, _BETWEEN) from far
+            raise ArgumentError("point", self, BETWEEN) from far
 
     def __str__(self) -> str:
         """ISO 8601 in UTC, or ``start of time`` / ``end of time`` at the bounds and beyond."""
@@ -91,7 +91,8 @@ def _micros_since_epoch(point: dt.datetime) -> int:
 
 _FIRST: Final = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
 _LAST: Final = dt.datetime(9999, 12, 30, tzinfo=dt.UTC)
-_BETWEEN: Final = f"a point between {_text(_FIRST)} and {_text(_LAST)}"
+BETWEEN: Final = f"a point between {_text(_FIRST)} and {_text(_LAST)}"
+"""What a point in time must be, as errors say it."""
 
 MIN_TIME: Final = EventTime(_micros_since_epoch(_FIRST))
 """The beginning of time: 0001-01-03T00:00Z, two days inside ``datetime``'s range: printable in every zone."""
@@ -121,7 +122,7 @@ def require_point(argument: str, point: object, domain: type[EventTime | Process
             valid = "a ProcessingTime, such as processing_time(...) returns"
         raise ArgumentError(argument, point, valid)
     if not MIN_TIME <= point <= MAX_TIME:
-        raise ArgumentError(argument, point, _BETWEEN)
+        raise ArgumentError(argument, point, BETWEEN)
 
 
 def micros_of(argument: str, point: dt.datetime) -> int:
@@ -140,7 +141,7 @@ def micros_of(argument: str, point: dt.datetime) -> int:
         )
     micros = _micros_since_epoch(point)
     if not MIN_TIME <= micros <= MAX_TIME:
-        raise ArgumentError(argument, point, _BETWEEN)
+        raise ArgumentError(argument, point, BETWEEN)
     return micros
 
 

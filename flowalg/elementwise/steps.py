@@ -9,8 +9,8 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ElementError, describe_function, format_value
-from flowalg.data.time import EventTime, event_time
+from flowalg.data.errors import ArgumentError, ElementError, describe_function, format_value
+from flowalg.data.time import MAX_TIME, EventTime, event_time
 from flowalg.elementwise.functions import Function, apply, user_call, user_function_error
 
 Scope: TypeAlias = tuple[str, ...]
@@ -124,4 +124,7 @@ def require_event_time(step: WithTimestamps, result: object) -> EventTime:
     where = f"the result of {step.label}"
     if not isinstance(result, datetime):
         raise ElementError(f"{where} must be a timezone-aware datetime; got {format_value(result)}")
-    return event_time(result, argument=where)
+    time = event_time(result, argument=where)
+    if time == MAX_TIME:
+        raise ArgumentError(where, result, "before MAX_TIME, since no window contains it")
+    return time

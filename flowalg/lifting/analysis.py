@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never, runtime_checkable
+from typing import Final, Protocol, assert_never, runtime_checkable
 
 from attrs import frozen
 
@@ -19,6 +19,7 @@ from flowalg.data.shapes import (
     kv_of,
     optional,
 )
+from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, user_call
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
@@ -37,6 +38,10 @@ from flowalg.lifting.tree.expressions import (
     items_of,
     qualify_locations,
 )
+from flowalg.lifting.tree.failures import can_raise_in_engine
+from flowalg.lifting.tree.intervals import Interval, interval
+
+_EVENT_TIMES: Final = Interval(MIN_TIME, MAX_TIME - 1)
 
 
 @frozen
@@ -58,6 +63,16 @@ class StepAnalysis:
         if isinstance(self.step, FlatMap) and isinstance(self.expression, Each):
             parts = children(self.expression)
         return next((opaque for part in parts if (opaque := first_opaque(part)) is not None), None)
+
+    @property
+    def may_leave_time(self) -> bool:
+        """Whether the step may give an event time that no window contains, which is an error."""
+        return isinstance(self.step, WithTimestamps) and not interval(self.expression).within(_EVENT_TIMES)
+
+    @property
+    def can_raise(self) -> bool:
+        """Whether a lifted step may raise in an engine, by its expression or by the check of its event times."""
+        return can_raise_in_engine(self.expression) or self.may_leave_time
 
 
 def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:

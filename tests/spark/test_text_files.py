@@ -127,6 +127,40 @@ def test_folders_of_partitions_are_rejected(spark: SparkSession, tmp_path: Path)
     assert [element.element for element in batch.run(ALL, {ITEMS: inside}).elements] == [("a", None)]
 
 
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_folders_of_partitions_with_several_names_are_rejected(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """Folders NAME=VALUE of two names beside each other are an error of the data, in one line, not one of the JVM."""
+    for name in ("day=1", "hour=1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0").write_bytes(b"")
+    with pytest.raises(ElementError, match=r"must have the same names at each level.*day.*hour"):
+        batch.run(ALL, {ITEMS: read_files(spark, ITEMS, str(tmp_path), format=kind)})
+
+
+@pytest.mark.parametrize("name", ["_a.jsonl", ".a.jsonl", "a.jsonl.tmp", "_*.jsonl", "a.jsonl._COPYING_"])
+def test_a_file_that_is_passed_over_is_an_error(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """A file whose name says that it is hidden or temporary is not read in a folder, and never without a word."""
+    (tmp_path / "_in").mkdir()
+    for file in ("_a.jsonl", ".a.jsonl", "a.jsonl.tmp", "a.jsonl._COPYING_", "a.jsonl"):
+        (tmp_path / "_in" / file).write_text(f'{{"key": "a", "at": "{T}"}}\n')
+    with pytest.raises(
+        ArgumentError, match="path must be the path of files with records; got .*another name"
+    ):
+        read_files(spark, ITEMS, str(tmp_path / "_in" / name), format="json")
+    folder = read_files(spark, ITEMS, str(tmp_path / "_in"), format="json")
+    assert [element.element for element in batch.run(ALL, {ITEMS: folder}).elements] == [("a", None)]
+
+
+def test_an_unknown_format_is_an_error_of_the_argument(spark: SparkSession, tmp_path: Path) -> None:
+    """It names the format, as that of a stream does."""
+    with pytest.raises(ArgumentError, match="format must be a format that this session reads.*got 'nope'"):
+        read_files(spark, ITEMS, str(tmp_path), format="nope")
+    with pytest.raises(ArgumentError, match="format must be 'parquet', 'csv' or 'json'; got 'nope'"):
+        stream_files(spark, ITEMS, str(tmp_path), format="nope")
+
+
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(spark: SparkSession, tmp_path: Path) -> None:
     """It is one of Spark's readers, or has bytes of gzip instead of lines; dead letters or not."""
     line = f'{{"key": "a", "at": "{T}"}}\n'.encode()

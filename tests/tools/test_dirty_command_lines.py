@@ -26,6 +26,7 @@ class Reading:
 READINGS = Source("readings", Reading, event_time=lambda reading: reading.at)
 LISTS = READINGS.key_by(lambda reading: reading.key).window(FixedWindows(timedelta(days=1))).combine_per_key(ToList())
 """
+STREAM = ("--on", "streaming", "--watermark", "Perfect()")
 LINE = '{"key": "a", "at": "2024-01-01T00:00:00Z"}\n'
 
 
@@ -34,6 +35,24 @@ LINE = '{"key": "a", "at": "2024-01-01T00:00:00Z"}\n'
     [
         (["run", "dirty_readings:LISTS", "--input", "in", "--output", "x.jsonl"], "b.jsonl.gz"),
         (["run", "dirty_readings:LISTS", "--input", "in/a.jsonl", "--output", "x.csv"], ".parquet or .jsonl"),
+        (
+            ["run", "dirty_readings:LISTS", "--on", "batch", "--input", "in/_c.jsonl", "--output", "x.jsonl"],
+            "Spark passes over files that begin with _",
+        ),
+        (
+            ["run", "dirty_readings:LISTS", *STREAM, "--input", "in/_c.jsonl", "--output", "x.jsonl"],
+            "Spark passes over files that begin with _",
+        ),
+        (
+            [
+                "run",
+                "dirty_readings:LISTS",
+                *("--input", "in/a.jsonl", "--input", "in/_c.jsonl"),
+                "--output",
+                "x.csv",
+            ],
+            "the input of readings must be given once, and is in/a.jsonl too",
+        ),
         (["explain", "dirty_readings:LISTS.node.nothing"], "dirty_readings has no nothing"),
         (["explain", "dirty_readings:READINGS.name.nothing"], "dirty_readings has no nothing"),
         (["explain", "dirty_exit:LISTS"], "no such day"),
@@ -61,6 +80,7 @@ def test_what_does_not_fit_is_one_line(
     (tmp_path / "in" / "a.jsonl").write_text(LINE)
     (tmp_path / "in" / "b.jsonl.gz").write_text(LINE)
     (tmp_path / "in" / "_SUCCESS").touch()
+    (tmp_path / "in" / "_c.jsonl").write_text(LINE)
     monkeypatch.chdir(tmp_path)
     assert main(arguments) in (1, 2)
     error = capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import reduce
 from typing import TypeAlias, assert_never
 
@@ -14,12 +15,14 @@ from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import INTEGER, TIMESTAMP, Shape
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps, require_event_time
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
 from flowalg_polars.lowering.python_steps import PythonPass, apply_as_column, keep_where
 
@@ -103,9 +106,7 @@ def compile_analyses(steps: Sequence[StepAnalysis], before: Shape, meta: tuple[s
     """Compiles a chain of element-wise steps that are analysed."""
     program = Program(before, meta)
     analyses = list(steps)
-    can_fail = any(
-        analysis.opaque is not None or can_raise_in_engine(analysis.expression) for analysis in analyses
-    )
+    can_fail = any(analysis.opaque is not None or analysis.can_raise for analysis in analyses)
     passes: list[PythonPass] = []
     while analyses:
         run = [analyses.pop(0)]
@@ -123,7 +124,6 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
     """Returns the program with a lifted step."""
     expression, before = analysis.expression, program.shape
     element = columns_of(layout_of(before))
-    fallible = can_raise_in_engine(expression)
     noted = evolve(program, notes=(*program.notes, note_of(analysis, ENGINE)))
     match analysis.step:
         case Map():
@@ -134,12 +134,25 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
             return _comprehension(noted, as_comprehension(expression))
         case WithTimestamps():
             point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
+            timed = _require_times(analysis.step, point) if analysis.may_leave_time else point
             return noted.then(
-                lambda frame: frame.with_columns(point.alias(EVENT_TIME)), before, fallible=fallible
+                lambda frame: frame.with_columns(timed.alias(EVENT_TIME)), before, fallible=analysis.can_raise
             )
         case Split():
             raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
+
+
+def _require_times(step: WithTimestamps, point: pl.Expr) -> pl.Expr:
+    """Returns a column of event times, which fails the query for one that is out of range."""
+
+    def check(times: pl.Series) -> pl.Series:
+        with keep_causes():
+            for time in times.filter((times < MIN_TIME) | (times >= MAX_TIME)).head(1):
+                require_event_time(step, EPOCH + timedelta(microseconds=time))
+        return times
+
+    return point.map_batches(check, return_dtype=pl.Int64(), is_elementwise=True)
 
 
 def _map(program: Program, expression: Expr) -> Program:

@@ -14,6 +14,9 @@ from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, In
 from flowalg_spark.expressions.errors import fail, fail_where
 from flowalg_spark.expressions.integers import EXACT, long_literal, truncating_quotient
 
+ISO_8601: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""The options of CSV, which formats a timestamp in a time zone other than the session's."""
+
 _DAY: Final = 86_400 * 10**6
 _OUT_OF_RANGE: Final = "OverflowError: date value out of range"
 _SECONDS: Final = T.DayTimeIntervalType(3, 3)

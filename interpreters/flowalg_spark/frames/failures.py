@@ -27,6 +27,13 @@ _IN_PYTHON: Final = (
 _MISSING: Final = re.compile(r"^ModuleNotFoundError: (No module named .*)$", re.MULTILINE)
 """What a Python process says that lacks a module of the pipeline. (A function of a step that lacks one is named.)"""
 
+_CRASHED: Final = "Python worker exited unexpectedly"
+
+_DIVIDED: Final = re.compile(
+    r"\[CONFLICTING_PARTITION_COLUMN_NAMES\] (.*?)(?: SQLSTATE: |\n\tat |\s*\Z)", re.DOTALL
+)
+"""What Spark says of folders of partitions with several names beside each other."""
+
 _UNREAD: Final = re.compile(r"\[FAILED_READ_FILE[^\]]*\] (.*?)(?: +SQLSTATE: \w+)?$", re.MULTILINE)
 _REASON: Final = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 """What Spark says of a file that it cannot read, such as one that is not there any more, and the reason."""
@@ -63,6 +70,17 @@ def cause_of(failure: str) -> FlowalgError | None:
         return NotWritableError(
             f"the functions of the pipeline cannot be loaded in Python processes of Spark: {missing[1]}; install the "
             "module there, or pass it by --py-files and on the PYTHONPATH of the driver"
+        )
+    if _CRASHED in failure:
+        return UserFunctionError(
+            "a Python process of Spark has ended without an error: a function ended it, a library crashed in it, or it "
+            "had no memory; the log of Spark has its last output"
+        )
+    divided = _DIVIDED.search(failure)
+    if divided is not None:
+        return ElementError(
+            "the folders NAME=VALUE of a partition must have the same names at each level; read those of each name as "
+            f"a source of its own: {' '.join(divided[1].split())}"
         )
     unread = _UNREAD.search(failure)
     if unread is None:

@@ -5,7 +5,8 @@ For every other input use Spark's readers; ``compile`` validates any frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from flowalg_columns.layout import fields_in
@@ -18,9 +19,10 @@ from flowalg.data.shapes import ElementType, shape_of
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.texts import TextFormat, read_text
 from flowalg_spark.lowering.binding import require_schema
-from flowalg_spark.state.patterns import pattern_to_read, require_no_pattern
+from flowalg_spark.state.patterns import pattern_to_read, require_data, require_no_pattern
 
 _WITHOUT_SCHEMA: Final = ("text", "xml")
 """Formats whose files have no column types, and which Spark reads."""
@@ -72,22 +74,41 @@ def read_files(
     and CSV with a header (``csv``) are read as by the other engines (SEMANTICS section 2), with ``columns`` besides the
     fields of records, by their types. A text that is no record fails the query; with ``dead_letters`` it is a row that
     ``batch.compile`` takes for a bad record. A ``path`` may be a pattern, such as ``2024-*.json``, unless it is that of
-    a file or folder. Files of other formats are read with the source's schema, and a malformed
-    line fails the query instead of becoming nulls, Spark's default.
+    a file or folder. A file that is passed over in a folder because of its name is an ``ArgumentError``. Files of other
+    formats are read with the source's schema, and a malformed line fails the query instead of becoming nulls, Spark's
+    default.
 
     Example::
 
         read_files(spark, scores, "scores", format="json", columns={"seen": datetime})
     """
     node, path = _node(source), pattern_to_read(session, path)
+    require_data(session, path)
     if format in ("csv", "json"):
-        return _read_text(session.read, node, path, format, columns, dead_letters)
+        with raise_causes():
+            return _read_text(session.read, node, path, format, columns, dead_letters)
     schema = schema_of(source)
+    reader = session.read
     if format in _WITHOUT_SCHEMA:
-        return session.read.schema(schema).option("mode", "FAILFAST").format(format).load(path)
-    frame = session.read.format(format).load(path)
+        reader = reader.schema(schema).option("mode", "FAILFAST")
+    with raise_causes(), _require_known(format):
+        frame = reader.format(format).load(path)
+    if format in _WITHOUT_SCHEMA:
+        return frame
     require_schema(node, frame.schema)
     return frame
+
+
+@contextmanager
+def _require_known(format: str) -> Iterator[None]:
+    """Raises ``ArgumentError`` for a format that the session does not know."""
+    try:
+        yield
+    except Exception as failure:
+        if isinstance(format, str) and "DATA_SOURCE_NOT_FOUND" not in str(failure):
+            raise
+        valid = "a format that this session reads, such as 'parquet', 'json', 'csv' or 'orc'"
+        raise ArgumentError("format", format, valid) from failure
 
 
 def stream_files(

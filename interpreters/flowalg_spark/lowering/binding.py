@@ -75,6 +75,7 @@ from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
@@ -371,11 +372,8 @@ def _range_message(micros: Column, source: SourceNode) -> Column:
     low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
     expected = f"source {source.name!r}: the event time must be in [{low}, {high}); got "
     # CSV, since it formats a timestamp in a time zone other than the session's.
-    text = F.to_csv(F.struct(F.timestamp_micros(micros)), _ISO_8601)
+    text = F.to_csv(F.struct(F.timestamp_micros(micros)), ISO_8601)
     return F.concat(F.lit(expected), text)
-
-
-_ISO_8601: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 def _schema_mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:

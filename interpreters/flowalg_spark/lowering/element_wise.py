@@ -14,15 +14,18 @@ from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import INTEGER
+from flowalg.data.time import BETWEEN, MAX_TIME, MIN_TIME
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each
-from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.columns import col, flatten_columns, unnest
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, unnest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_scalar
+from flowalg_spark.expressions.errors import fail_with
+from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import apply_as_column
 
@@ -56,7 +59,7 @@ def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
 
 def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
     """Whether a step runs in Python."""
-    return analysis.opaque is not None or (flow.dead_letters and can_raise_in_engine(analysis.expression))
+    return analysis.opaque is not None or (flow.dead_letters and analysis.can_raise)
 
 
 def note_lifted(analysis: StepAnalysis) -> LiftingNote:
@@ -76,11 +79,22 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
         case FlatMap():
             return _comprehension(noted, as_comprehension(analysis.expression))
         case WithTimestamps():
-            micros = F.unix_micros(compile_scalar(analysis.expression, flow.element))
+            micros = event_times(analysis, flow.element)
             return noted.with_meta(**{EVENT_TIME: F.when(col(KEEP), micros) if flow.guarded else micros})
         case Split():
             raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
+
+
+def event_times(analysis: StepAnalysis, element: Columns) -> Column:
+    """Returns the event times that a lifted step gives, which fail the query where they are out of range."""
+    micros = F.unix_micros(compile_scalar(analysis.expression, element))
+    if not analysis.may_leave_time:
+        return micros
+    valid = micros.between(F.lit(int(MIN_TIME)), F.lit(MAX_TIME - 1))
+    got = F.to_csv(F.struct(F.timestamp_micros(micros)), ISO_8601)
+    message = F.concat(F.lit(f"the result of {analysis.step.label} must be {BETWEEN}; got "), got)
+    return F.when(~valid, fail_with(ArgumentError, message)).otherwise(micros)
 
 
 def _comprehension(flow: Flow, comprehension: Each) -> Flow:
@@ -140,7 +154,7 @@ def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
 def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> LiftingNote:
     """Returns the reason why a step runs in Python; with ``dead_letters`` it may be that the step can fail."""
     opaque = analysis.opaque
-    if opaque is None and dead_letters and can_raise_in_engine(analysis.expression):
+    if opaque is None and dead_letters and analysis.can_raise:
         return LiftingNote(analysis.step.label, "it can fail, and dead letters are on", None)
     if opaque is None:
         return LiftingNote(analysis.step.label, "a neighbouring step does", None)

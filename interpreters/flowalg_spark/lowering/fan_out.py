@@ -23,7 +23,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
 from flowalg_spark.encoding.columns import Columns, alias_column, col, flatten_columns
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.element_wise import note_lifted, run_in_python, runs_in_python
+from flowalg_spark.lowering.element_wise import event_times, note_lifted, run_in_python, runs_in_python
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 _ROW: Final = "__row"
@@ -80,9 +80,7 @@ class _Branch:
             case Filter():
                 return evolve(self, kept=self.where_kept(compile_scalar(analysis.expression, self.element)))
             case WithTimestamps():
-                return evolve(
-                    self, event_time=F.unix_micros(compile_scalar(analysis.expression, self.element))
-                )
+                return evolve(self, event_time=self.where_kept(event_times(analysis, self.element)))
             case step:
                 raise AssertionError(f"{step.label} does not have a single output for each element")
 

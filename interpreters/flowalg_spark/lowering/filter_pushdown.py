@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 
 from flowalg.data.shapes import OptionalOf
 from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps
-from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -28,7 +28,6 @@ from flowalg.lifting.tree.expressions import (
     children,
     first_opaque,
 )
-from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.expressions import compile_scalar
@@ -70,7 +69,7 @@ def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:
                 pass
             case _:
                 return
-        if can_raise_in_engine(lifted):
+        if StepAnalysis(step, None, lifted, None).can_raise:
             return
 
 

@@ -22,9 +22,12 @@ def send_errors() -> Iterator[None]:
     """
     try:
         yield
-    except (SystemExit, KeyboardInterrupt, MemoryError) as error:
-        raise UserFunctionError(f"a function raised {describe_raised(error)} in a worker of Spark") from error
-    except Exception as error:
+    except GeneratorExit:  # nobody asks for more batches
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) or isinstance(error, MemoryError):
+            text = f"a function raised {describe_raised(error)} in a worker of Spark"
+            raise UserFunctionError(text) from error
         if _can_encode("".join(format_exception(error))):
             raise
         is_known = isinstance(error, FlowalgError)

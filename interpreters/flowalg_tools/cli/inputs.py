@@ -75,6 +75,9 @@ def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Sou
         if name not in by_name or not path:
             expected = ", ".join(f"{source}=PATH" for source in by_name)
             raise UnboundSourceError(f"{text} is not an input of the pipeline, which needs {expected}")
+        if by_name[name] in bound:
+            valid = f"given once, and is {bound[by_name[name]]} too; pass a folder for several files"
+            raise ArgumentError(f"the input of {name}", path, valid)
         bound[by_name[name]] = Path(path)
     for name, source in by_name.items():
         if source not in bound:

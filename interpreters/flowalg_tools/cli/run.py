@@ -201,6 +201,8 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path, *, dead_letter
     loaded = load_pipeline(pipeline)
     paths = bind_paths(loaded, inputs)
     kind = format_of(output, "--output")
+    for source, path in paths.items():  # before Java starts
+        _format_of_input(source, path)
     with spark_session() as session, spinner("running Spark batch"):
         from flowalg_spark import batch
 
@@ -250,6 +252,8 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
         raise ArgumentError(
             "--output", str(output), "Parquet or JSON lines with --metrics, since CSV cannot hold metrics"
         )
+    for source, path in paths.items():  # before Java starts
+        _format_of_input(source, path)
     if options.batch_rows is not None:
         paths = _divide(paths, options, options.batch_rows)
     with spark_session() as session:
@@ -380,6 +384,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     from flowalg_columns.layout import fields_in
     from flowalg_spark import schema_of
     from flowalg_spark.frames.texts import read_text
+    from flowalg_spark.state.patterns import pattern_of, pattern_to_read, require_no_pattern
     from pyspark.sql import types as T
 
     kind = _format_of_input(source, path)
@@ -387,7 +392,11 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     if options.batch_rows is not None:
         reader = reader.option("maxFilesPerTrigger", "1")
     if path.is_file():  # a stream reads a folder
-        reader, path = reader.option("pathGlobFilter", path.name), path.parent
+        reader = reader.option("pathGlobFilter", pattern_of(path.name))
+        folder = pattern_to_read(session, str(path.parent))
+    else:
+        folder = str(path)
+        require_no_pattern(session, f"the input of {source.name}", folder)
     node = source_node(source)
     field_names = {name for name, _ in fields_in(node.shape)}
     times = [name for name in options.times if name not in field_names]
@@ -396,7 +405,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
         return read_text(
             reader,
             node,
-            str(path),
+            folder,
             "csv" if kind == "csv" else "json",
             more,
             dead_letters=options.dead_letters,
@@ -404,14 +413,20 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     schema = schema_of(source)
     for name in times:
         schema = schema.add(name, T.TimestampType())
-    return reader.schema(schema).parquet(str(path))
+    return reader.schema(schema).parquet(folder)
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:
+    from flowalg_columns.text.listing import is_data_file
+
     where = f"the input of {source.name}"
     if not path.exists():
         raise ArgumentError(where, str(path), "a file or folder that exists")
-    return format_of(path, where)
+    kind = format_of(path, where)
+    if path.is_file() and not is_data_file(path.name):
+        why = "Spark passes over files that begin with _ or .; give it another name"
+        raise ArgumentError(where, str(path), "the path of a file with records", why=why)
+    return kind
 
 
 def _rows_of(session: SparkSession, output: Path, kind: str) -> int:
