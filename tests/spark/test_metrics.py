@@ -39,7 +39,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import QueryTerminatedEvent
 
 from flowalg import FOREVER, Count, FixedWindows, Max, Mode, Source, Timeline
-from flowalg.errors import ArgumentError, UnsupportedError
+from flowalg.errors import ArgumentError, UnsupportedError, UserFunctionError
 from flowalg.runs import Instant
 from flowalg.runs.events import QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
@@ -292,6 +292,20 @@ def test_an_observer_of_a_listener_that_raises_keeps_no_event_from_the_others() 
     assert before == after
     assert isinstance(ended, QueryEnded)
     assert ended.error == "no such shop"
+
+
+@pytest.mark.parametrize("stop", [SystemExit(3), GeneratorExit(), KeyboardInterrupt()])
+def test_an_observer_of_a_listener_that_exits_raises_an_error(stop: BaseException) -> None:
+    """Spark receives an ``Exception``: anything else ends the thread of py4j, and Spark waits for it forever."""
+
+    def leave(event: QueryEvent) -> None:
+        raise stop
+
+    after = list[QueryEvent]()
+    reporting = listener(leave, after.append)
+    with pytest.raises(UserFunctionError, match=f"an observer raised {type(stop).__name__}"):
+        reporting.onQueryTerminated(QueryTerminatedEvent(uuid4(), uuid4(), None, None))
+    assert len(after) == 1
 
 
 def test_missing_metrics_raise_an_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from flowalg_spark import batch
@@ -29,6 +30,21 @@ def test_the_debugging_switch_is_restored(monkeypatch: pytest.MonkeyPatch, befor
     assert getattr(utils, SWITCH) is before
     with skip_source_locations():
         assert not utils.is_debugging_enabled()
+    assert getattr(utils, SWITCH) is before
+
+
+@pytest.mark.parametrize("before", [None, True])
+def test_the_switch_is_restored_after_compilations_at_once(
+    monkeypatch: pytest.MonkeyPatch, before: bool | None
+) -> None:
+    """Of two threads that compile, the first may end first: the switch is that of before after the last one."""
+    monkeypatch.setattr(utils, SWITCH, before)
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(skip_source_locations())
+    second.enter_context(skip_source_locations())
+    first.close()
+    assert not utils.is_debugging_enabled()
+    second.close()
     assert getattr(utils, SWITCH) is before
 
 

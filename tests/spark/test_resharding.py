@@ -149,15 +149,18 @@ def test_the_number_of_partitions_may_change_too(spark: SparkSession, tmp_path: 
 
 @pytest.mark.thorough
 def test_a_sink_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    """A sink accepts the micro-batches of the new checkpoint, also of a query that was killed in a micro-batch."""
+    """A sink accepts the micro-batches of the new checkpoint, also of a query that was killed in a micro-batch.
+
+    The name of the new checkpoint may be a pattern.
+    """
     query = VisitsQuery(spark, tmp_path)
     sink = upsert(PIPELINE, SQLite(tmp_path / "panes.db"), table="totals")
     query.write_files(0, 4)
     identity = query.run(sink)
     query.delete_last_commit()
-    reshard(spark, tmp_path / "checkpoint", tmp_path / "resharded")
+    reshard(spark, tmp_path / "checkpoint", tmp_path / "resharded [2]")
     query.write_files(4, None)
-    assert query.run(sink, "resharded") == identity
+    assert query.run(sink, "resharded [2]") == identity
     rows = SQLite(tmp_path / "panes.db").rows(sink.table)
     assert repr(without_key_text(sink, rows)) == repr(rows_of(sink, current_panes(RUN.panes)))
 

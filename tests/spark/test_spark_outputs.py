@@ -10,6 +10,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from flowalg_columns.json_text import encode_json
 from flowalg_laws.conformance.jobs.feeds import FIVE, sum_in_windows
 from flowalg_laws.conformance.jobs.outputs import (
     doubled,
@@ -27,12 +28,14 @@ from flowalg_spark import (
     sinks,
     streaming,
 )
+from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import FOREVER, KV, Accumulation, AtCount, Count, Max, Mode, PTransform, Sum
-from flowalg.errors import ArgumentError
+from flowalg.data.shapes import shape_of
+from flowalg.errors import ArgumentError, UserFunctionError
 from flowalg.runs import DropReason
 from tests.support.spark_replay import stream_of, write_batches
 
@@ -132,11 +135,52 @@ def test_a_drop_of_a_side_input_inside_a_transform_has_its_key(spark: SparkSessi
     assert (drop.key, drop.reason, drop.count) == ("a", DropReason.EXPIRED, 2)
 
 
+def test_a_drop_of_a_side_input_has_the_key_of_its_collection(spark: SparkSession) -> None:
+    """A side input drops its own elements as closed, and those that were to read it as expired, of another type."""
+    counts = READINGS.key_by(lambda reading: reading.value).window(FIVE, allowed_lateness=FOREVER)
+    side = counts.combine_per_key(Count()).as_map()
+    paired = READINGS.window(FIVE, allowed_lateness=FOREVER).with_side(side)
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    reading = Reading("a", 3, at, at)
+    drops = [
+        (("with_side", reason, 1, key, at), (at, at + timedelta(minutes=5)))
+        for reason, key in (("closed", "7"), ("expired", encode_json(reading, shape_of(Reading))))
+    ]
+    rows = spark.createDataFrame(
+        drops,
+        "drop struct<stage: string, reason: string, count: int, key: string, processing_time: timestamp>, "
+        "drop_window struct<start: timestamp, end: timestamp>",
+    )
+    dropped = {drop.reason: drop.key for drop in collect_drops(paired, rows)}
+    assert dropped == {DropReason.CLOSED: 7, DropReason.EXPIRED: reading}
+
+
+@pytest.mark.parametrize("stop", [SystemExit(3), GeneratorExit()])
+def test_a_sink_that_exits_fails_the_query(spark: SparkSession, tmp_path: Path, stop: BaseException) -> None:
+    """It fails with an error that names the output, and the query waits for no answer of a thread that has ended."""
+
+    def leave(frame: DataFrame, batch: int) -> None:
+        raise stop
+
+    elements = streaming.compile({"a": doubled}, {READINGS: readings(spark, tmp_path / "in")})
+    writer = elements.writeStream.foreachBatch(sinks.route({"a": leave}))
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    raised = f"the sink of the output 'a' raised {type(stop).__name__}"
+    with pytest.raises(UserFunctionError, match=raised), raise_causes():
+        assert query.awaitTermination(60), "the query has ended"
+
+
 def test_wrong_names_of_outputs(spark: SparkSession, tmp_path: Path) -> None:
     """A name of the frame's own columns, a frame without outputs, an unknown output, and an output without a sink."""
     inputs = {READINGS: readings(spark, tmp_path / "in")}
     with pytest.raises(ArgumentError, match="a name of outputs must be another name than those"):
         streaming.compile({"drop": doubled}, inputs)
+    with pytest.raises(ArgumentError, match="a name of outputs must be another name than those"):
+        streaming.compile({"Output": doubled}, inputs)
+    with pytest.raises(ArgumentError, match=r"one that differs from 'a' not only in case, .*; got 'A'"):
+        streaming.compile({"a": doubled, "A": doubled}, inputs)
+    odd = streaming.compile({"a.b `c`": doubled}, inputs)
+    assert output_of(odd, "a.b `c`").columns == ["key", "value", "event_time", "processing_time"]
     frame = spark.sql("select 'a' as output, named_struct('key', 1) as a")
     assert output_of(frame, "a").columns == ["key"]
     with pytest.raises(ArgumentError, match="name must be an output of the frame: a; got 'b'"):

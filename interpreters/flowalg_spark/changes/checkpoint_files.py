@@ -8,6 +8,7 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from flowalg_spark.jvm import Java, jvm_of
+from flowalg_spark.state.patterns import pattern_of
 
 STARTS: Final = "flowalg/starts"
 """The folder of a checkpoint in which sinks count the starts of its query."""
@@ -38,7 +39,8 @@ class CheckpointFiles:
 
     def find(self, pattern: str) -> list[str]:
         """Returns the paths of the files that match a pattern, such as ``state/*/*/1.zip``."""
-        return [str(status.getPath().toString()) for status in self.system.globStatus(self._path(pattern))]
+        files = self.system.globStatus(self.hadoop.Path(f"{pattern_of(self.folder)}/{pattern}"))
+        return [str(status.getPath().toString()) for status in files]
 
     def write(self, part: str, text: str) -> None:
         """Writes a text to a file, and replaces an existing one."""

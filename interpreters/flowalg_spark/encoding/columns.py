@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Final, TypeAlias
 
 from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import RecordOf, Shape, TupleOf
@@ -16,6 +16,8 @@ from flowalg.data.shapes import RecordOf, Shape, TupleOf
 Columns: TypeAlias = Tree[Column]
 """A tree of column expressions."""
 
+CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
+"""Spark's setting for whether names of columns that differ in case only are two."""
 
 _CACHE: Final[ContextVar[dict[str, Column] | None]] = ContextVar("columns by name", default=None)
 
@@ -30,13 +32,24 @@ def cache_columns() -> Iterator[None]:
         _CACHE.reset(token)
 
 
+def quoted(name: str) -> str:
+    """Returns the name of a column as a part of a path, with what separates or quotes parts."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def same_column(name: str, session: SparkSession) -> str:
+    """Returns what is equal for names that a session takes for one column: by default it ignores case."""
+    is_case_sensitive = str(session.conf.get(CASE_SENSITIVE, "false")).lower() == "true"
+    return name if is_case_sensitive else name.lower()
+
+
 def col(name: str) -> Column:
-    """Returns the column with exactly this name, dots included."""
+    """Returns the column with exactly this name, dots and backticks included."""
     cache = _CACHE.get()
     if cache is None:
-        return F.col(f"`{name}`")
+        return F.col(quoted(name))
     if name not in cache:
-        cache[name] = F.col(f"`{name}`")
+        cache[name] = F.col(quoted(name))
     return cache[name]
 
 

@@ -94,12 +94,19 @@ def _key(roots: Sequence[Node], drop: Mapping[str, object]) -> object:
         for node in nodes_of(*roots)
         if isinstance(node, GroupingNode | Process | WithSide)
     }
-    return decode_json(str(drop["key"]), _key_shape(stages[str(stage)]))
+    return decode_json(str(drop["key"]), _key_shape(_dropped(stages[str(stage)], drop["reason"])))
 
 
-def _key_shape(node: GroupingNode | Process | WithSide) -> Shape:
-    """Returns the shape of the keys of a stage's drops; for a side input, the keys of the side."""
-    shape = (node.side if isinstance(node, WithSide) else node).shape
+def _dropped(node: GroupingNode | Process | WithSide, reason: object) -> Node:
+    """Returns the collection of the elements that a stage dropped: a side input drops some of either of its inputs."""
+    if not isinstance(node, WithSide):
+        return node
+    return node.side if reason == DropReason.CLOSED.value else node.input
+
+
+def _key_shape(node: Node) -> Shape:
+    """Returns the shape of the keys of dropped elements: of a pair its key, else the element."""
+    shape = node.shape
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     assert key is not None, "stages on Spark have elements of a known shape"
     return key

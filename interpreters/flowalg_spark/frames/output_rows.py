@@ -7,13 +7,13 @@ from typing import Final
 
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.panes import METRICS_COLUMN
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.run import Outputs
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.columns import CASE_SENSITIVE, col, quoted, same_column
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops_of
 from flowalg_spark.frames.pane_frame import collect_output
 
@@ -23,12 +23,21 @@ OUTPUT: Final = "output"
 _RESERVED: Final = (OUTPUT, "drop", DROP_WINDOW, METRICS_COLUMN)
 
 
-def require_column_names(outputs: Mapping[str, object]) -> None:
-    """Raises ``ArgumentError`` if the name of an output is that of another column of the frame."""
+def require_column_names(outputs: Mapping[str, object], session: SparkSession) -> None:
+    """Raises ``ArgumentError`` for an output that the session does not tell from another column of the frame."""
+    known = {same_column(name, session): name for name in _RESERVED}
     for name in outputs:
-        if name in _RESERVED:
+        other = known.setdefault(same_column(name, session), name)
+        if other in _RESERVED:
             valid = f"another name than those of the frame's own columns, {', '.join(_RESERVED)}"
             raise ArgumentError("a name of outputs", name, valid)
+        if other != name:
+            raise ArgumentError(
+                "a name of outputs",
+                name,
+                f"one that differs from {other!r} not only in case, or told apart by "
+                f'spark.conf.set("{CASE_SENSITIVE}", "true")',
+            )
 
 
 def output_of(frame: DataFrame, name: str) -> DataFrame:
@@ -44,7 +53,7 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
     names = output_names(frame)
     if name not in names:
         raise ArgumentError("name", name, f"an output of the frame: {', '.join(names)}")
-    return frame.filter(col(OUTPUT) == F.lit(name)).select(f"`{name}`.*")
+    return frame.filter(col(OUTPUT) == F.lit(name)).select(f"{quoted(name)}.*")
 
 
 def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> Outputs:

@@ -7,6 +7,7 @@ fields that the pipeline uses are validated, so Spark prunes the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final, assert_never
 
 from attrs import evolve, frozen
@@ -68,7 +69,7 @@ from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locati
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import event_time_label, event_time_step, source_stage
-from flowalg_spark.encoding.columns import Columns, col
+from flowalg_spark.encoding.columns import CASE_SENSITIVE, Columns, col, same_column
 from flowalg_spark.encoding.json_columns import record_json, text_json
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
@@ -346,17 +347,15 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
 
 def require_names(source: SourceNode, frame: DataFrame) -> None:
     """Raises ``SchemaMismatchError`` for a field that the session does not tell from another column of the frame."""
+    same = partial(same_column, session=frame.sparkSession)
     names = set(frame.columns)
     for name, _ in fields_in(source.shape):
-        alike = sorted(other for other in names if other != name and other.lower() == name.lower())
-        if alike and str(frame.sparkSession.conf.get(_CASE_SENSITIVE, "false")).lower() != "true":
+        alike = sorted(other for other in names if other != name and same(other) == same(name))
+        if alike:
             raise SchemaMismatchError(
                 f"the frame of source {source.name!r} has the columns {name} and {alike[0]}, which differ in case "
-                f'only; rename one, or tell them apart by spark.conf.set("{_CASE_SENSITIVE}", "true")'
+                f'only; rename one, or tell them apart by spark.conf.set("{CASE_SENSITIVE}", "true")'
             )
-
-
-_CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 
 
 def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:

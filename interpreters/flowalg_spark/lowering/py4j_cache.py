@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from threading import Lock
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,10 @@ from flowalg_spark.encoding.columns import cache_columns
 
 _SWITCH: Final = "_enable_debugging_cache"
 """PySpark's cached value of the setting ``spark.python.sql.dataFrameDebugging.enabled``, which it reads once."""
+
+_LOCK: Final = Lock()
+_BEFORE: Final[list[object]] = []
+"""What the switch was before the compilations that run now, in several threads: once for each of them."""
 
 _CLASSES: Final = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
 """The classes of the JVM that have PySpark's functions as members, by the names that PySpark uses."""
@@ -42,12 +47,16 @@ def skip_source_locations() -> Iterator[None]:
     if not hasattr(utils, _SWITCH):
         yield
         return
-    before = getattr(utils, _SWITCH)
-    setattr(utils, _SWITCH, False)
+    with _LOCK:
+        _BEFORE.append(_BEFORE[0] if _BEFORE else getattr(utils, _SWITCH))
+        setattr(utils, _SWITCH, False)
     try:
         yield
     finally:
-        setattr(utils, _SWITCH, before)
+        with _LOCK:
+            before = _BEFORE.pop()
+            if not _BEFORE:
+                setattr(utils, _SWITCH, before)
 
 
 class _CachedMembers:

@@ -12,6 +12,7 @@ from flowalg_sinks.target import Target
 from pyspark.sql import DataFrame
 
 from flowalg.pipeline.pcollection import PCollection
+from flowalg_spark.callbacks import exits_as_errors
 from flowalg_spark.sinks.batches import read_batch
 from flowalg_spark.sinks.identity import identify
 from flowalg_spark.sinks.lakehouse import Lakehouse
@@ -47,9 +48,10 @@ class Changelog(flowalg_sinks.Changelog):
 
 
 def _write(sink: PaneSink, query: str | None, frame: DataFrame, batch: int) -> None:
-    written, after = identify(frame, query, batch)
-    # A repeated batch is read too, since the action commits the state of the query.
-    sink.write(read_batch(sink.pipeline, frame), written, after=after)
+    with exits_as_errors(f"the sink of the table {sink.name!r}"):
+        written, after = identify(frame, query, batch)
+        # A repeated batch is read too, since the action commits the state of the query.
+        sink.write(read_batch(sink.pipeline, frame), written, after=after)
 
 
 @overload

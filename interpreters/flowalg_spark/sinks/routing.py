@@ -11,6 +11,7 @@ from flowalg_sinks.pane_sink import PaneSink
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
+from flowalg_spark.callbacks import exits_as_errors
 from flowalg_spark.frames.output_rows import output_names, output_of
 from flowalg_spark.sinks.lakehouse_sinks import LakehouseSink
 
@@ -34,7 +35,8 @@ class Route:
         rows = frame.persist()
         try:
             for name, sink in self.sinks.items():
-                sink(output_of(rows, name), batch)
+                with exits_as_errors(f"the sink of the output {name!r}"):
+                    sink(output_of(rows, name), batch)
         finally:
             rows.unpersist()
 
@@ -44,10 +46,10 @@ def route(sinks: Mapping[str, BatchSink]) -> Route:
 
     ``sinks`` has a function for ``foreachBatch`` for the name of each output, such as ``upsert(...)``. They are called
     in order, in each micro-batch. If one fails, the micro-batch is repeated, for all of them: a sink that has written
-    it must ignore it, as ``upsert`` and ``changelog`` do. Each of these needs a table of its own. Drops belong to no
-    output: to store them too, write ``compile(...).with_drops()`` with a function of your own. Raises
-    ``ArgumentError`` for anything else than functions by name, for two sinks of one table, and in the first micro-batch
-    for outputs without a sink.
+    it must ignore it, as ``upsert`` and ``changelog`` do. One that exits, such as by ``sys.exit()``, is a
+    ``UserFunctionError``. Each needs a table of its own. Drops belong to no output: to store them too, write
+    ``compile(...).with_drops()`` with a function of your own. Raises ``ArgumentError`` for anything else than functions
+    by name, for two sinks of one table, and in the first micro-batch for outputs without a sink.
 
     Example::
 

@@ -322,7 +322,7 @@ def compile_sources(
     """Returns outputs over the streams of their sources, by name."""
     plan = plan_query(require_outputs(outputs), dead_letters=options.dead_letters)
     if not isinstance(outputs, PCollection):
-        require_column_names(outputs)
+        require_column_names(outputs, next(iter(sources.values())).frame.sparkSession)
         lowering = _lowering(plan, sources, options)
         with reduce_calls(), require_sendable(*plan.roots):
             slots = lowering.outputs()

@@ -22,6 +22,7 @@ from flowalg.runs.events import (
     QueryStarted,
     call_observers,
 )
+from flowalg_spark.callbacks import exits_as_errors
 from flowalg_spark.streaming.metrics import query_progress
 
 
@@ -30,7 +31,8 @@ def listener(*observers: Observer) -> StreamingQueryListener:
 
     A query has the name that ``queryName`` gave it, by default its id. It is compiled with
     ``streaming.compile(..., metrics=True)``; otherwise its progress has no stages and sources. Spark logs the error of
-    an observer, and continues. Raises ``ArgumentError`` for an observer that is not a function.
+    an observer, also one that exits, as by ``sys.exit()``, and continues. Raises ``ArgumentError`` for an observer that
+    is not a function.
 
     Example::
 
@@ -74,4 +76,5 @@ class _Listener(StreamingQueryListener):
         return self.names.get(query, query)
 
     def _report(self, event: QueryEvent) -> None:
-        call_observers(self.observers, event)
+        with exits_as_errors("an observer"):
+            call_observers(self.observers, event)
