@@ -54,7 +54,7 @@ def local_session(
     ``cores`` is also the number of shuffle partitions, and so of state stores. The output of the JVM and the workers is
     written to the file ``log``, if given, instead of the terminal. ``settings`` are further settings of Spark, such as
     ``spark.jars``, and replace those of this function. The files that Spark writes, such as checkpoints, are for their
-    owner alone. Stop the session when done.
+    owner alone. Stop the session when done. Raises ``UnsupportedError`` if there is no Java.
     """
     # Imported here, since a client of Spark Connect has neither.
     from pyspark import SparkConf, SparkContext
@@ -75,14 +75,29 @@ def local_session(
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     conf.setAll([*local.items(), *SETTINGS.items(), *(settings or {}).items()])
-    if log is not None and SparkContext._gateway is None:
-        # The workers print to the output of the JVM, which no setting suppresses.
-        with log.open("w") as stream:
-            gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]
-        SparkContext(conf=conf, gateway=gateway)
-    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    with _require_java():
+        if log is not None and SparkContext._gateway is None:
+            # The workers print to the output of the JVM, which no setting suppresses.
+            with log.open("w") as stream:
+                gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _require_java() -> Iterator[None]:
+    """Raises ``UnsupportedError`` if the JVM of a session does not start."""
+    try:
+        yield
+    except PySparkException as failure:
+        if failure.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise UnsupportedError(
+            "Spark does not start here: it needs Java 17 or later, by JAVA_HOME or on the PATH, and memory for it; "
+            "the local engine needs no Java"
+        ) from failure
 
 
 def active_or_local_session() -> SparkSession:

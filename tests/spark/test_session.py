@@ -6,6 +6,8 @@ These tests detect a dependence on a setting of ``local_session``, and a state s
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,3 +134,20 @@ def test_a_state_store_that_cannot_be_set_is_rejected() -> None:
         ensure_state_store(cast("SparkSession", _Locked()))
     assert "(CANNOT_MODIFY_CONFIG); " in str(caught.value)
     assert str(caught.value).endswith(f"to spark-defaults.conf: {STATE_STORE_KEY} {ROCKSDB}")
+
+
+def test_a_machine_without_java_is_an_error_that_says_so(tmp_path: Path) -> None:
+    """The error names what Spark needs, instead of a gateway that exited."""
+    log = str(tmp_path / "log")
+    start = (
+        f"from pathlib import Path\nfrom flowalg_spark import local_session\nlocal_session(log=Path({log!r}))"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", start],
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 1
+    assert "UnsupportedError: Spark does not start here: it needs Java 17 or later" in finished.stderr

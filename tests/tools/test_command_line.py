@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -381,6 +382,24 @@ def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
         ("red", "2015-01-01T12:02:00.000000Z"): 3,
         ("blue", "2015-01-01T12:08:00.000000Z"): 2,
     }
+
+
+@pytest.mark.thorough
+def test_a_stream_reads_a_file_alone(
+    folder: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lists neither folders of partitions beside the file, nor files that the name of the file matches."""
+    (folder / "day=1").mkdir()
+    for name in ("day=1/scores[1].csv", "scores1.csv"):
+        (folder / name).write_text("nothing that is read")
+    (folder / "scores.csv").rename(folder / "scores[1].csv")
+    (folder / "other.csv").write_bytes((folder / "scores[1].csv").read_bytes())
+    for name in ("scores[1]", "other"):
+        command = ("run", "games:STANDINGS", "--on", "streaming", "--input", str(folder / f"{name}.csv"))
+        printed = output_of(
+            capsys, *command, *TIMES_AND_POLICY, "--output", str(folder / f"{name}-panes.jsonl")
+        )
+        assert re.match(r"[1-9]\d* panes and drops are in the files of", printed)
 
 
 def test_a_streaming_run_can_be_replayed(

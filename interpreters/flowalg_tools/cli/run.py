@@ -384,19 +384,18 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     from flowalg_columns.layout import fields_in
     from flowalg_spark import schema_of
     from flowalg_spark.frames.texts import read_text
-    from flowalg_spark.state.patterns import pattern_of, pattern_to_read, require_no_pattern
+    from flowalg_spark.state.patterns import pattern_of, require_no_pattern
     from pyspark.sql import types as T
 
     kind = _format_of_input(source, path)
     reader = session.readStream
     if options.batch_rows is not None:
         reader = reader.option("maxFilesPerTrigger", "1")
-    if path.is_file():  # a stream reads a folder
-        reader = reader.option("pathGlobFilter", pattern_of(path.name))
-        folder = pattern_to_read(session, str(path.parent))
-    else:
-        folder = str(path)
-        require_no_pattern(session, f"the input of {source.name}", folder)
+    read = str(path)
+    if path.is_dir():
+        require_no_pattern(session, f"the input of {source.name}", read)
+    else:  # a stream reads a folder, or a pattern: here that of the file, whose last letter is of a set of one
+        read = f"{pattern_of(read[:-1])}[{read[-1]}]"
     node = source_node(source)
     field_names = {name for name, _ in fields_in(node.shape)}
     times = [name for name in options.times if name not in field_names]
@@ -405,7 +404,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
         return read_text(
             reader,
             node,
-            folder,
+            read,
             "csv" if kind == "csv" else "json",
             more,
             dead_letters=options.dead_letters,
@@ -413,7 +412,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     schema = schema_of(source)
     for name in times:
         schema = schema.add(name, T.TimestampType())
-    return reader.schema(schema).parquet(folder)
+    return reader.schema(schema).parquet(read)
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:
