@@ -49,7 +49,7 @@ ENGINES: Final = (
     ),
     Area(
         "resharding",
-        ("streams",),
+        ("changes",),
         (
             Mutant(
                 "keys stay in their shard when the state is divided",

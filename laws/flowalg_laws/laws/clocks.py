@@ -22,7 +22,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.data import INGRESS_TIME
-from flowalg.data.time import MIN_TIME, EventTime, event_time
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.runs import Instant
 from flowalg.watermarks import IngressTime
 from flowalg.windows import TimestampCombiner, WindowingStrategy
@@ -72,20 +72,34 @@ def the_watermark_downstream_never_leads(
 @law
 def a_join_has_the_least_watermark(
     engine: Reference, timeline: Timeline[Reading], other: Timeline[Reading]
-) -> Equation[list[EventTime]]:
+) -> Equation[list[EventTime]] | None:
     """The watermark of ``flatten(a, b)`` is the lesser of the two watermarks, at every instant.
 
-    Where: nothing is pending, so nothing holds back the watermark.
+    Where: nothing is pending, so nothing holds back the watermark; no source is idle, and no two instants are at one
+    processing time.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
     Relied on by: co-groups and joins.
     """
-    first, second = (Timeline(tuple(evolve(i, elements=()) for i in inputs)) for inputs in (timeline, other))
+    first, second = (
+        Timeline(tuple(evolve(i, elements=(), idle_at=None) for i in inputs)) for inputs in (timeline, other)
+    )
     others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
     joined = flatten(VALUES, others).combine_per_key(Sum())
     readings = engine.run(joined, {READINGS: first, OTHERS: second}).watermarks
-    return Equation([reading.output for reading in readings], [reading.input for reading in readings])
+    if len({reading.processing_time for reading in readings}) < len(readings):
+        return None
+    expected = [
+        min(_watermark_at(source, reading.processing_time) for source in (first, second))
+        for reading in readings
+    ]
+    return Equation([reading.output for reading in readings], expected)
+
+
+def _watermark_at(timeline: Timeline[Reading], time: ProcessingTime) -> EventTime:
+    """The watermark that a source has published by a time."""
+    return max((i.watermark for i in timeline if i.processing_time <= time), default=MIN_TIME)
 
 
 @law
