@@ -28,6 +28,13 @@ NO_MODULE = (
     "the functions of the pipeline cannot be loaded in Python processes of Spark: No module named 'shop'; install the "
     "module there, or pass it by --py-files and on the PYTHONPATH of the driver"
 )
+CHAINED = (
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\n'
+    "flowalg.data.errors.ElementError: the result must be a Transition; got 1 (int)\n\n"
+    "The above exception was the direct cause of the following exception:\n\n"
+    'Traceback (most recent call last):\n  File "b.py", line 2, in h\n    f()\n'
+    "flowalg.data.errors.ElementError: process(count): the result must be a Transition\n SQLSTATE: 38000"
+)
 CRASH = (
     "Job aborted: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider ..."
 )
@@ -47,9 +54,10 @@ CRASHED = (
     [
         (RAISED, ElementError, LINES),
         (TRACEBACK, NotWritableError, NO_MODULE),
+        (CHAINED, ElementError, "process(count): the result must be a Transition"),
         (CRASH, UserFunctionError, CRASHED),
     ],
-    ids=["a value of several lines", "a module that a worker lacks", "a worker that ended"],
+    ids=["a value of several lines", "a missing module", "an error with a cause", "a worker that ended"],
 )
 def test_the_cause_of_a_failure_is_whole(text: str, kind: type[FlowalgError], message: str, end: str) -> None:
     """The message of a column has all lines of a value, and a module that a worker lacks is named."""

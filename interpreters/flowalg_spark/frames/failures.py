@@ -20,9 +20,13 @@ _IN_COLUMNS: Final = re.compile(
 
 _IN_PYTHON: Final = (
     r"(?:Traceback \(most recent call last\):\n(?: [^\n]*\n)+|Python worker[^\n]*\n)(CLASSES): (.*?)"
-    r"(?=\n+(?: SQLSTATE: |JVM stacktrace:|Driver stacktrace:|\tat )|\s*\Z)"
+    r"(?=\n+(?: SQLSTATE: |JVM stacktrace:|Driver stacktrace:|\tat |The above exception was |During handling of )"
+    r"|\s*\Z)"
 )
-"""The error at the end of a traceback; its message may have several lines, some of which may look like an error."""
+"""The error at the end of a traceback; its message may have several lines, some of which may look like an error.
+
+A traceback may follow that of its cause.
+"""
 
 _MISSING: Final = re.compile(r"^ModuleNotFoundError: (No module named .*)$", re.MULTILINE)
 """What a Python process says that lacks a module of the pipeline. (A function of a step that lacks one is named.)"""
@@ -36,6 +40,7 @@ _DIVIDED: Final = re.compile(
 
 _UNREAD: Final = re.compile(r"\[FAILED_READ_FILE[^\]]*\] (.*?)(?: +SQLSTATE: \w+)?$", re.MULTILINE)
 _REASON: Final = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
+_MALFORMED: Final = re.compile(r"^Caused by: .*?\[MALFORMED_RECORD[^\]]*\] (.*)$", re.MULTILINE)
 """What Spark says of a file that it cannot read, such as one that is not there any more, and the reason."""
 
 
@@ -85,7 +90,7 @@ def cause_of(failure: str) -> FlowalgError | None:
     unread = _UNREAD.search(failure)
     if unread is None:
         return None
-    reasons = _REASON.findall(failure)
+    reasons = _MALFORMED.findall(failure) or _REASON.findall(failure)
     return ElementError(f"{unread[1]} {reasons[-1]}" if reasons else unread[1])
 
 
