@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.data.errors import require_flag
-from flowalg.pipeline.outputs import require_outputs
+from flowalg.pipeline.outputs import ONLY_OUTPUT, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.run import Outputs, Run, run_of, with_bad_records
@@ -70,7 +70,7 @@ class BatchInterpreter(ABC, Generic[F]):
         features that batch lacks.
         """
         if isinstance(outputs, PCollection):
-            return run_of(self.run({"output": outputs}, inputs), outputs)
+            return run_of(self.run({ONLY_OUTPUT: outputs}, inputs), outputs)
         pipelines = require_outputs(outputs).values()
         frames, time, rejected = bounded_frames(
             inputs, pipelines, self._frame_of, dead_letters=self.dead_letters

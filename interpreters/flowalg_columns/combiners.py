@@ -18,6 +18,7 @@ from flowalg.combiners.core import (
 )
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.combiners.subtraction import keeps_values
+from flowalg.data.closed import is_of_library
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import BOOLEAN, DECIMAL, FLOAT, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Call
@@ -120,7 +121,7 @@ def unknown_result(node: GroupingNode, value: Shape) -> UnsupportedError:
     parts = component_combiners(node.combiner) if isinstance(node, CombinePerKey) else ()
     arguments = [argument_of(part, value) for part in parts]
     opaque = next((first_opaque(argument) for argument in arguments if argument.shape is None), None)
-    own = next((type(part) for part in parts if not type(part).__module__.startswith("flowalg.")), None)
+    own = next((type(part) for part in parts if not is_of_library(type(part))), None)
     remedy = "use a def with a return annotation"
     if own is not None:
         remedy = f"annotate the result of {own.__name__}.extract"

@@ -10,7 +10,7 @@ from flowalg.data.errors import UserFunctionError, describe_raised
 
 @contextmanager
 def exits_as_errors(function: str) -> Iterator[None]:
-    """Raises what is no ``Exception``, such as the ``SystemExit`` of ``sys.exit()``, as ``UserFunctionError``.
+    """Raises ``UserFunctionError`` for an error that ends a thread, such as the ``SystemExit`` of ``sys.exit()``.
 
     It would end the thread that has to answer Spark, which would wait for the answer forever. ``function`` is what
     Spark calls, for the message.

@@ -54,7 +54,7 @@ def local_session(
     ``cores`` is also the number of shuffle partitions, and so of state stores. The output of the JVM and the workers is
     written to the file ``log``, if given, instead of the terminal. ``settings`` are further settings of Spark, such as
     ``spark.jars``, and replace those of this function. The files that Spark writes, such as checkpoints, are for their
-    owner alone. Stop the session when done. Raises ``UnsupportedError`` if there is no Java.
+    owner alone. Stop the session when done. Raises ``UnsupportedError`` if Java is missing.
     """
     # Imported here, since a client of Spark Connect has neither.
     from pyspark import SparkConf, SparkContext

@@ -95,7 +95,7 @@ def test_no_other_thing_passes_for_a_file_of_a_checkpoint(place: Path, kind: str
 def test_no_other_thing_passes_for_a_file_of_a_source(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stream over a folder, and a batch over a folder, a file or a pattern, name what is no file."""
+    """A stream over a folder, and a batch over a folder, a file or a pattern, name a path that is not a file."""
     monkeypatch.chdir(tmp_path)
     arrive(Path("in"), 0)
     KINDS[kind](Path("in/one.parquet"))

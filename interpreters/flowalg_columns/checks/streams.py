@@ -12,6 +12,23 @@ from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window_functions import GlobalWindows
 
+TIME: Final = "a timestamp with a time zone"
+FLAG: Final = "a column of booleans"
+TEXT: Final = "a column of texts"
+WINDOW: Final = "a struct of the timestamps start and end"
+
+CLOCK_COLUMNS: Final[Mapping[str, str]] = {
+    "processing_time": TIME,
+    "end_of_input": FLAG,
+    "partition": TEXT,
+    "signal": TEXT,
+    "signal_key": TEXT,
+    "signal_window": WINDOW,
+    "tick": FLAG,
+    "source_watermark": TIME,
+}
+"""What the column of each argument of a ``StreamInput`` must be, for errors; each engine has the types that fit."""
+
 _BATCH: Final[Mapping[AnyFeature, str]] = {
     Feature.STREAMING: "a batch is one instant: every window has one pane, on time"
 }

@@ -23,6 +23,7 @@ from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, 
 from flowalg.data.time import processing_time
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import ONLY_OUTPUT
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode
@@ -96,9 +97,9 @@ def compile(
         frames = batch.compile({"by team": by_team, "clean": clean}, {scores: "scores.parquet"})
         by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
-    named = {"output": outputs} if isinstance(outputs, PCollection) else outputs
+    named = {ONLY_OUTPUT: outputs} if isinstance(outputs, PCollection) else outputs
     frames = _compile(named, inputs, {}, time=time, dead_letters=dead_letters)
-    return frames["output"] if isinstance(outputs, PCollection) else frames
+    return frames[ONLY_OUTPUT] if isinstance(outputs, PCollection) else frames
 
 
 def _compile(
@@ -211,7 +212,7 @@ def run(
     are in ``bad_records`` of the run instead of failing it.
     """
     if isinstance(outputs, PCollection):
-        return run_of(run({"output": outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
+        return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
     unfired: dict[int, int] = {}
     frames = _compile(outputs, inputs, unfired, time=time, dead_letters=dead_letters)
     queries = [flat_rows(outputs[name], frame) for name, frame in frames.items()]

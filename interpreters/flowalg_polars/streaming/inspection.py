@@ -23,6 +23,7 @@ from flowalg_shard.tables.packing import stack
 from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
 from flowalg.data.errors import ArgumentError, CheckpointError, require_flag
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import plan_stream
 from flowalg.runs.metrics import SignalToKey
@@ -162,7 +163,7 @@ def plan(
 
         print(streaming.plan(totals, "checkpoint"))
     """
-    outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
+    outputs = require_outputs(pipeline)
     require_flag("dead_letters", dead_letters)
     planned = plan_stream(outputs, dead_letters=dead_letters)
     opened = Checkpoint.read(checkpoint)

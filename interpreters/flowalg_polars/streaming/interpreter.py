@@ -12,6 +12,7 @@ from flowalg_columns.observed_rows import require_policy
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import ONLY_OUTPUT
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
@@ -82,7 +83,7 @@ class PolarsStreaming:
         lacks.
         """
         if isinstance(outputs, PCollection):
-            return run_of(self.run({"output": outputs}, inputs), outputs)
+            return run_of(self.run({ONLY_OUTPUT: outputs}, inputs), outputs)
         plan = plan_stream(outputs, dead_letters=self.dead_letters)
         timelines = timelines_by_name(inputs, *plan.roots)
         bad = BadRecords() if self.dead_letters else None

@@ -11,7 +11,7 @@ from typing import Final, TypedDict
 from attrs import frozen
 
 from flowalg.analysis.clock_needs import clock_needs, ticks_off
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import duration_of
 from flowalg.pipeline.nodes import Node
 from flowalg.runs.events import Observer
@@ -81,8 +81,7 @@ class Options:
 
     def __attrs_post_init__(self) -> None:
         for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
-            if not isinstance(getattr(self, name), bool):
-                raise ArgumentError(name, getattr(self, name), "a bool")
+            require_flag(name, getattr(self, name))
         require_shards(self.shards)
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
             raise ArgumentError("interval", self.interval, "a positive timedelta")

@@ -11,7 +11,7 @@ from flowalg_sinks import PaneSink
 from flowalg_sinks.distinct import require_distinct_tables
 
 from flowalg.data.errors import ArgumentError, hidden
-from flowalg.pipeline.outputs import emits_panes, require_outputs
+from flowalg.pipeline.outputs import ONLY_OUTPUT, emits_panes, require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
@@ -70,7 +70,7 @@ def batches(
             print(batch[totals].panes, batch["clean"].frame)
     """
     if isinstance(outputs, PCollection):
-        return only_output(batches({"output": outputs}, inputs, **options))
+        return only_output(batches({ONLY_OUTPUT: outputs}, inputs, **options))
     return Query.compile(outputs, inputs, Options(**options)).run()
 
 
@@ -80,7 +80,7 @@ def only_output(
     """Yields the micro-batches of the output of a query that has one."""
     with closing(micro_batches):
         for batch in micro_batches:
-            yield batch["output"]
+            yield batch[ONLY_OUTPUT]
 
 
 @frozen
@@ -154,7 +154,7 @@ def run(
             raise ArgumentError("sinks", hidden(sinks), "None for one pipeline, which has a sink")
         if sink is None:
             raise ArgumentError("sink", sink, _SINK)
-        return run({"output": outputs}, inputs, sinks={"output": sink}, **options)["output"]
+        return run({ONLY_OUTPUT: outputs}, inputs, sinks={ONLY_OUTPUT: sink}, **options)[ONLY_OUTPUT]
     if sink is not None:
         raise ArgumentError("sink", hidden(sink), "None for several outputs, which have sinks")
     pipelines = require_outputs(outputs)

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 import polars.selectors as cs
 from attrs import define, field
+from flowalg_columns.checks.streams import CLOCK_COLUMNS, FLAG, TEXT, TIME, WINDOW
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import SIGNAL_META
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
@@ -43,11 +44,6 @@ from flowalg_polars.streaming.arrivals import Arrival, Observation
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import STREAM_COLUMNS, StreamInput, column_of, micros_of
 
-_TIME: Final = "a timestamp with a time zone"
-_FLAG: Final = "a column of booleans"
-_TEXT: Final = "a column of texts"
-_WINDOW: Final = "a struct of the timestamps start and end"
-
 
 def _is_time(kind: pl.DataType) -> bool:
     return isinstance(kind, pl.Datetime) and kind.time_zone is not None
@@ -66,17 +62,13 @@ def _is_window(kind: pl.DataType) -> bool:
     return all(isinstance(fields.get(name), pl.Datetime) for name in ("start", "end"))
 
 
-_TYPES: Final[Mapping[str, tuple[str, Callable[[pl.DataType], bool]]]] = {
-    "processing_time": (_TIME, _is_time),
-    "source_watermark": (_TIME, _is_time),
-    "end_of_input": (_FLAG, _is_flag),
-    "tick": (_FLAG, _is_flag),
-    "partition": (_TEXT, _is_text),
-    "signal": (_TEXT, _is_text),
-    "signal_key": (_TEXT, _is_text),
-    "signal_window": (_WINDOW, _is_window),
+_FITS: Final[Mapping[str, Callable[[pl.DataType], bool]]] = {
+    TIME: _is_time,
+    FLAG: _is_flag,
+    TEXT: _is_text,
+    WINDOW: _is_window,
 }
-"""What the column of each argument must be."""
+"""Which types of this engine are what a column must be."""
 
 
 @define
@@ -133,7 +125,7 @@ class StreamSource:
             if column is None:
                 continue
             named = f"source {self.node.name!r}: StreamInput.{argument}"
-            valid, fits = _TYPES[argument]
+            valid = CLOCK_COLUMNS[argument]
             try:
                 (kind,) = rows.select(column_of(column)).collect_schema().dtypes()
             except pl.exceptions.ColumnNotFoundError:
@@ -145,7 +137,7 @@ class StreamSource:
             except (pl.exceptions.PolarsError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise SchemaMismatchError(f"{named} must be {valid}; got {column}: {reason}") from error
-            if not fits(kind):
+            if not _FITS[valid](kind):
                 raise SchemaMismatchError(f"{named} must be {valid}; got {column} of type {kind}")
 
     def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:

@@ -98,7 +98,7 @@ class ObservedClocks:
                 ENDED: pl.Boolean(),
             },
         )
-        report = source_report(self.generated_by.policy, rows)
+        report = source_report(self.generated_by.policy, rows, self.node.name)
         signals = frozenset[AnySignal]() if instant is None else instant.signals
         return Arrival(elements.lazy(), {0: evolve(report, signals=signals)})
 

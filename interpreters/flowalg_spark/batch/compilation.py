@@ -18,7 +18,7 @@ from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
 from flowalg.pipeline.nodes import Node, SourceNode
-from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.outputs import ONLY_OUTPUT, emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.plan.plan import plan_batch
@@ -100,10 +100,9 @@ def compile(
         frames["clean"].write.parquet("clean")
     """
     if isinstance(outputs, PCollection):
-        named = {"output": outputs}
-        return compile(named, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record)[
-            "output"
-        ]
+        only = {ONLY_OUTPUT: outputs}
+        several = compile(only, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record)
+        return several[ONLY_OUTPUT]
     require_flag("dead_letters", dead_letters)
     plan = plan_batch(outputs, dead_letters=dead_letters)
     frames = inputs_by_name(inputs, "frame", *plan.roots)
@@ -170,7 +169,7 @@ def run(
     """
     if isinstance(outputs, PCollection):
         if dead_letters:
-            return run_of(run({"output": outputs}, inputs, time=time, dead_letters=True), outputs)
+            return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=True), outputs)
         output = collect_output(outputs, compile(outputs, inputs, time=time))
         return Run(output.panes, (), elements=output.elements)
     frames = compile(outputs, inputs, time=time, dead_letters=dead_letters)

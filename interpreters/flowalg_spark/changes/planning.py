@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import CheckpointError, path_text, require_flag
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import Plan
 from flowalg.watermarks import MonotonicTimestamps
@@ -56,7 +57,7 @@ def plan(
     """
     require_session("session", session)
     require_flag("dead_letters", dead_letters)
-    outputs = {"output": pipeline} if isinstance(pipeline, PCollection) else pipeline
+    outputs = require_outputs(pipeline)
     planned = plan_query(outputs, dead_letters=dead_letters)
     ids = None if shards is None else shard_ids(session, shards)
     now = _stages(session, planned, ids, single=isinstance(pipeline, PCollection))

@@ -35,7 +35,7 @@ def require_column_names(outputs: Mapping[str, object], session: SparkSession) -
             raise ArgumentError(
                 "a name of outputs",
                 name,
-                f"one that differs from {other!r} not only in case, or told apart by "
+                f"one that differs from {other!r} not only in case, unless the session tells them apart, by "
                 f'spark.conf.set("{CASE_SENSITIVE}", "true")',
             )
 

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Final, TypeVar, Unpack, overload
 
 from attrs import evolve, field, frozen
-from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
+from flowalg_columns.checks.streams import CLOCK_COLUMNS, require_observable, require_policy, ticks_with_times
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
@@ -62,17 +62,7 @@ A = TypeVar("A")
 CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
 
-STREAM_COLUMNS: Final = (
-    "processing_time",
-    "end_of_input",
-    "partition",
-    "signal",
-    "signal_key",
-    "signal_window",
-    "tick",
-    "corrupt_record",
-    "source_watermark",
-)
+STREAM_COLUMNS: Final = (*CLOCK_COLUMNS, "corrupt_record")
 """The arguments of ``StreamInput`` that are columns."""
 
 _LOG: Final = logging.getLogger("flowalg.streaming")

@@ -8,7 +8,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from attrs import field, frozen
-from flowalg_columns.checks.streams import require_policy
+from flowalg_columns.checks.streams import CLOCK_COLUMNS, require_policy
 from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
@@ -25,16 +25,7 @@ Format: TypeAlias = Literal["parquet", "csv", "jsonl"]
 FORMATS: Final = ("parquet", "csv", "jsonl")
 """The formats of files: Parquet, CSV with a header, JSON lines."""
 
-STREAM_COLUMNS: Final = (
-    "processing_time",
-    "end_of_input",
-    "partition",
-    "signal",
-    "signal_key",
-    "signal_window",
-    "tick",
-    "source_watermark",
-)
+STREAM_COLUMNS: Final = tuple(CLOCK_COLUMNS)
 """The arguments of ``StreamInput`` that name columns."""
 
 _SHAPES: Final[Mapping[str, Shape]] = {

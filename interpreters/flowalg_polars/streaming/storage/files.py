@@ -50,12 +50,12 @@ def make_folder(path: Path) -> None:
 def open_file(path: Path, flags: int) -> int:
     """Opens a file, which is created for its owner alone; returns its descriptor.
 
-    Raises ``OSError`` for what is no file: to open a named pipe may wait for ever, and to read a device.
+    Raises ``OSError`` unless it is a regular file: opening a named pipe or reading a device may wait for ever.
     """
     descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, _OWNER_FILE)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return descriptor
 
 

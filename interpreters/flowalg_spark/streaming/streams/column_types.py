@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from flowalg_columns.checks.streams import CLOCK_COLUMNS, FLAG, TEXT, TIME, WINDOW
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.errors import SchemaMismatchError
-
-_TIME: Final = "a timestamp with a time zone"
-_FLAG: Final = "a column of booleans"
-_TEXT: Final = "a column of texts"
-_WINDOW: Final = "a struct of the timestamps start and end"
 
 
 def _is_time(kind: T.DataType) -> bool:
@@ -34,18 +30,13 @@ def _is_window(kind: T.DataType) -> bool:
     return all(_is_time(fields.get(name, T.NullType())) for name in ("start", "end"))
 
 
-_TYPES: Final[Mapping[str, tuple[str, Callable[[T.DataType], bool]]]] = {
-    "processing_time": (_TIME, _is_time),
-    "source_watermark": (_TIME, _is_time),
-    "end_of_input": (_FLAG, _is_flag),
-    "tick": (_FLAG, _is_flag),
-    "partition": (_TEXT, _is_text),
-    "signal": (_TEXT, _is_text),
-    "signal_key": (_TEXT, _is_text),
-    "signal_window": (_WINDOW, _is_window),
-    "corrupt_record": (_TEXT, _is_text),
+_FITS: Final[Mapping[str, Callable[[T.DataType], bool]]] = {
+    TIME: _is_time,
+    FLAG: _is_flag,
+    TEXT: _is_text,
+    WINDOW: _is_window,
 }
-"""What the column of each argument must be, as on the local engine."""
+"""Which types of this engine are what a column must be."""
 
 
 def require_column_types(source: str, frame: DataFrame, columns: Mapping[str, Column | None]) -> None:
@@ -56,7 +47,7 @@ def require_column_types(source: str, frame: DataFrame, columns: Mapping[str, Co
     for argument, column in columns.items():
         if column is None:
             continue
-        valid, fits = _TYPES[argument]
+        valid = TEXT if argument == "corrupt_record" else CLOCK_COLUMNS[argument]
         named = f"source {source!r}: StreamInput.{argument} must be {valid}"
         try:
             kind = frame.select(column).schema.fields[0].dataType
@@ -65,5 +56,5 @@ def require_column_types(source: str, frame: DataFrame, columns: Mapping[str, Co
             raise SchemaMismatchError(
                 f"{named}, of its rows with the columns {names}; got {column}: {error.getCondition()}"
             ) from error
-        if not fits(kind):
+        if not _FITS[valid](kind):
             raise SchemaMismatchError(f"{named}; got {column} of type {kind.simpleString()}")
