@@ -20,7 +20,6 @@ from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outpu
 from flowalg.pipeline.pair_times import assign_pair_times, with_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all, sources_read_together
-from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import output_of
 from flowalg.runs.inputs import AnySource, inputs_by_name, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
@@ -278,14 +277,12 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     root = spec.pipeline.node
     received: list[tuple[ProcessingTime, NodeOutput]] = []
     readings: list[WatermarkReading] = []
-    input_clocks = output_clocks = BEGINNING
     for now, (emitted,) in _advance([root], operators, spec.timelines, spec.mode, until):
         received.append((now.processing_time, emitted))
-        input_clocks = minimum([*now.clocks.values()], input_clocks)
-        output_clocks = minimum([*emitted.upstreams.values()], output_clocks)
-        readings.append(
-            WatermarkReading(now.processing_time, input_clocks.watermark, output_clocks.watermark)
+        read, propagated = (
+            min(clocks.watermark for clocks in parts.values()) for parts in (now.clocks, emitted.upstreams)
         )
+        readings.append(WatermarkReading(now.processing_time, read, propagated))
     output = _output(root, received)
     return ReferenceRun(
         output.panes,

@@ -156,13 +156,6 @@ MODEL: Final = (
                 "exact(_number(value, 'Sum'))",
             ),
             Mutant(
-                "NaN is not found when it is retracted",
-                "`subtracting_undoes_adding`: a retraction finds its value, NaN too",
-                "same",
-                "comparable(left) is not left",
-                "False",
-            ),
-            Mutant(
                 "Over.merge returns its first accumulator",
                 "a function of an input is a homomorphism: `adding_merges_a_single_value`",
                 "Over.merge",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final, NewType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from flowalg import KV, PCollection, Source, Timeline
+from flowalg.data.time import MAX_TIME, event_time
+from flowalg.runs import Instant
 
 START: Final = datetime(2024, 1, 1, tzinfo=UTC)
 """The start of generated time; all generated times are whole minutes after it."""
@@ -49,3 +51,12 @@ DenseTimeline = NewType("DenseTimeline", Timeline[Reading])
 
 EndedTimeline = NewType("EndedTimeline", Timeline[Reading])
 """A timeline whose input has ended."""
+
+
+def without_late_elements(timeline: Timeline[Reading]) -> Timeline[Reading]:
+    """Returns a timeline whose watermark waits for all later elements, so that it has passed none when it arrives."""
+    waiting, least = list[Instant[Reading]](), MAX_TIME
+    for instant in reversed(timeline.instants):
+        waiting.insert(0, evolve(instant, watermark=min(instant.watermark, least)))
+        least = min([least, *(event_time(reading.at) for reading in instant.elements)])
+    return evolve(timeline, instants=tuple(waiting))

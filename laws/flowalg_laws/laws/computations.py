@@ -21,6 +21,7 @@ from flowalg import (
     Mode,
     PCollection,
     ProcessingTime,
+    Repeat,
     Sum,
     Timeline,
     event_time,
@@ -30,13 +31,20 @@ from flowalg.computations.computation import AnyComputation, require_computation
 from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.runs import Drop, OutputElement
 from flowalg.triggers.normal_form import never_finishes
-from flowalg.windows import WindowingStrategy
+from flowalg.windows import TimestampCombiner, WindowingStrategy
 from flowalg_laws.kit.computation_loop import Emitted, plain_loop
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
 from flowalg_laws.kit.key_histories import KeyHistory, KeyInstant, Outputs, run_history
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, EndedTimeline, Reading
+from flowalg_laws.kit.readings import (
+    READINGS,
+    VALUES,
+    DenseTimeline,
+    EndedTimeline,
+    Reading,
+    without_late_elements,
+)
 from flowalg_laws.kit.storing import stored
 from flowalg_laws.strategies.computations import ECHO, SUMS_OF_FIVE, TOTAL
 
@@ -238,7 +246,7 @@ def every_element_is_observed_or_dropped(
 @law
 def outputs_are_not_late_by_themselves(
     engine: Reference, computation: AComputation, timeline: Timeline[Reading]
-) -> Equation[list[object]] | None:
+) -> Equation[list[object]]:
     """No output is behind the watermark that the computation has propagated, as long as no element is late: what it
     holds back, it holds.
 
@@ -248,12 +256,7 @@ def outputs_are_not_late_by_themselves(
 
     Relied on by: groupings and computations after a computation.
     """
-    before = MIN_TIME
-    for instant in timeline:
-        if any(reading.at < before.datetime for reading in instant.elements):
-            return None
-        before = instant.watermark
-    run = engine.run(VALUES.process(computation), {READINGS: timeline})
+    run = engine.run(VALUES.process(computation), {READINGS: without_late_elements(timeline)})
     times = [MIN_TIME, *(reading.output for reading in run.watermarks)]
     watermark_at: dict[ProcessingTime, EventTime] = {}
     for reading, propagated in zip(run.watermarks, times, strict=False):
@@ -340,6 +343,30 @@ def corrections_before_the_watermark_are_not_observed_in_order(
         return None
     batch = ReferenceBatch().run(pipeline, {READINGS: timeline})
     return Equation(_at_event_times(run.elements), _at_event_times(batch.elements))
+
+
+@law
+def a_retraction_before_the_watermark_is_not_late(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[tuple[Drop, ...]]:
+    """A computation in order drops nothing of the panes of a grouping that corrects itself: a retraction comes before
+    the watermark has passed its element, and both are gone.
+
+    Where: no element is behind the watermark before its instant, the trigger repeats, and panes have the end of their
+    window as event time.
+
+    Source: SEMANTICS 9 and 17.
+
+    Relied on by: computations in order after groupings with early panes, which need no ``on_retraction``.
+    """
+    repeating = evolve(
+        strategy,
+        trigger=Repeat(strategy.trigger),
+        timestamp_combiner=TimestampCombiner.END_OF_WINDOW,
+    )
+    observed = _corrected(repeating).process(ECHO, in_order=True)
+    run = engine.run(observed, {READINGS: without_late_elements(timeline)})
+    return Equation(run.dropped, ())
 
 
 @frozen
@@ -553,6 +580,7 @@ COMPUTATION_LAWS: tuple[Law[..., object], ...] = (
     fixed_windows_are_a_computation,
     a_computation_that_subtracts_ends_with_the_values_that_are_left,
     corrections_before_the_watermark_are_not_observed_in_order,
+    a_retraction_before_the_watermark_is_not_late,
     *USER_COMPUTATION_LAWS,
 )
 """The laws of computations."""

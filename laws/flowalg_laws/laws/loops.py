@@ -7,7 +7,7 @@ without summaries, without timers, and without dormant windows.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Final
@@ -37,7 +37,7 @@ from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import event_time
 from flowalg.runs import Signal, Timing
 from flowalg.triggers import Always, AtSignal, Never, OnceTrigger, Or, RepeatUntil, Trigger
-from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowingStrategy
+from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
 from flowalg.windows.window_functions import as_merging, assign_windows
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, apply_windowing
@@ -261,7 +261,8 @@ def a_reopened_session_is_early_again(
 def a_signal_reaches_every_window(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[LoopResult]:
-    """The same holds for ``Repeat(AtSignal(name))``, also for windows without new elements.
+    """The same holds for ``Repeat(AtSignal(name))``: a signal reaches all windows that it names, also those without new
+    elements, and no others.
 
     Where: the mode is discarding.
 
@@ -418,6 +419,52 @@ def the_hold_is_the_least_pending_pane_time(
     return Equation(outputs, wanted)
 
 
+@law
+def a_hold_covers_pending_retractions(
+    engine: Reference, windows: WindowFn, timeline: DenseTimeline
+) -> Equation[list[list[EventTime]]] | None:
+    """Under ``AtCount(1) >> Never()`` the output watermark is the least of the input watermark and, for each window
+    that has changed since its pane, of the event times of that pane and of the one that will replace it, except that it
+    never moves back.
+
+    Where: windows do not merge, the mode is retracting, and the allowed lateness is FOREVER.
+
+    Source: SEMANTICS 7 and 9, the hold.
+
+    Relied on by: groupings of corrected panes, for which a retraction would be late although its element was not.
+    """
+    if as_merging(windows):
+        return None
+    sides = [_retracted_holds(engine, windows, choice, timeline) for choice in TimestampCombiner]
+    return Equation([outputs for outputs, _ in sides], [wanted for _, wanted in sides])
+
+
+def _retracted_holds(
+    engine: Reference, windows: WindowFn, choice: TimestampCombiner, timeline: Timeline[Reading]
+) -> tuple[list[EventTime], list[EventTime]]:
+    """Returns the output watermarks of a run with one pane for each window, and those that are wanted."""
+    chosen = WindowingStrategy(
+        windows, AtCount(1) >> Never(), Accumulation.RETRACTING, FOREVER, timestamp_combiner=choice
+    )
+    readings = engine.run(_summed(chosen), {READINGS: timeline}).watermarks
+    times: dict[Place, list[EventTime]] = defaultdict(list)
+    current: dict[Place, EventTime] = {}
+    changed: set[Place] = set()
+    output, wanted = MIN_TIME, list[EventTime]()
+    for instant in timeline:
+        for element in instant.elements:
+            for place in _places(chosen, [element]):
+                times[place].append(event_time(element.at))
+                changed |= {place} & current.keys()
+        replacing = {place: _pane_time(choice, place, times[place]) for place in times}
+        current = {**replacing, **current}
+        ended = instant.watermark == MAX_TIME
+        holds = [] if ended else [min(current[place], replacing[place]) for place in changed]
+        output = max(output, min([instant.watermark, *holds]))
+        wanted.append(output)
+    return [reading.output for reading in readings], wanted
+
+
 def _pane_time(choice: TimestampCombiner, place: Place, times: Sequence[EventTime]) -> EventTime:
     match choice:
         case TimestampCombiner.EARLIEST:
@@ -456,5 +503,6 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     no_hold_at_the_end,
     downstream_windows_do_not_merge_again,
     the_hold_is_the_least_pending_pane_time,
+    a_hold_covers_pending_retractions,
 )
 """All laws that compare a run with the plain loop."""

@@ -16,7 +16,7 @@ from flowalg import KV, AtCount, AtPeriod, AtWatermark, EventTime, ProcessingTim
 from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import duration_of, event_time, processing_time
 from flowalg.runs import DropReason, Instant, Timing
-from flowalg.runs.signals import signals_reaching
+from flowalg.runs.signals import AnySignal
 from flowalg.triggers import (
     AfterDelay,
     AfterInactivity,
@@ -104,6 +104,15 @@ class LoopWindow:
     def with_restarted_trigger(cls, pending: list[tuple[ProcessingTime, int]]) -> LoopWindow:
         """Returns a window whose trigger restarts on its unemitted elements (SEMANTICS 6, "when windows merge")."""
         return cls(Arrivals(sorted(pending)), Arrivals(sorted(pending)), pending)
+
+
+def _names_for(signals: Iterable[AnySignal], key: str, window: Window) -> set[str]:
+    """Returns the names of the signals to all windows, to all windows of a key, or to this window of it."""
+    return {
+        signal if isinstance(signal, str) else signal.name
+        for signal in signals
+        if isinstance(signal, str) or (signal.key == key and signal.window in (None, window))
+    }
 
 
 Timed: TypeAlias = AtPeriod | AfterDelay | AfterInactivity | CustomTrigger
@@ -297,7 +306,7 @@ class Loop:
         for key in sorted({element.key for element in instant.elements}):
             self._arrive(key, [element for element in instant.elements if element.key == key], now)
         for (window, key), state in sorted(self.windows.items(), key=lambda pair: pair[0]):
-            signals = signals_reaching(instant.signals, key, window)
+            signals = _names_for(instant.signals, key, window)
             state.since_set.signals |= signals
             state.all.signals |= signals
             state.since_set.latch(self.once)
