@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain, count
 from typing import assert_never
 
 from attrs import evolve, field, frozen
@@ -64,6 +65,21 @@ class Plan:
     def stages(self) -> tuple[StageNode, ...]:
         """The nodes that have state in a stream, in order."""
         return stages_of(*self.outputs.values())
+
+    @cached_property
+    def stage_names(self) -> Mapping[StageNode, str]:
+        """The name of each stage, by which its drops are known: no other transform has it.
+
+        It is the label of the transform, with a number if an earlier transform has the same: ``combine_per_key(Sum)``,
+        then ``combine_per_key(Sum) #2``. A transform that is computed again for each reader has one name.
+        """
+        names: dict[int, str] = {}
+        for stage in self.stages:
+            label = stage.transform.label
+            numbered = chain([label], (f"{label} #{number}" for number in count(2)))
+            taken = set(names.values())
+            names.setdefault(id(stage.transform), next(name for name in numbered if name not in taken))
+        return {stage: names[id(stage.transform)] for stage in self.stages}
 
     @cached_property
     def read_by_stages(self) -> frozenset[PlanNode]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from itertools import product
 from typing import Final, TypeAlias
 
 import pytest
@@ -135,6 +136,33 @@ def test_a_stream_has_the_stages_of_its_pipelines(outputs: Outputs) -> None:
         assert [stage.transform.label for stage in plan.stages] == [node.label for node in stages]
         assert plan.stages == tuple(node for node in plan.nodes if isinstance(node, StageNode))
         assert plan.read_by_stages >= {inner for stage in plan.stages for inner in stage.inputs}
+
+
+@given(outputs())
+def test_stages_are_known_by_their_names(outputs: Outputs) -> None:
+    """Each transform has a name of its own that begins with its label, and the same however it is planned."""
+    names: list[list[str]] = []
+    for dead_letters, most_paths in product((False, True), (None, 1)):
+        plan = plan_stream(outputs, dead_letters=dead_letters, most_paths=most_paths)
+        of_transforms = {stage.transform: plan.stage_names[stage] for stage in plan.stages}
+        assert len(set(of_transforms.values())) == len(of_transforms)
+        assert all(name.startswith(transform.label) for transform, name in of_transforms.items())
+        names.append(list(of_transforms.values()))
+    assert all(others == names[0] for others in names)
+
+
+def test_the_second_stage_with_a_label_has_a_number() -> None:
+    """So has the third. A transform with a name of its own has a label of its own."""
+    counts = PTransform.of(KV[str, int], lambda values: values.combine_per_key(Count()), name="users")
+    outputs = {
+        "a": WINDOWED.combine_per_key(Count()),
+        "b": counts(WINDOWED),
+        "c": WINDOWED.combine_per_key(Count()),
+        "d": COUNTS.filter(lambda pair: pair.value > 1),
+    }
+    names = list(plan_stream(outputs).stage_names.values())
+    label = "combine_per_key(Count)"
+    assert names == [label, f"users/{label}", f"{label} #2", f"{label} #3"]
 
 
 @given(outputs())

@@ -5,6 +5,7 @@ These tests catch a stateful operator, an exchange or Python where there is no s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from pathlib import Path
@@ -17,7 +18,7 @@ from flowalg_laws.conformance.jobs.outputs import (
     elements_of_a_filter_and_a_map,
     outputs_of_several_stages,
 )
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading, event_time_of, key_of
 from flowalg_reference import Reference
 from flowalg_spark import (
     SparkStreaming,
@@ -32,8 +33,21 @@ from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.pane_frame import collect_output
 from flowalg_spark.streaming.interpreter import start_to_files
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from flowalg import FOREVER, KV, Accumulation, AtCount, Count, Max, Mode, PTransform, Sum
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AtCount,
+    Count,
+    Max,
+    Mode,
+    PCollection,
+    PTransform,
+    Sum,
+    Timeline,
+)
 from flowalg.data.shapes import shape_of
 from flowalg.errors import ArgumentError, UserFunctionError
 from flowalg.runs import DropReason
@@ -120,19 +134,43 @@ def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
         assert run[name].panes == expected[name].panes, name
 
 
+def test_drops_of_stages_with_one_label_have_their_own_keys(spark: SparkSession) -> None:
+    """Two counts by keys of different types: the drops of each have its keys, and not those of the other."""
+
+    def counts(keys: Callable[[Reading], object]) -> PCollection[object]:
+        windowed = READINGS.key_by(keys).window(FIVE, allowed_lateness=timedelta(0))
+        return windowed.combine_per_key(Count())
+
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    timeline = (
+        Timeline[Reading]()
+        .at(at, Reading("7", 3, at + timedelta(minutes=9), at), watermark=at + timedelta(minutes=8))
+        .at(at, Reading("7", 3, at, at))
+        .end(at)
+    )
+    outputs = {"by time": counts(event_time_of), "by key": counts(key_of)}
+    for engine in (Reference(Mode.MICRO_BATCH), SparkStreaming(spark, shards=1)):
+        assert {drop.key for drop in engine.run(outputs, {READINGS: timeline}).dropped} == {at, "7"}
+
+
 def test_a_drop_of_a_side_input_inside_a_transform_has_its_key(spark: SparkSession) -> None:
-    """The stage of a side input has one name, whatever the names of the transforms that it is in."""
+    """The name of the stage of a side input has those of the transforms that it is in; others are not taken for it."""
     counts = VALUES.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Count())
     reading = PTransform.of(KV[str, int], lambda sums: sums.with_side(counts.as_map()), name="with counts")
     pipeline = VALUES.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Sum()).apply(reading)
     at = datetime(2024, 1, 1, tzinfo=UTC)
     rows = spark.createDataFrame(
-        [(("with_side", "expired", 2, '"a"', at), (at, at + timedelta(minutes=5)))],
+        [(("with counts/with_side", "expired", 2, '"a"', at), (at, at + timedelta(minutes=5)))],
         "drop struct<stage: string, reason: string, count: int, key: string, processing_time: timestamp>, "
         "window struct<start: timestamp, end: timestamp>",
     )
     (drop,) = collect_drops(pipeline, rows)
     assert (drop.key, drop.reason, drop.count) == ("a", DropReason.EXPIRED, 2)
+    other = rows.withColumn("drop", F.col("drop").withField("stage", F.lit("with_side")))
+    with pytest.raises(
+        ArgumentError, match="the stage of a drop must be one of the pipeline: 'combine_per_key"
+    ):
+        collect_drops(pipeline, other)
 
 
 def test_a_drop_of_a_side_input_has_the_key_of_its_collection(spark: SparkSession) -> None:

@@ -126,12 +126,12 @@ class ShardedComputation:
         """The number of timers that firings at the end of the input have set in the last instant."""
         return sum(output.unfired for output in self.outputs)
 
-    def drops(self) -> DropsOfSide:
-        """Returns the late elements of the last instant."""
+    def drops(self, name: str) -> DropsOfSide:
+        """Returns the late elements of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
         late = SideDrops(tuple(drop for output in self.outputs for drop in output.drops))
         elements = Elements(self.prepared.shape, self.prepared.meta)
-        return DropsOfSide(self.label, elements, elements.shape, self.report.clocks, late)
+        return DropsOfSide(name, elements, elements.shape, self.report.clocks, late)
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a timer fires."""

@@ -62,8 +62,9 @@ class NoDrops:
 
 @frozen
 class GroupingDrops:
-    """The late elements of a grouping, by shard."""
+    """The late elements of a grouping, by shard. ``name`` is that of the stage in the plan."""
 
+    name: str
     prepared: PreparedGrouping
     clocks: Clocks
     shards: Sequence[Late]
@@ -94,7 +95,7 @@ class GroupingDrops:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
             combined = self._values(table, value)
             for dropped, text, (window, reason, count) in zip(keys, combined, _facts(table), strict=True):
-                drop = _drop(self.prepared.stage.label, reason, count, dropped, text, self.clocks)
+                drop = _drop(self.name, reason, count, dropped, text, self.clocks)
                 fields.append(_fields(drop, window))
         return fields
 
@@ -115,9 +116,12 @@ class GroupingDrops:
 
 @frozen
 class DropsOfSide:
-    """The elements that a side input dropped: some of the side, and some that were to read it."""
+    """The elements that a side input dropped: some of the side, and some that were to read it.
 
-    label: str
+    ``name`` is that of the stage in the plan.
+    """
+
+    name: str
     main: Elements
     side: Shape
     clocks: Clocks
@@ -139,7 +143,7 @@ class DropsOfSide:
         for late, shape in self._late():
             key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
             texts = encode_json(late.key, key), encode_json(late.value, shape)
-            fields.append(_fields(_drop(self.label, late.reason.value, 1, *texts, self.clocks), late.window))
+            fields.append(_fields(_drop(self.name, late.reason.value, 1, *texts, self.clocks), late.window))
         return fields
 
     def _late(self) -> Iterator[tuple[LateElement, Shape]]:

@@ -80,7 +80,7 @@ class ElementOutput:
         shards = [(Counter[str](), 0, self.states[0])]
         return metrics_of_shards(number, self.label, clocks, shards, self.sources(), self.seconds)
 
-    def drops(self) -> NoDrops:
+    def drops(self, name: str) -> NoDrops:
         """An output drops nothing."""
         return NoDrops()
 

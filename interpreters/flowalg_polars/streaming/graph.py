@@ -300,8 +300,9 @@ class Graph:
 
     def drops(self, numbers: Iterable[int] | None = None) -> tuple[StageDrops, ...]:
         """Returns the drops of each stage in the last instant, or of those with some numbers."""
-        chosen = range(len(self.stages)) if numbers is None else sorted(numbers)
-        return tuple(self.stages[number].drops() for number in chosen)
+        names = {self.numbers[stage]: name for stage, name in self.plan.stage_names.items()}
+        chosen = names if numbers is None else sorted(numbers)
+        return tuple(self.stages[number].drops(names[number]) for number in chosen)
 
     def metrics(self) -> tuple[StageMetrics, ...]:
         """Returns the metrics of all stages in the last instant."""

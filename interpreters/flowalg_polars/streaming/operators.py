@@ -199,11 +199,11 @@ class ShardedGrouping:
         )
         return [END, *(() if disjoint else (START,)), *stage.keys]
 
-    def drops(self) -> GroupingDrops:
-        """Returns the drops of the last instant."""
+    def drops(self, name: str) -> GroupingDrops:
+        """Returns the drops of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
         return GroupingDrops(
-            self.prepared, self.report.clocks, [emission.late for emission in self.emissions]
+            name, self.prepared, self.report.clocks, [emission.late for emission in self.emissions]
         )
 
     def next_deadline(self) -> ProcessingTime | None:
@@ -348,10 +348,10 @@ class ShardedSide:
             rows.apply_step(step)
         return written_rows(rows, self.after, self.main.meta, table, self.steps, self.label)
 
-    def drops(self) -> DropsOfSide:
-        """Returns the late elements of the last instant."""
+    def drops(self, name: str) -> DropsOfSide:
+        """Returns the late elements of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
-        return DropsOfSide(self.label, self.main, self.side.shape, self.report.clocks, self.dropped)
+        return DropsOfSide(name, self.main, self.side.shape, self.report.clocks, self.dropped)
 
     def next_deadline(self) -> ProcessingTime | None:
         """A side input waits for no processing time."""

@@ -51,7 +51,7 @@ class SideStage:
         """The side input of a node."""
         effective = node.side.windowing
         lateness = lateness_of_readers(node)
-        return cls("with_side", node.view, effective.strategy.windows, effective.fresh, lateness)
+        return cls(node.label, node.view, effective.strategy.windows, effective.fresh, lateness)
 
     @property
     def time_read(self) -> str:

@@ -3,48 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import cast
+from functools import cached_property
+from typing import TypeAlias, cast
 
 import pyarrow as pa
+from attrs import frozen
 from flowalg_columns.json_text import decode_json
 from flowalg_columns.names import BAD_RECORD
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.values import decode
-from flowalg_shard.step.side_inputs import SideStage
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.data.errors import ArgumentError
 from flowalg.data.json_text import dump_json
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import event_time, processing_time
 from flowalg.data.values import sort_key
-from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
-from flowalg.pipeline.outputs import emits_panes
+from flowalg.pipeline.outputs import ONLY_OUTPUT, emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
+from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
+
+Stage: TypeAlias = GroupingNode | Process | WithSide
+"""A transform with state, which can drop elements."""
 
 
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:
     """Collects the drops of a frame from ``with_drops``, or of a table that a sink has stored, as typed values.
 
     They are sorted by processing time, window and key. Bad records are not drops of a window, and are excluded. The
-    drops must fit in memory.
+    drops must fit in memory. Raises ``ArgumentError`` for the drop of a stage that the pipeline does not have.
     """
     window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
-    return _collect([pipeline.node], frame, window)
+    return _collect({ONLY_OUTPUT: pipeline}, frame, window)
 
 
 def collect_drops_of(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> tuple[Drop, ...]:
     """Collects the drops of several outputs of a stream, as ``collect_drops`` does."""
-    return _collect([collection.node for collection in outputs.values()], frame, DROP_WINDOW)
+    return _collect(outputs, frame, DROP_WINDOW)
 
 
 def collect_bad_records(frame: DataFrame) -> tuple[BadRecord, ...]:
@@ -66,17 +71,19 @@ def read_bad_records(table: pa.Table) -> tuple[BadRecord, ...]:
     return tuple(sorted(records))
 
 
-def _collect(roots: Sequence[Node], frame: DataFrame, window: str) -> tuple[Drop, ...]:
+def _collect(outputs: Mapping[str, PCollection[object]], frame: DataFrame, window: str) -> tuple[Drop, ...]:
     drops = frame.filter(F.col("drop").isNotNull()).select("drop", window).toArrow().to_pylist()
     reasons = {reason.value for reason in DropReason}
-    typed = [_drop(roots, row["drop"], row[window]) for row in drops if row["drop"]["reason"] in reasons]
+    rows = [(row["drop"], row[window]) for row in drops if row["drop"]["reason"] in reasons]
+    keys = _Keys(outputs)
+    typed = [_drop(keys.of(drop), drop, bounds) for drop, bounds in rows]
     return tuple(sorted(typed, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
 
 
-def _drop(roots: Sequence[Node], drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
+def _drop(key: object, drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
     start, end = (event_time(window[name].astimezone(UTC)) for name in ("start", "end"))
     return Drop(
-        _key(roots, drop),
+        key,
         Window(start, end),
         DropReason(drop["reason"]),
         processing_time(cast("datetime", drop["processing_time"]).astimezone(UTC)),
@@ -84,20 +91,31 @@ def _drop(roots: Sequence[Node], drop: Mapping[str, object], window: Mapping[str
     )
 
 
-def _key(roots: Sequence[Node], drop: Mapping[str, object]) -> object:
-    """Returns the key of a drop, which is JSON text with the label of its stage if several stages can drop."""
-    stage = drop.get("stage")
-    if stage is None:
-        return decode(drop["key"], _key_shape(last_grouping(roots[0])))
-    stages = {
-        SideStage.of(node).label if isinstance(node, WithSide) else node.label: node
-        for node in nodes_of(*roots)
-        if isinstance(node, GroupingNode | Process | WithSide)
-    }
-    return decode_json(str(drop["key"]), _key_shape(_dropped(stages[str(stage)], drop["reason"])))
+@frozen(slots=False)
+class _Keys:
+    """The keys of the drops of a query. If several of its stages can drop, a key is JSON beside the stage's name."""
+
+    outputs: Mapping[str, PCollection[object]]
+
+    def of(self, drop: Mapping[str, object]) -> object:
+        """Returns the key of a drop."""
+        stage = drop.get("stage")
+        if stage is None:
+            (pipeline,) = self.outputs.values()
+            return decode(drop["key"], _key_shape(last_grouping(pipeline.node)))
+        if stage not in self._transforms:
+            known = ", ".join(map(repr, self._transforms))
+            raise ArgumentError("the stage of a drop", stage, f"one of the pipeline: {known}")
+        return decode_json(str(drop["key"]), _key_shape(_dropped(self._transforms[stage], drop["reason"])))
+
+    @cached_property
+    def _transforms(self) -> Mapping[object, Stage]:
+        """The transform of each stage, by its name."""
+        names = plan_stream(self.outputs, most_paths=1).stage_names
+        return {name: stage.transform for stage, name in names.items()}
 
 
-def _dropped(node: GroupingNode | Process | WithSide, reason: object) -> Node:
+def _dropped(node: Stage, reason: object) -> Node:
     """Returns the collection of the elements that a stage dropped: a side input drops some of either of its inputs."""
     if not isinstance(node, WithSide):
         return node

@@ -62,9 +62,11 @@ class GroupingRows:
     """The rows of a grouping's panes and drops.
 
     With ``json_drops`` the key and the value of a drop are JSON, since a drop passes through later stages, whose
-    elements have other columns. Otherwise they are in the same columns as those of panes.
+    elements have other columns. Otherwise they are in the same columns as those of panes. ``name`` is that of the stage
+    in the plan, which its drops have.
     """
 
+    name: str
     stage: Stage
     pair: RecordOf
     json_drops: bool
@@ -102,7 +104,7 @@ class GroupingRows:
         values = iter(read_elements(value_layout, rows.filter(pa.array(has_value, pa.bool_()))))
         yield {
             **columns,
-            meta.STAGE: _texts([self.stage.label] * table.height),
+            meta.STAGE: _texts([self.name] * table.height),
             meta.DROPPED_KEY: _texts(
                 [encode_json(dropped, key.shape) for dropped in read_elements(key_layout, rows)]
             ),
@@ -129,8 +131,12 @@ class GroupingRows:
 
 @frozen
 class SideInputRows:
-    """The rows of a side-input stage: elements with their side values, and dropped elements."""
+    """The rows of a side-input stage: elements with their side values, and dropped elements.
 
+    ``name`` is that of the stage in the plan, which its drops have.
+    """
+
+    name: str
     label: str
     main: Layout
     side: Shape
@@ -166,10 +172,10 @@ class SideInputRows:
         """Returns the rows of dropped elements, one for each."""
         dropped = unpack_side_drops(stage_output.output.drops)
         if dropped.side:
-            yield _dropped(stage_output, self.label, dropped.side, self.side)
+            yield _dropped(stage_output, self.name, dropped.side, self.side)
         if not dropped.elements.is_empty():
             late = dropped.late_elements(self._elements(dropped.elements))
-            yield _dropped(stage_output, self.label, late, self.main.shape)
+            yield _dropped(stage_output, self.name, late, self.main.shape)
 
     def _elements(self, table: pl.DataFrame) -> list[object]:
         """Returns the elements in a table."""
@@ -180,8 +186,12 @@ class SideInputRows:
 
 @frozen
 class ComputationRows:
-    """The rows of a computation: outputs, late elements and bad records. ``shape`` is that of its elements."""
+    """The rows of a computation: outputs, late elements and bad records. ``shape`` is that of its elements.
 
+    ``name`` is that of the stage in the plan, which its drops have.
+    """
+
+    name: str
     stage: ComputationStage
     pair: RecordOf
     shape: Shape
@@ -203,7 +213,7 @@ class ComputationRows:
         """Returns the rows of late elements and of bad records, one for each."""
         late, bad, _ = unpack_computation_drops(stage_output.output.drops)
         if late:
-            yield _dropped(stage_output, self.stage.label, late, self.shape)
+            yield _dropped(stage_output, self.name, late, self.shape)
         if bad:
             yield {
                 **stage_output.clocks(len(bad)),
@@ -212,7 +222,7 @@ class ComputationRows:
             }
 
 
-def _dropped(stage_output: StageOutput, label: str, late: Sequence[LateElement], shape: Shape) -> Columns:
+def _dropped(stage_output: StageOutput, name: str, late: Sequence[LateElement], shape: Shape) -> Columns:
     """Returns the rows of elements of a shape that a stage dropped."""
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     return {
@@ -220,7 +230,7 @@ def _dropped(stage_output: StageOutput, label: str, late: Sequence[LateElement],
         START: pa.array([drop.window.start for drop in late], pa.int64()),
         END: pa.array([drop.window.end for drop in late], pa.int64()),
         EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
-        meta.STAGE: _texts([label] * len(late)),
+        meta.STAGE: _texts([name] * len(late)),
         DROP_REASON: _texts([drop.reason.value for drop in late]),
         DROP_COUNT: pa.array([1] * len(late), pa.int64()),
         meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),

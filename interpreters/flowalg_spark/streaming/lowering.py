@@ -240,7 +240,7 @@ class Lowering:
         bundles, followed = self.bundles((rows, CombineByShard(stage)))
         operator = Grouping(stage, rows.upstreams, followed)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
-        unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
+        unpacker = GroupingRows(self.plan.stage_names[node], stage, prepared.pair, self.json_drops)
         flow = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
         return Stream(shown, (FromStage(),), (described, *rows.stages))
@@ -259,8 +259,8 @@ class Lowering:
         operator = Side(stage, elements.upstreams, others.upstreams, followed)
         described = self.with_shards(describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs))
         steps = tuple(step.step for step in together)
-        layout = layout_of(main.flow.shape)
-        unpacker = SideInputRows(stage.label, layout, side.flow.shape, steps, layout_of(after))
+        layout, name = layout_of(main.flow.shape), self.plan.stage_names[node]
+        unpacker = SideInputRows(name, stage.label, layout, side.flow.shape, steps, layout_of(after))
         note = LiftingNote("with_side", "a side input, which is kept in Python", None)
         before = main.flow.with_notes(*side.flow.notes, note, *map(lifting_note, together))
         flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
@@ -277,7 +277,7 @@ class Lowering:
         bundles, followed = self.bundles((rows, DivideByShard(prepared.columns)))
         operator = Computing(stage, rows.upstreams, followed)
         described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
-        unpacker = ComputationRows(stage, prepared.pair, stream.flow.shape)
+        unpacker = ComputationRows(self.plan.stage_names[node], stage, prepared.pair, stream.flow.shape)
         emitted = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
 
