@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.components import broker, postgresql
+from tests.components.memory import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,6 +76,21 @@ def kafka() -> Iterator[broker.Broker]:
         pytest.skip(lacking)
     with broker.broker() as started:
         yield started
+
+
+# The tests sync thousands of small files, which takes no time in memory. Processes that they start inherit this.
+if "TMPDIR" not in os.environ and (memory := scratch_folder()) is not None:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
+# Collecting makes millions of objects that live until the end. Without this, the collector walks over them again and
+# again, for a tenth of the time of the quick tests.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what was collected to the end of the process, and everything later to the garbage collector."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

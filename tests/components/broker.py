@@ -20,14 +20,12 @@ from attrs import define
 
 from tests.components import java
 from tests.components.jars import missing_jars, resolve_jars
+from tests.components.memory import scratch_folder
 
 VERSION: Final = "4.1.1"
 COORDINATES: Final = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 NO_JAVA: Final = f"Kafka needs Java {java.NEEDED} or newer (apt-get install {java.APT_PACKAGES[0]})"
 SECONDS: Final = 240
-
-MEMORY: Final = Path("/dev/shm")
-"""A folder in memory, for data that need not outlive the machine: the broker waits for its disk at each start."""
 
 _STARTED: Final = "Kafka Server started"
 _PROPERTIES: Final = """process.roles=broker,controller
@@ -148,11 +146,6 @@ def broker() -> Iterator[Broker]:
             started.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def scratch_folder() -> Path | None:
-    """Returns a folder in memory if the machine has one, else ``None``."""
-    return MEMORY if MEMORY.is_dir() else None
 
 
 def _java() -> Path | None:

@@ -15,7 +15,8 @@ from typing import Final
 
 from docs.benchmarks.kafka import local, on_spark
 from docs.benchmarks.small import Extent, add_small, extent
-from tests.components.broker import broker, scratch_folder
+from tests.components.broker import broker
+from tests.components.memory import scratch_folder
 from tests.faults.kafka.on_spark import spark_session
 
 ROWS: Final = (100_000, 500_000)

@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.components.broker import broker, missing, scratch_folder
+from tests.components.broker import broker, missing
 from tests.components.jars import missing_jars
+from tests.components.memory import scratch_folder
 from tests.faults.harness import LONGEST
 from tests.faults.kafka.comparison import compare
 from tests.faults.kafka.failures import LocalCase, SparkCase, SparkFailures, failures_of, waits_for_broker
