@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import pytest
@@ -72,6 +72,31 @@ class Clipped(Group[int, int, int]):
         return accumulator
 
 
+@frozen
+class CountOfBundles(Combiner[int, int, int]):
+    """A number of values; of values that are added together it counts one."""
+
+    def zero(self) -> int:
+        """Returns zero."""
+        return 0
+
+    def add(self, accumulator: int, value: int) -> int:
+        """Counts a value."""
+        return accumulator + 1
+
+    def add_timed(self, accumulator: int, timed: Iterable[tuple[int, int]]) -> int:
+        """Counts them all as one."""
+        return accumulator + 1
+
+    def merge(self, left: int, right: int) -> int:
+        """Returns the sum."""
+        return left + right
+
+    def extract(self, accumulator: int) -> int:
+        """Returns the number."""
+        return accumulator
+
+
 def latest(*, most: int) -> Aggregate[int, tuple[int, ...]]:
     """Returns a combiner of the last values that it was given, in ascending order."""
 
@@ -111,12 +136,13 @@ def delayed() -> Aggregate[int, int]:
     ("wrong", "error", "message"),
     [
         (Clipped(), AssertionError, r"subtract\(a, v\) = merge\(a, subtract\(zero\(\), v\)\)"),
+        (CountOfBundles(), AssertionError, r"add_timed\(a, .*\) = add\(add\(a, v\), v\)"),
         (Greatest(), UserFunctionError, r"Greatest\.merge: merge at .* raised AssertionError"),
         (latest(most=40), AssertionError, r"merge\(a, b\) = merge\(b, a\)"),
         (delayed(), AssertionError, r"an accumulator of delayed cannot be stored: .* picklable"),
         (Sum.of(inverse), UserFunctionError, "raised ZeroDivisionError"),
     ],
-    ids=["clipped", "identity", "some values", "functions", "raises"],
+    ids=["clipped", "bundles", "identity", "some values", "functions", "raises"],
 )
 @pytest.mark.usefixtures("unshrunk")
 def test_each_fault_is_found(wrong: Aggregate[int, object], error: type[Exception], message: str) -> None:

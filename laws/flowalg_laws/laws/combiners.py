@@ -51,6 +51,20 @@ def adding_merges_a_single_value(
 
 
 @law
+def timed_values_are_added(
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
+) -> Equation[object]:
+    """``add_timed(a, [(t, v), (t, v)]) = add(add(a, v), v)``.
+
+    Source: SEMANTICS 8.
+
+    Relied on by: engines, which call either one.
+    """
+    timed = combiner.add_timed(a, [(0, value), (0, value)])
+    return Equation(combiner.extract(timed), combiner.extract(combiner.add(combiner.add(a, value), value)))
+
+
+@law
 def extraction_has_no_side_effects(
     combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
@@ -149,6 +163,7 @@ COMBINER_LAWS: tuple[Law[[AnyCombiner, object, object, object, object], object],
     ),
     *laws_of(UNORDERED, is_commutative, relied_on_by={"is_commutative": "Spark, whose rows are unordered"}),
     adding_merges_a_single_value,
+    timed_values_are_added,
     extraction_has_no_side_effects,
     subtracting_undoes_adding,
     subtracting_merges_a_negative,
