@@ -260,6 +260,13 @@ REFERENCE: Final = (
                 "self.pane_event_time(spec)",
             ),
             Mutant(
+                "percentile watermarks are not held back",
+                "`percentile_watermarks_advance_as_watermarks_do`",
+                "Clocks.with_hold",
+                "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
+                "max(before.percentiles.get(q, MIN_TIME), point)",
+            ),
+            Mutant(
                 "a hold is never released",
                 "`no_hold_without_pending_elements`",
                 "Grouping._forget",

@@ -12,7 +12,17 @@ from flowalg_polars.streaming import Records, StreamInput
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import BoundedOutOfOrderness, Computation, FixedWindows, Interpreter, Mode, Sum, Timeline
+from flowalg import (
+    BoundedOutOfOrderness,
+    Computation,
+    FixedWindows,
+    Interpreter,
+    Mode,
+    Source,
+    Sum,
+    Timeline,
+    flatten,
+)
 from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Timer, Transition
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -40,6 +50,26 @@ def test_silent_minutes_are_filled_up_to_the_last_element(engine: Interpreter) -
     ]
     of_a = [("a", f"12:0{at}", {1: 1, 4: 2}.get(at, 0)) for at in range(1, 8)]
     assert sorted(emitted) == [*of_a, ("b", "12:07", 7)]
+
+
+OTHERS = Source("others", Score, event_time=lambda score: score.at)
+
+
+@pytest.mark.parametrize("engine", [*STREAMS, *BATCHES], ids=str)
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_horizon_is_after_the_elements_of_all_sources(engine: Interpreter, last: int) -> None:
+    """Silent minutes are filled up to the last element of any source that the computation reads."""
+    others = OTHERS.key_by(lambda score: score.team).map_values(lambda score: score.points)
+    records = [Score("a", 1, minute(0.5))], [Score("b", 7, minute(3.5))]
+    inputs = {
+        source: Timeline.from_records(
+            source, scores, processing_time=lambda score: score.at, watermark=BoundedOutOfOrderness(MINUTE)
+        )
+        for source, scores in zip((SCORES, OTHERS), records[:: 1 if last else -1], strict=True)
+    }
+    run = engine.run(flatten(POINTS, others).process(FILLING, in_order=True), inputs)
+    emitted = [(element.key, f"{element.event_time.datetime:%H:%M}") for element in run.elements]
+    assert sorted(emitted) == [("a", f"12:0{at}") for at in range(1, 5)] + [("b", "12:04")]
 
 
 @pytest.mark.parametrize("engine", [*STREAMS, *BATCHES], ids=str)

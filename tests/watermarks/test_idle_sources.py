@@ -15,7 +15,7 @@ from attrs import evolve
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.conformance.drops import count_drops
 from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading, event_time_of, key_of, value_of
 from flowalg_laws.strategies import free_timelines
 from flowalg_laws.strategies.times import point
 from flowalg_polars import Cluster, PolarsStreaming
@@ -33,6 +33,7 @@ from flowalg import (
     Max,
     Mode,
     PCollection,
+    Source,
     Sum,
     Timeline,
     Window,
@@ -80,21 +81,27 @@ def source_watermarks(
     return readings
 
 
-@given(free_timelines(), free_timelines())
+THIRD = Source("third", Reading, event_time=event_time_of)
+third_values = THIRD.key_by(key_of).map_values(value_of)
+
+
+@given(free_timelines(), free_timelines(), free_timelines())
 def test_the_watermark_of_a_union_leaves_idle_sources_out(
-    first: Timeline[Reading], second: Timeline[Reading]
+    first: Timeline[Reading], second: Timeline[Reading], third: Timeline[Reading]
 ) -> None:
     """An idle source has the least watermark of the active ones, or the greatest if all are idle; none moves back."""
-    first, second = (
-        Timeline(tuple(evolve(instant, elements=()) for instant in timeline)) for timeline in (first, second)
+    first, second, third = (
+        Timeline(tuple(evolve(instant, elements=()) for instant in timeline))
+        for timeline in (first, second, third)
     )
     run = reference.run(
-        in_fives(flatten(VALUES, other_values)).combine_per_key(Sum()),
-        {READINGS: first, OTHERS: second},
+        in_fives(flatten(VALUES, other_values, third_values)).combine_per_key(Sum()),
+        {READINGS: first, OTHERS: second, THIRD: third},
         mode=Mode.MICRO_BATCH,
     )
     readings = [(reading.processing_time, reading.output) for reading in run.watermarks]
-    assert readings == [(time, min(watermarks)) for time, watermarks in source_watermarks((first, second))]
+    expected = [(time, min(watermarks)) for time, watermarks in source_watermarks((first, second, third))]
+    assert readings == expected
     assert [reading.input for reading in run.watermarks] == [reading.output for reading in run.watermarks]
 
 
@@ -138,22 +145,29 @@ def test_nested_unions_have_one_watermark(first: Timeline[Reading], second: Time
     assert runs[0].watermarks == runs[1].watermarks
 
 
-OWN = flatten(in_fives(VALUES).combine_per_key(Sum()), in_fives(other_values).combine_per_key(Sum()))
+def of_source(number: int, values: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns the sums of values in a grouping of their own, under keys that name their source."""
+    return in_fives(values.map(lambda pair: KV(f"{number}{pair.key}", pair.value))).combine_per_key(Sum())
 
 
-@given(free_timelines(), free_timelines())
+OWN = flatten(
+    *(of_source(number, values) for number, values in enumerate((VALUES, other_values, third_values)))
+)
+
+
+@given(free_timelines(), free_timelines(), free_timelines())
 def test_the_own_grouping_of_an_idle_source_goes_on(
-    first: Timeline[Reading], second: Timeline[Reading]
+    first: Timeline[Reading], second: Timeline[Reading], third: Timeline[Reading]
 ) -> None:
     """Each pane of a grouping of one source shows the watermark of that source, by the same rule."""
-    run = reference.run(OWN, {READINGS: first, OTHERS: second}, mode=Mode.MICRO_BATCH)
+    inputs = {READINGS: first, OTHERS: second, THIRD: third}
+    run = reference.run(OWN, inputs, mode=Mode.MICRO_BATCH)
     by_time = dict[ProcessingTime, list[list[EventTime]]]()
-    for time, watermarks in source_watermarks((first, second)):
+    for time, watermarks in source_watermarks((first, second, third)):
         by_time.setdefault(time, []).append(watermarks)
     for pane in run.panes:
-        assert pane.watermark in {
-            watermark for watermarks in by_time[pane.processing_time] for watermark in watermarks
-        }
+        source = int(pane.key[0])
+        assert pane.watermark in {watermarks[source] for watermarks in by_time[pane.processing_time]}
 
 
 def timeline(*records: tuple[float, float], policy: BoundedOutOfOrderness) -> Timeline[Reading]:
@@ -210,6 +224,22 @@ def test_the_own_grouping_of_an_idle_source_emits(engine: Interpreter) -> None:
     panes = engine.run(flatten(own, others), inputs).panes
     start = processing_time(point(0))
     assert [(pane.processing_time - start) // 60_000_000 for pane in panes if pane.key == "own"] == [5]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_sources_that_nothing_reads_together_do_not_follow_each_other(engine: Interpreter) -> None:
+    """Of two outputs the idle source of one waits for its own elements, unless a third output reads both sources."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    inputs = {
+        READINGS: timeline((1, 1), policy=policy),
+        OTHERS: timeline(*((at, at) for at in range(1, 12)), policy=policy),
+    }
+    own = in_fives(VALUES).combine_per_key(Sum())
+    apart = {"own": own, "others": in_fives(other_values).combine_per_key(Sum())}
+    assert engine.run(apart, inputs)["own"].panes == ()
+    start = processing_time(point(0))
+    panes = engine.run({**apart, "both": UNION}, inputs)["own"].panes
+    assert [(pane.processing_time - start) // 60_000_000 for pane in panes] == [5]
 
 
 def timings(first: Timeline[Reading], second: Timeline[Reading]) -> list[tuple[int, int, Timing]]:

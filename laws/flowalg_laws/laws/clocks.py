@@ -12,18 +12,22 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    AtCount,
+    AtWatermark,
     Count,
     FixedWindows,
     Interpreter,
     PCollection,
+    Repeat,
     Source,
     Sum,
     Timeline,
     flatten,
 )
 from flowalg.data import INGRESS_TIME
-from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs import Instant
+from flowalg.triggers import Trigger
 from flowalg.watermarks import IngressTime
 from flowalg.windows import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import as_merging
@@ -190,6 +194,48 @@ def a_hold_prevents_late_panes(
 
 
 @law
+def percentile_watermarks_advance_as_watermarks_do(
+    engine: Interpreter,
+    strategy: WindowingStrategy,
+    timeline: Timeline[Reading],
+    other: Timeline[Reading],
+) -> Equation[list[object]]:
+    """``AtWatermark(percentile=q)`` over ``flatten(c(a), b)``, with a grouping ``c`` that holds elements, fires as
+    ``AtWatermark()`` does if the percentile watermark of each source is its watermark: the least at a union, held back,
+    never back, and that of the others while its source is idle.
+
+    Where: the triggers of ``c`` do not observe the watermark, the allowed lateness is FOREVER, and ``b`` has no
+    percentile watermark of its own, so that it is the watermark itself.
+
+    Source: MillWheel, section 7.2; SEMANTICS 6 and 9.
+
+    Relied on by: percentile triggers after a union or a grouping.
+    """
+    first = Timeline(tuple(evolve(i, watermark=MIN_TIME) if i.watermark < MAX_TIME else i for i in timeline))
+    second = Timeline(tuple(evolve(i, percentile_watermarks={}) for i in other))
+    ahead = Timeline(
+        tuple(evolve(i, watermark=max([i.watermark, *i.percentile_watermarks.values()])) for i in first)
+    )
+    counted = evolve(
+        strategy,
+        trigger=Repeat(AtCount(2)),
+        allowed_lateness=FOREVER,
+        timestamp_combiner=TimestampCombiner.EARLIEST,
+    )
+    others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
+
+    def fired(trigger: Trigger, inputs: Timeline[Reading]) -> list[object]:
+        watching = WindowingStrategy(
+            FixedWindows(timedelta(minutes=1)), trigger.repeat(), Accumulation.DISCARDING, FOREVER
+        )
+        united = flatten(*(apply_windowing(values, watching) for values in (_summed(counted), others)))
+        panes = engine.run(united.combine_per_key(Sum()), {READINGS: inputs, OTHERS: second}).panes
+        return [(pane.processing_time, pane.window, pane.element) for pane in panes]
+
+    return Equation(fired(AtWatermark(percentile=0.5), first), fired(AtWatermark(), ahead))
+
+
+@law
 def ingress_times_are_arrival_times(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[object]:
@@ -219,6 +265,7 @@ CLOCK_LAWS: tuple[Law[..., object], ...] = (
     an_idle_source_holds_nothing_back,
     the_own_grouping_of_an_idle_source_goes_on,
     a_hold_prevents_late_panes,
+    percentile_watermarks_advance_as_watermarks_do,
     ingress_times_are_arrival_times,
 )
 """All laws of watermarks in a pipeline."""
