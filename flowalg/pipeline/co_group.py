@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 from attrs import frozen
 
-from flowalg.combiners.core import Combiner
+from flowalg.combiners.core import AnyCombiner, Combiner
 from flowalg.data.kv import KV
 from flowalg.data.values import sort_by_time
 from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.joins import JoinKind, time_of
 from flowalg.windows.strategy import TimestampCombiner
+
+R_co = TypeVar("R_co", covariant=True)
 
 
 # Without slots, since pickle copies a ``__dict__`` much faster: engines pickle one for each value.
@@ -104,17 +106,8 @@ class Matches:
 
 
 @frozen
-class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
-    """The pairs of two collections that have not been emitted, left values first by event time, then by value.
-
-    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
-
-    Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
-    together therefore have each pair once. A kind that keeps values without a match does not obey it.
-    """
-
-    kind: JoinKind
-    times: TimestampCombiner | None = None
+class _Matching(Combiner[Tagged, Matches, R_co]):
+    """The values of two collections, and which pairs of them have been emitted."""
 
     @property
     def has_empty_result(self) -> bool:
@@ -126,7 +119,7 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
         """A list is ordered."""
         return True
 
-    def zero(self) -> Matches:  # noqa: D102
+    def zero(self) -> Matches:
         return Matches()
 
     def add(self, accumulator: Matches, value: Tagged) -> Matches:
@@ -142,12 +135,26 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
         )
         return Matches(accumulator.emitted, _both((accumulator.new, cast("Sides", added))))
 
-    def merge(self, left: Matches, right: Matches) -> Matches:  # noqa: D102
+    def merge(self, left: Matches, right: Matches) -> Matches:
         return Matches((*left.emitted, *right.emitted), _both((left.new, right.new)))
 
     def discard(self, accumulator: Matches) -> Matches:
         """Returns all values as one group, since a pane has all other pairs."""
         return Matches((_both((*accumulator.emitted, accumulator.new)),))
+
+
+@frozen
+class Join(_Matching[list[tuple[object, ...]]]):
+    """The pairs of two collections that have not been emitted, left values first by event time, then by value.
+
+    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
+
+    Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
+    together therefore have each pair once. A kind that keeps values without a match does not obey it.
+    """
+
+    kind: JoinKind
+    times: TimestampCombiner | None = None
 
     def extract(self, accumulator: Matches) -> list[tuple[object, ...]]:  # noqa: D102
         *emitted, new = groups = (*accumulator.emitted, accumulator.new)
@@ -172,6 +179,23 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
             return values
         times = [value.time for value in (left, right) if value is not None]
         return (*values, time_of(self.times, times))
+
+
+@frozen
+class JoinSides(_Matching[tuple[list[object], ...]]):
+    """The values of a join with no regard to what matches: those of each side, ordered by event time, then by value.
+
+    So dropped values are shown, each once: one that was dropped alone is in no pair of an inner join.
+    """
+
+    def extract(self, accumulator: Matches) -> tuple[list[object], ...]:  # noqa: D102
+        sides = _both((*accumulator.emitted, accumulator.new))
+        return tuple([matched.value for matched in _in_order(side)] for side in sides)
+
+
+def of_drops(combiner: AnyCombiner) -> AnyCombiner:
+    """Returns the combiner of dropped elements: that of all elements, except for a join, whose pairs they are not."""
+    return cast("AnyCombiner", JoinSides()) if isinstance(combiner, Join) else combiner
 
 
 def _both(groups: Iterable[Sides]) -> Sides:

@@ -40,6 +40,7 @@ from flowalg import (
     KV,
     Accumulation,
     AtCount,
+    BoundedOutOfOrderness,
     Count,
     Max,
     Mode,
@@ -151,6 +152,31 @@ def test_drops_of_stages_with_one_label_have_their_own_keys(spark: SparkSession)
     outputs = {"by time": counts(event_time_of), "by key": counts(key_of)}
     for engine in (Reference(Mode.MICRO_BATCH), SparkStreaming(spark, shards=1)):
         assert {drop.key for drop in engine.run(outputs, {READINGS: timeline}).dropped} == {at, "7"}
+
+
+def test_values_that_a_join_drops_are_shown(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of both sides, each once, though a value that was dropped alone is in no pair."""
+
+    def side(*keys: str) -> PCollection[KV[str, int]]:
+        return VALUES.filter(lambda pair: pair.key in keys).window(FIVE, allowed_lateness=timedelta(0))
+
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    ahead = [Reading("a", 1, at + timedelta(minutes=20), at)]
+    late = [Reading(key, value, at, at) for key, value in (("a", 2), ("a", 1), ("b", 3), ("c", 4))]
+    write_batches(tmp_path / "in", Reading, [ahead, late], ends=True)
+    joined = side("a", "b").inner_join(side("a", "c"))
+    stream = stream_of(spark, tmp_path / "in", BoundedOutOfOrderness(timedelta(minutes=1)))
+    rows = streaming.compile(joined, {READINGS: stream}, shards=1)
+    start_to_files(rows.with_drops(), tmp_path / "out", tmp_path / "checkpoint").awaitTermination()
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    drops = stored.filter("drop is not null").select("drop.key", "drop.count", "drop.value").collect()
+    expected = {('"a"', 4, "[[1,2],[1,2]]"), ('"b"', 1, "[[3],[]]"), ('"c"', 1, "[[],[4]]")}
+    assert set(map(tuple, drops)) == expected
+    assert {(drop.key, drop.count) for drop in collect_drops(joined, stored)} == {
+        ("a", 4),
+        ("b", 1),
+        ("c", 1),
+    }
 
 
 def test_a_drop_of_a_side_input_inside_a_transform_has_its_key(spark: SparkSession) -> None:

@@ -10,7 +10,8 @@ from flowalg_shard.step.stage import Stage, aggregate_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
+from flowalg.pipeline.co_group import Join
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
@@ -23,11 +24,13 @@ from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_colum
 class GroupingStage:
     """The stage of a grouping, the shape of its pairs, and those of the values that it receives from each input.
 
+    ``dropped`` is the shape of a key with the combined value of dropped elements: of a join a list for each side.
     A stage that keeps objects has its combiner. Any other one has no combiner, and no aggregates yet.
     """
 
     stage: Stage
     pair: RecordOf
+    dropped: RecordOf
     values: tuple[Shape, ...]
 
 
@@ -56,7 +59,12 @@ def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingSta
     in_columns = isinstance(node, CombinePerKey) and runs_in_columns(
         node.combiner, values[0], stage.strategy, retractions=stage.retractions
     )
-    return GroupingStage(stage if in_columns else evolve(stage, combiner=node.combiner), result, values)
+    dropped = result
+    if isinstance(node.combiner, Join):
+        dropped = kv_of(key.shape, TupleOf(tuple(map(ListOf, values))))
+    return GroupingStage(
+        stage if in_columns else evolve(stage, combiner=node.combiner), result, dropped, values
+    )
 
 
 def with_aggregates(

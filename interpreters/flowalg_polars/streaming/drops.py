@@ -90,7 +90,7 @@ class GroupingDrops:
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
         fields: list[DropFields] = []
-        key, value = (field.shape for field in self.prepared.pair.fields)
+        key, value = (field.shape for field in self.prepared.dropped.fields)
         for table in self._tables:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
             combined = self._values(table, value)
@@ -102,8 +102,9 @@ class GroupingDrops:
     def _values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
         """Returns the combined value of each drop as JSON; ``None`` where it has none."""
         present = table[self.prepared.stage.results[0]].is_not_null()
-        elements = pair_columns(self.prepared, table.filter(present))
-        layout = key_and_value(layout_of(self.prepared.pair))[1]
+        dropped = self.prepared.dropped
+        elements = pair_columns(self.prepared, table.filter(present), dropped)
+        layout = key_and_value(layout_of(dropped))[1]
         names = leaf_columns(layout)
         values = iter(read_elements(layout, elements.select(names).to_arrow()))
         return [encode_json(next(values), shape) if is_present else None for is_present in present.to_list()]
@@ -158,11 +159,11 @@ class DropsOfSide:
             yield late, shape
 
 
-def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame) -> pl.DataFrame:
-    """Returns the columns of pairs, from the keys and the results of a table of the step."""
+def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame, pair: RecordOf) -> pl.DataFrame:
+    """Returns the columns of pairs of a shape, from the keys and the results of a table of the step."""
     stage = prepared.stage
     keys = _key_columns(prepared)
-    value = key_and_value(layout_of(prepared.pair))[1]
+    value = key_and_value(layout_of(pair))[1]
     if stage.combiner is not None:
         return table.select(*keys).with_columns(result_columns(table, value, stage.label))
     names = zip(stage.results, leaf_columns(value), strict=True)

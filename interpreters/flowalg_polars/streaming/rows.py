@@ -63,7 +63,7 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
         _ObjectRows(stage, elements, tag, shards) for elements, tag in zip(inputs, tags, strict=True)
     )
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    return PreparedGrouping(stage, grouping.pair, grouping.values, functions, (note,))
+    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, functions, (note,))
 
 
 def _in_columns(
@@ -76,7 +76,7 @@ def _in_columns(
     columns = tuple(nest(item).alias(name) for name, item in read.items())
     python = stage.preassigned or bool(stage.automaton.summary.data)
     rows = _ColumnRows(stage, elements, columns, shards, python=python)
-    return PreparedGrouping(stage, grouping.pair, grouping.values, (rows,), arguments.notes)
+    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, (rows,), arguments.notes)
 
 
 @frozen

@@ -63,12 +63,13 @@ class GroupingRows:
 
     With ``json_drops`` the key and the value of a drop are JSON, since a drop passes through later stages, whose
     elements have other columns. Otherwise they are in the same columns as those of panes. ``name`` is that of the stage
-    in the plan, which its drops have.
+    in the plan, which its drops have, and ``dropped`` the shape of their keys and combined values.
     """
 
     name: str
     stage: Stage
     pair: RecordOf
+    dropped: RecordOf
     json_drops: bool
 
     def panes(self, stage_output: StageOutput) -> Iterator[Columns]:
@@ -78,7 +79,7 @@ class GroupingRows:
             table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
             yield {
-                **self.elements(table),
+                **self.elements(table, self.pair),
                 **_select(table, _PANE_COLUMNS),
                 **stage_output.clocks(table.height),
             }
@@ -93,12 +94,12 @@ class GroupingRows:
             **stage_output.clocks(table.height),
             EVENT_TIME: (table[END] - 1).to_arrow(),
         }
-        elements = self.elements(table)
+        elements = self.elements(table, self.dropped)
         if not self.json_drops:
             yield {**elements, **columns}
             return
-        key, value = self.pair.fields
-        key_layout, value_layout = key_and_value(layout_of(self.pair))
+        key, value = self.dropped.fields
+        key_layout, value_layout = key_and_value(layout_of(self.dropped))
         rows = pa.Table.from_pydict(dict(elements))
         has_value = [result is not None for result in table[self.stage.results[0]].to_list()]
         values = iter(read_elements(value_layout, rows.filter(pa.array(has_value, pa.bool_()))))
@@ -113,9 +114,9 @@ class GroupingRows:
             ),
         }
 
-    def elements(self, table: pl.DataFrame) -> dict[str, AnyArray]:
-        """Returns the columns of pairs, from the keys and the results of a table."""
-        key, value = key_and_value(layout_of(self.pair))
+    def elements(self, table: pl.DataFrame, pair: RecordOf) -> dict[str, AnyArray]:
+        """Returns the columns of pairs of a shape, from the keys and the results of a table."""
+        key, value = key_and_value(layout_of(pair))
         key_columns = _columns(_arrays(table.select(self.stage.keys), key), key)
         if self.stage.combiner is None:
             results = _arrays(table.select(self.stage.results), value)

@@ -60,13 +60,13 @@ def prepare_grouping(
     grouping = grouping_stage(node, [stream.flow.shape for stream in streams])
     if isinstance(node, CombinePerKey) and grouping.stage.combiner is None:
         rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards)
-        return PreparedGrouping(stage, grouping.pair, grouping.values, rows)
+        return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, rows)
     tags = (None,) if len(streams) == 1 else range(len(streams))
     inputs = [
         _prepare_objects(stream, node, grouping.stage, tag, shards)
         for stream, tag in zip(streams, tags, strict=True)
     ]
-    return PreparedGrouping(grouping.stage, grouping.pair, grouping.values, unite(inputs))
+    return PreparedGrouping(grouping.stage, grouping.pair, grouping.dropped, grouping.values, unite(inputs))
 
 
 def _prepare_columns(

@@ -132,8 +132,11 @@ class Lowering:
         metrics: bool,
     ) -> Lowering:
         """Returns the lowering of the outputs of a query."""
-        one_grouping = [isinstance(node, planned.Combine | planned.CoGroup) for node in plan.stages] == [True]
-        in_columns = one_grouping and len(plan.outputs) == 1 and not plan.dead_letters
+        in_columns = (
+            list(map(_drops_pairs, plan.stages)) == [True]
+            and len(plan.outputs) == 1
+            and not plan.dead_letters
+        )
         upstreams = read_together(
             {name: source.upstream for name, source in sources.items()}, plan.read_together
         )
@@ -240,7 +243,8 @@ class Lowering:
         bundles, followed = self.bundles((rows, CombineByShard(stage)))
         operator = Grouping(stage, rows.upstreams, followed)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
-        unpacker = GroupingRows(self.plan.stage_names[node], stage, prepared.pair, self.json_drops)
+        name = self.plan.stage_names[node]
+        unpacker = GroupingRows(name, stage, prepared.pair, prepared.dropped, self.json_drops)
         flow = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
         return Stream(shown, (FromStage(),), (described, *rows.stages))
@@ -358,6 +362,13 @@ class Lowering:
         # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
         frame = emitted.select(F.inline_outer(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
+
+
+def _drops_pairs(stage: StageNode) -> bool:
+    """Returns whether the drops of a stage have the columns of its elements; those of a join have no pairs."""
+    if isinstance(stage, planned.CoGroup):
+        return stage.transform.join is None or stage.transform.apart
+    return isinstance(stage, planned.Combine)
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
