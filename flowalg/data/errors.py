@@ -66,7 +66,7 @@ def describe_raised(error: BaseException) -> str:
         text = f"an error whose text raises {type(failure).__name__}"
     if len(text) > _LONGEST_TEXT:
         text = f"{text[: _LONGEST_TEXT - 1]}…"
-    return f"{type(error).__name__}: {text}"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def describe_function(f: Callable[..., object]) -> str:

@@ -28,7 +28,7 @@ from flowalg import (
 )
 from flowalg.errors import UserFunctionError
 from flowalg.triggers import EVERY_INSTANT, AtElement, AtMeasure, AtValue, CustomTrigger, OnceTrigger
-from flowalg.windows import CustomWindows
+from flowalg.windows import CustomWindows, WindowFn, WindowsByValue
 from tests.support.elements import bounded
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
@@ -120,6 +120,18 @@ def test_an_error_of_no_element_fails_the_run(
         with pytest.raises(UserFunctionError, match=f"{label}raised LookupError: no answer") as caught:
             engine.run(pipeline, {SCORES: timeline})
         assert re.search(KEY if part == "minutes.merge" else KEY + WINDOW, str(caught.value))
+
+
+@pytest.mark.parametrize("windows", [CustomWindows("odd", fails), WindowsByValue("odd", fails)], ids=str)
+def test_windows_that_cannot_be_assigned_are_the_error_of_their_grouping(windows: WindowFn) -> None:
+    """The error names the grouping, the windows and the function, in batches too; the element is its argument."""
+    pipeline = POINTS.window(windows, allowed_lateness=FOREVER).combine_per_key(Sum())
+    timeline = Timeline[Score]().at(NOON, *RECORDS).end(NOON + 9 * MINUTE)
+    for engine in (Reference(), PolarsStreaming(), ReferenceBatch(), PolarsBatch()):
+        with pytest.raises(
+            UserFunctionError, match=r"^combine_per_key\(Sum\): odd.assign: fails at .* raised Look"
+        ):
+            engine.run(pipeline, {SCORES: timeline})
 
 
 OF_ONE_ELEMENT: dict[str, OnceTrigger] = {

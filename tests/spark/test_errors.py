@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from flowalg_spark import StreamInput, batch, streaming
+from flowalg_spark import SparkBatch, SparkStreaming, StreamInput, batch, streaming
 from flowalg_spark.session import replace_settings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,8 +24,10 @@ from flowalg import (
     Perfect,
     Source,
     Sum,
+    Timeline,
     TopN,
 )
+from flowalg.data.time import EventTime
 from flowalg.errors import (
     ArgumentError,
     ElementError,
@@ -36,6 +38,7 @@ from flowalg.errors import (
     UserFunctionError,
     ValueRangeError,
 )
+from flowalg.windows import CustomWindows, Window
 from tests.support.keyed_steps import FLOAT_KEYS
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
@@ -375,6 +378,21 @@ def test_an_error_in_a_column_has_the_class_of_the_other_engines(spark: SparkSes
     own = F.raise_error(F.lit("source 'mine' overflows 64 bits")).cast("long")
     with pytest.raises(UserFunctionError, match="^source 'mine' overflows 64 bits"):
         batch.run(SUMS, {SCORES: scores(spark, ("a", 1, NOON)).withColumn("points", own)})
+
+
+def test_windows_that_cannot_be_assigned_are_the_error_of_their_grouping(spark: SparkSession) -> None:
+    """The error names the grouping, the windows and the function, of a batch and of a stream."""
+
+    def fails(time: EventTime, key: object) -> list[Window]:
+        raise LookupError
+
+    sums = POINTS.window(CustomWindows("odd", fails), allowed_lateness=FOREVER).combine_per_key(Sum())
+    timeline = Timeline[Score]().at(NOON, Score("a", 1, NOON)).end(NOON)
+    for engine in (SparkBatch(spark), SparkStreaming(spark, shards=1)):
+        with pytest.raises(
+            UserFunctionError, match=r"^combine_per_key\(Sum\): odd.assign: fails at .* raised Look"
+        ):
+            engine.run(sums, {SCORES: timeline})
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_the_clocks_observe_an_element_in_several_windows_or_none_once() -> None
         lambda point, key: [Window(EventTime(start), EventTime(9)) for start in range(key)],
     )
     layout = layout_of(pair)
-    assigning = AssignWindows(layout, windows, before)
+    assigning = AssignWindows("windows", layout, windows, before)
     rows: list[dict[str, int | bool | None]] = [
         {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, OBSERVED_TIME: 3},
         {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, OBSERVED_TIME: 4},

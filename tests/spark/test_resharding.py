@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 from flowalg_laws.conformance.jobs.shop import BATCHES, Sale
-from flowalg_spark import open_state, plan, reshard, streaming
+from flowalg_spark import check_checkpoint, open_state, plan, reshard, streaming
 from flowalg_spark.session import PARTITIONS_KEY, replace_settings
 from flowalg_spark.sinks import SQLite, upsert
 from flowalg_spark.streaming.interpreter import run_to_end
@@ -166,8 +166,11 @@ def test_a_sink_goes_on(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_cannot_be_resharded_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Errors name the number, a folder that exists, a folder without a micro-batch, and damage; no folder is left."""
-    old, new = tmp_path / "checkpoint", tmp_path / "resharded"
+    """Errors name the number, a folder that exists, a folder without a micro-batch, and damage; no folder is left.
+
+    A path with a colon in it, which Hadoop has no patterns of, is as any other.
+    """
+    old, new = (tmp_path / "12:00" / name for name in ("checkpoint", "resharded"))
     with pytest.raises(ArgumentError, match="shards must be a positive int"):
         reshard(spark, old, new, shards=0)
     with pytest.raises(CheckpointError, match="has no micro-batch yet"):
@@ -176,6 +179,10 @@ def test_a_checkpoint_that_cannot_be_resharded_is_refused(spark: SparkSession, t
     run_to_end(compiled(spark, CHAIN, tmp_path / "in"), tmp_path / "out", old)
     with pytest.raises(ArgumentError, match="into must be a folder that does not exist yet"):
         reshard(spark, old, old, shards=3)
+    reshard(spark, old, tmp_path / "12:00" / "other", shards=3)
+    check_checkpoint(spark, tmp_path / "12:00" / "other")
+    with pytest.raises(ArgumentError, match="checkpoint must be the path of a folder"):
+        check_checkpoint(spark, old / "metadata")
     offsets = old / "offsets" / "0"
     text = offsets.read_text()
     offsets.write_text(text[:-5])

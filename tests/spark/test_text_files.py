@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
+from flowalg_columns.tables import record_table
 from flowalg_polars import streaming as local
 from flowalg_polars.streaming import Files
 from flowalg_spark import (
+    SparkStreaming,
     StreamInput,
     batch,
     collect_bad_records,
@@ -175,6 +178,26 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(spark: SparkSessio
         frame = read_files(spark, ITEMS, str(folder), format="json", dead_letters=dead_letters)
         with pytest.raises(ElementError, match=f"{name}.*{why}"):
             batch.run(ALL, {ITEMS: frame}, dead_letters=dead_letters)
+
+
+def test_a_parquet_file_of_a_stream_with_the_name_of_a_pattern_is_an_error(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark has the rows of the files beside it twice, if a micro-batch has several files."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for key in ("a[1]", "b"):
+        pq.write_table(
+            record_table(ITEMS, [Item(key, 1, datetime(2024, 1, 1, tzinfo=UTC))]), folder / f"{key}.parquet"
+        )
+    run = SparkStreaming(spark, shards=1).run
+    with pytest.raises(
+        ElementError, match=r"source 'items': .*in/a\[1\].parquet has the name of a pattern, so"
+    ):
+        run(ALL, {ITEMS: StreamInput(stream_files(spark, ITEMS, str(folder)), POLICY)})
+    one = stream_files(spark, ITEMS, str(folder), per_batch=1)
+    elements = run(ALL, {ITEMS: StreamInput(one, POLICY)}).elements
+    assert sorted(str(each.element[0]) for each in elements) == ["a[1]", "b"]
 
 
 def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSession, tmp_path: Path) -> None:

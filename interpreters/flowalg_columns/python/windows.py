@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
+from flowalg.data.errors import errors_of
 from flowalg.data.time import EventTime
 from flowalg.windows.group_errors import errors_in_group
 from flowalg.windows.window import Window
@@ -44,8 +45,9 @@ class Values(Enum):
 
 @frozen
 class AssignWindows:
-    """Repeats each row for each window that its element, a pair, is assigned."""
+    """Repeats each row for each window of its element, a pair. Errors have the ``label`` of the grouping."""
 
+    label: str
     pair: Layout
     window_fn: WindowFn
     schema: pa.Schema
@@ -58,17 +60,19 @@ class AssignWindows:
             points = read_integers(batch, EVENT_TIME)
             origins: list[int] = []
             windows: list[Window] = []
-            for index, ((key, value), point) in enumerate(zip(pairs, points, strict=True)):
-                assigned = assign_windows(self.window_fn, EventTime(point), key, value)
-                origins.extend([index] * len(assigned))
-                windows.extend(assigned)
+            with errors_of(self.label):
+                for index, ((key, value), point) in enumerate(zip(pairs, points, strict=True)):
+                    assigned = assign_windows(self.window_fn, EventTime(point), key, value)
+                    origins.extend([index] * len(assigned))
+                    windows.extend(assigned)
             yield windowed(batch.take(pa.array(origins, pa.int64())), windows, self.schema)
 
 
 @frozen
 class MergeWindows:
-    """Moves the rows of a key, which are consecutive, to their merged windows."""
+    """Moves the rows of a key, which are consecutive, to their merged windows. Errors have the grouping's ``label``."""
 
+    label: str
     key: Layout
     window_fn: WindowFn
     schema: pa.Schema
@@ -84,7 +88,7 @@ class MergeWindows:
             merge = as_merging(self.window_fn)
             assert merge is not None, "the windows merge"
             (key,) = read_elements(self.key, parts[0].slice(0, 1)) or [None]
-            with errors_in_group(key):
+            with errors_of(self.label), errors_in_group(key):
                 groups = merged_windows(merge, dict.fromkeys(before))
             after = {window: group.window for group in groups for window in group.parts}
             merged = [after[window] for window in before]

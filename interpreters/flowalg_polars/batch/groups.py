@@ -86,7 +86,7 @@ def _group_natively(
         ]
         bounds = time_aggregates(windowed, strategy, pl.col(EARLIEST).min(), pl.col(LATEST).max())
     else:
-        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh)
+        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label)
         merged = [part for parts in named for part in parts]
         bounds = time_aggregates(windowed, strategy, point.min(), point.max())
     rows = grouped(windowed, keys, [*merged, *bounds])
@@ -113,7 +113,7 @@ _ROWS: Final = "__rows"
 def _group_in_python(node: CombinePerKey, flow: Flow, pair: RecordOf, time: pl.Expr) -> Flow:
     """Returns the panes of a grouping by Python: rows sorted by key and window, combined per group."""
     effective = node.input.windowing
-    windowed = assign_windows(flow, effective.strategy.windows, fresh=effective.fresh)
+    windowed = assign_windows(flow, effective.strategy.windows, fresh=effective.fresh, label=node.label)
     keys = key_columns(flow.shape)
     by = (*keys, *windowed.by)
     spread = windowed.flow

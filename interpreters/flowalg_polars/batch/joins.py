@@ -47,7 +47,9 @@ def _co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, timed
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
     *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
     whole = _tag_union(flows, tagged, (*names, tag), shapes)
-    windowed = assign_windows(whole, effective.strategy.windows, fresh=effective.fresh, values=values)
+    windowed = assign_windows(
+        whole, effective.strategy.windows, fresh=effective.fresh, label=node.label, values=values
+    )
     lists = [
         values.sort_by(pl.col(EVENT_TIME).filter(pl.col(tag) == number), values)
         for number, name in enumerate(names)
@@ -94,7 +96,9 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
             return _explode_lists(lower_co_group(node, flows, time), kind)
         pairs = _explode_lists(_co_group(node, flows, time, timed=True), kind)
         return _with_pair_times(pairs, node.pair_times)
-    left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
+    left, right = (
+        assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
+    )
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 

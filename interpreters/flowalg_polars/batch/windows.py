@@ -55,11 +55,11 @@ class WindowedFlow:
 
 
 def assign_windows(
-    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
+    flow: Flow, windows: WindowFn, *, fresh: bool, label: str, values: Values = Values.PLAIN
 ) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    ``values`` says how those of the pairs lie.
+    ``values`` says how those of the pairs lie. Errors of window functions have the ``label`` of the grouping.
     """
     if not fresh:
         by = () if isinstance(windows, GlobalWindows) else (START, END)
@@ -76,7 +76,7 @@ def assign_windows(
             spread = evolve(flow, frame=flow.frame.with_columns(start), meta=_with(flow.meta, START))
             return WindowedFlow(spread, (START,), pl.col(START), end_of_fixed(windows))
         case _:
-            return _in_python(flow, windows, values=values)
+            return _in_python(flow, windows, label, values)
 
 
 def _with(meta: tuple[str, ...], *names: str) -> tuple[str, ...]:
@@ -161,11 +161,11 @@ def _sessions(flow: Flow, gap: int) -> WindowedFlow:
     )
 
 
-def _in_python(flow: Flow, windows: WindowFn, *, values: Values) -> WindowedFlow:
+def _in_python(flow: Flow, windows: WindowFn, label: str, values: Values) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges."""
     meta = _with(flow.meta, START, END)
     schema = arrow_schema(flow.shape, meta)
-    assign = AssignWindows(layout_of(flow.shape), windows, schema, values)
+    assign = AssignWindows(label, layout_of(flow.shape), windows, schema, values)
     merging = as_merging(windows) is not None
     keys = key_columns(flow.shape)
 
@@ -180,7 +180,7 @@ def _in_python(flow: Flow, windows: WindowFn, *, values: Values) -> WindowedFlow
     def merged(rows: pl.DataFrame) -> pl.DataFrame:
         ordered = rows.sort(keys) if keys else rows
         table = to_arrow(ordered, flow.shape, meta)
-        merge = MergeWindows(key_and_value(layout_of(flow.shape))[0], windows, schema)
+        merge = MergeWindows(label, key_and_value(layout_of(flow.shape))[0], windows, schema)
         frames = [from_arrow(batch, frame_schema(flow.shape, meta)) for batch in merge(table.to_batches())]
         return pl.concat(frames) if frames else rows
 

@@ -153,6 +153,7 @@ def _with_python_columns(stage: Stage, elements: Elements, rows: pl.DataFrame) -
 def _assign_windows(stage: Stage, elements: Elements, rows: pl.DataFrame) -> pl.DataFrame:
     meta = (*elements.meta, *(name for name in (START, END) if name not in elements.meta))
     assign = AssignWindows(
+        stage.label,
         layout_of(elements.shape),
         stage.strategy.windows,
         arrow_schema(elements.shape, meta),

@@ -37,7 +37,9 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     if result is None:
         raise unknown_result(node, value.shape)
     effective = node.input.windowing
-    windowed = assign_windows(flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh)
+    windowed = assign_windows(
+        flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh, label=node.label
+    )
     pair = kv_of(key.shape, result)
     key_layout, value_layout = key_and_value(layout_of(flow.shape))
     keys = leaf_columns(key_layout)

@@ -61,7 +61,11 @@ def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, time
     effective = node.windowed_by
     values = Values.TAGGED_WITH_TIMES if timed else Values.TAGGED
     windowed = assign_windows(
-        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh, values=values
+        _tag_union(flows, key, shapes),
+        effective.strategy.windows,
+        fresh=effective.fresh,
+        label=node.label,
+        values=values,
     )
     keys = leaf_columns(key_layout(windowed.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
@@ -121,7 +125,9 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time
         return _with_pair_times(pairs, node.pair_times)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
-    left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
+    left, right = (
+        assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
+    )
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 

@@ -53,7 +53,9 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     if slices is not None and all(aggregate.merge is not None for aggregate in aggregates):
         rows, windowed, results, times = _aggregate_slices(arguments.flow, slices, keys, aggregates)
     else:
-        windowed = assign_windows_lazily(arguments.flow, effective.strategy.windows, fresh=effective.fresh)
+        windowed = assign_windows_lazily(
+            arguments.flow, effective.strategy.windows, fresh=effective.fresh, label=node.label
+        )
         rows, results = windowed.flow.frame, [aggregate.result for aggregate in aggregates]
         times = (F.min(col(EVENT_TIME)), F.max(col(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]

@@ -57,13 +57,13 @@ class WindowedFlow:
 
 
 def assign_windows(
-    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
+    flow: Flow, windows: WindowFn, *, fresh: bool, label: str, values: Values = Values.PLAIN
 ) -> WindowedFlow:
     """Returns a flow of pairs in windows; if not ``fresh``, elements keep the windows that they have.
 
-    ``values`` says how those of the pairs lie.
+    ``values`` says how those of the pairs lie. Errors of window functions have the ``label`` of the grouping.
     """
-    windowed = assign_windows_lazily(flow, windows, fresh=fresh, values=values)
+    windowed = assign_windows_lazily(flow, windows, fresh=fresh, label=label, values=values)
     if not windowed.computed:
         return windowed
     return evolve(windowed, flow=flow.with_meta(**windowed.computed), computed={})
@@ -79,7 +79,7 @@ def has_window_expression(windows: WindowFn) -> bool:
 
 
 def assign_windows_lazily(
-    flow: Flow, windows: WindowFn, *, fresh: bool, values: Values = Values.PLAIN
+    flow: Flow, windows: WindowFn, *, fresh: bool, label: str, values: Values = Values.PLAIN
 ) -> WindowedFlow:
     """As ``assign_windows``, but the start of a fixed window is left to the grouping, as a ``computed`` column."""
     if not fresh:
@@ -105,7 +105,7 @@ def assign_windows_lazily(
             | CustomWindows()
             | WindowsByValue()
         ):
-            return _assign_in_python(flow, windows, values=values)
+            return _assign_in_python(flow, windows, label, values)
     assert_never(windows)
 
 
@@ -233,17 +233,17 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     )
 
 
-def _assign_in_python(flow: Flow, windows: WindowFn, *, values: Values) -> WindowedFlow:
+def _assign_in_python(flow: Flow, windows: WindowFn, label: str, values: Values) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges, over Arrow batches."""
     spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
-    assign = AssignWindows(layout_of(flow.shape), windows, schema, values)
+    assign = AssignWindows(label, layout_of(flow.shape), windows, schema, values)
     assigned = spread.map_in_arrow(assign, spread.shape)
     if as_merging(windows) is not None:
         key = [col(name) for name in leaf_columns(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
-        merged = MergeWindows(layout, windows, schema)
+        merged = MergeWindows(label, layout, windows, schema)
         assigned = evolve(assigned, frame=by_key).map_in_arrow(merged, spread.shape)
     return WindowedFlow(assigned, (START, END), col(START), col(END))
 

@@ -8,7 +8,6 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from flowalg_spark.jvm import Java, jvm_of
-from flowalg_spark.state.patterns import pattern_of
 
 STARTS: Final = "flowalg/starts"
 """The folder of a checkpoint in which sinks count the starts of its query."""
@@ -37,10 +36,15 @@ class CheckpointFiles:
         """Whether the folder exists."""
         return bool(self.system.exists(self._path("")))
 
-    def find(self, pattern: str) -> list[str]:
-        """Returns the paths of the files that match a pattern, such as ``state/*/*/1.zip``."""
-        files = self.system.globStatus(self.hadoop.Path(f"{pattern_of(self.folder)}/{pattern}"))
-        return [str(status.getPath().toString()) for status in files]
+    def below(self, part: str, levels: int) -> list[str]:
+        """Returns the files and folders that are so many levels below a folder.
+
+        They are listed level by level: patterns of Hadoop cannot have a path with a colon in it.
+        """
+        parts = [part]
+        for _ in range(levels):
+            parts = [f"{folder}/{name}" for folder in parts for name in self.names(folder)]
+        return parts
 
     def write(self, part: str, text: str) -> None:
         """Writes a text to a file, and replaces an existing one."""
@@ -66,11 +70,11 @@ class CheckpointFiles:
         finally:
             stream.close()
 
-    def rename(self, path: str, name: str) -> None:
-        """Gives a file, whose path is whole, another name in its folder."""
-        old = self.hadoop.Path(path)
+    def rename(self, part: str, name: str) -> None:
+        """Gives a file another name in its folder."""
+        old = self._path(part)
         if not self.system.rename(old, self.hadoop.Path(old.getParent(), name)):
-            raise OSError(f"{path} cannot be renamed to {name}")
+            raise OSError(f"{part} in {self.folder} cannot be renamed to {name}")
 
     def remove(self, part: str = "") -> None:
         """Removes a file or a folder with its files, if it exists."""

@@ -145,7 +145,7 @@ def _continue(
 
 def _rename_snapshots(new: CheckpointFiles, batch: int) -> None:
     """Renames the snapshots of the state stores from version 1 to the version after a micro-batch."""
-    for path in new.find("state/*/*/1*.zip*") if batch else ():
+    for path in new.below("state", 3) if batch else ():
         snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])
         if snapshot is not None:
             new.rename(path, f"{batch + 1}{snapshot.group(1)}")

@@ -22,7 +22,7 @@ from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.texts import TextFormat, read_text
 from flowalg_spark.lowering.binding import require_schema
-from flowalg_spark.state.patterns import pattern_to_read, require_data, require_no_pattern
+from flowalg_spark.state.patterns import of_plain_files, pattern_to_read, require_data, require_no_pattern
 
 _WITHOUT_SCHEMA: Final = ("text", "xml")
 """Formats whose files have no column types, and which Spark reads."""
@@ -146,7 +146,8 @@ def stream_files(
     if format != "parquet":
         raise ArgumentError("format", format, "'parquet', 'csv' or 'json'")
     more = [T.StructField(name, spark_type(shape_of(kind))) for name, kind in (columns or {}).items()]
-    return reader.schema(T.StructType([*schema_of(source).fields, *more])).parquet(path)
+    frame = reader.schema(T.StructType([*schema_of(source).fields, *more])).parquet(path)
+    return of_plain_files(frame, node.name) if several else frame
 
 
 def _read_text(

@@ -28,7 +28,7 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord, bad_text
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.worker_errors import SentBatches
-from flowalg_spark.state.patterns import pattern_of
+from flowalg_spark.state.patterns import READ_TWICE, pattern_of
 
 TextFormat: TypeAlias = Literal["csv", "json"]
 """Spark's names of CSV and of JSON lines."""
@@ -110,10 +110,7 @@ class DecodeTexts:
                     "source of its own, or write its column into the files"
                 )
             if self.several and file is not None and pattern_of(file) != file:
-                raise ElementError(
-                    f"source {self.source.name!r}: {file} has the name of a pattern, so Spark reads the files beside "
-                    "it several times; give it a name without *, ?, [, ], {, } and \\, or stream with per_batch=1"
-                )
+                raise ElementError(f"source {self.source.name!r}: {file}{READ_TWICE}")
 
     def _read(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.Table, list[BadRecord]]]:
         if self.format == "csv":

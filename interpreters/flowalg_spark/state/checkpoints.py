@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final
+from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg_spark.state.changed_files import warn_of_changed_files
-from flowalg_spark.state.patterns import exists, pattern_of
+from flowalg_spark.state.patterns import exists, name_of, pattern_of
 
 
 def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> None:
@@ -34,7 +35,7 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
         _require_none(file, problem_of_log(text, 2))
     for file, text in commits.items():
         _require_none(file, problem_of_log(text, 1))
-    sources = read_logs(session, path, "sources/*")
+    sources = read_logs(session, path, "sources", nested=True)
     for file, text in sources.items():
         _require_none(file, problem_of_source(text))
     # Of an older micro-batch, Spark may have removed one file and not yet the other.
@@ -48,17 +49,23 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
 def require_folder(session: SparkSession, checkpoint: str) -> None:
     """Raises ``ArgumentError`` if a checkpoint is a file; one that does not exist is valid."""
     pattern = pattern_of(checkpoint)
-    if exists(session, pattern) and not exists(session, f"{pattern}/*"):
-        is_empty = not session.read.format("binaryFile").load(pattern).inputFiles()
-        if not is_empty:
-            raise ArgumentError("checkpoint", checkpoint, "the path of a folder", why="it is a file")
+    if not exists(session, pattern) or exists(session, f"{pattern}/metadata"):
+        return
+    # Of a folder these are the files in it, and of a file itself.
+    files = session.read.format("binaryFile").load(pattern).inputFiles()
+    if [name_of(unquote(file)) for file in files] == [name_of(checkpoint)]:
+        raise ArgumentError("checkpoint", checkpoint, "the path of a folder", why="it is a file")
 
 
-def read_logs(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:
-    """Returns the text of each log file in a part of a checkpoint, by path; empty if the part does not exist."""
+def read_logs(session: SparkSession, checkpoint: str, part: str, *, nested: bool = False) -> dict[str, str]:
+    """Returns the text of each log file in a part of a checkpoint, by path; empty if the part does not exist.
+
+    With ``nested`` they are those in its folders too.
+    """
     pattern = f"{pattern_of(checkpoint)}/{part}"
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", nested)
     try:
-        rows = session.read.format("binaryFile").load(pattern).select("path", "content").collect()
+        rows = reader.load(pattern).select("path", "content").collect()
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise

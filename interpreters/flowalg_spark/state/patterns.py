@@ -7,12 +7,21 @@ from typing import Final
 from urllib.parse import unquote
 
 from flowalg_columns.text.listing import is_data_file
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
+from flowalg_spark.expressions.errors import fail_for_element
 
 _GLOB: Final = re.compile(r"[\\*?\[\]{}]")
+
+
+READ_TWICE: Final = (
+    " has the name of a pattern, so Spark reads the files beside it several times; give it a name without *, ?, [, ], "
+    "{, } and \\, or stream with per_batch=1"
+)
+"""The error of a file in a stream, after its path."""
 
 
 def pattern_of(path: str) -> str:
@@ -28,6 +37,11 @@ def exists(session: SparkSession, pattern: str) -> bool:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
         return False
+    except IllegalArgumentException as invalid:
+        if "Relative path in absolute URI" not in str(invalid):
+            raise
+        valid = "one without a colon, or without *, ?, [, ], {, } and \\, since Hadoop reads none with both"
+        raise ArgumentError("a path", pattern, valid) from invalid
     return True
 
 
@@ -42,17 +56,26 @@ def require_no_pattern(session: SparkSession, argument: str, path: str) -> None:
         raise ArgumentError(argument, path, "the path of a folder without *, ?, [, ], {, } and \\", why=why)
 
 
+def of_plain_files(frame: DataFrame, source: str) -> DataFrame:
+    """Returns a frame of files of a stream; rows of one that has the name of a pattern fail the query."""
+    file = F.col("_metadata.file_path")
+    decoded = F.url_decode(F.replace(file, F.lit("+"), F.lit("%2B")))
+    refused = fail_for_element(F.concat(F.lit(f"source {source!r}: "), decoded, F.lit(READ_TWICE)))
+    return frame.filter(F.when(decoded.rlike(_GLOB.pattern), refused.cast("boolean")).otherwise(True))
+
+
 def require_data(session: SparkSession, path: str) -> None:
     """Raises ``ArgumentError`` for the path of a file that is passed over because of its name."""
-    if is_data_file(_name(path)) or not _name(path).strip("."):
+    if is_data_file(name_of(path)) or not name_of(path).strip("."):
         return
     files = session.read.format("binaryFile").load(path).inputFiles()
-    if not any(is_data_file(_name(unquote(file))) for file in files):
+    if not any(is_data_file(name_of(unquote(file))) for file in files):
         why = "files that begin with _ or ., or end in .tmp, .crc or ._COPYING_, are not read; give it another name"
         raise ArgumentError("path", path, "the path of files with records", why=why)
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
+    """Returns the name of a file or folder."""
     return path.rstrip("/").rpartition("/")[2]
 
 

@@ -99,7 +99,9 @@ def _assign_windows(flow: Flow, stage: Stage) -> Flow:
     observed = keep_observed_times(flow)
     meta = {**observed.meta, START: META_TYPES[START], END: META_TYPES[END]}
     schema = row_schema(observed.shape, meta)
-    assigning = AssignWindows(layout_of(observed.shape), stage.strategy.windows, arrow_schema(schema))
+    assigning = AssignWindows(
+        stage.label, layout_of(observed.shape), stage.strategy.windows, arrow_schema(schema)
+    )
     return evolve(observed, frame=observed.frame.mapInArrow(assigning, schema), meta=meta)
 
 

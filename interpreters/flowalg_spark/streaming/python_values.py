@@ -16,6 +16,7 @@ from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, OBSERVED_TIME, S
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
+from flowalg.data.errors import errors_of
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
 from flowalg.triggers.syntax import DataDrivenTrigger
@@ -80,9 +81,11 @@ def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:
 class AssignWindows:
     """Repeats each element for each window that it is assigned; control rows are unchanged.
 
-    An element without a window becomes a control row, so its event time still advances the clocks.
+    An element without a window becomes a control row, so its event time still advances the clocks. Errors have the
+    ``label`` of the grouping.
     """
 
+    label: str
     pair: Layout
     window_fn: WindowFn
     schema: pa.Schema
@@ -98,12 +101,13 @@ class AssignWindows:
         origins: list[int] = []
         windows: list[Window] = []
         pairs = read_keys_and_values(self.pair, self.window_fn, present)
-        for position, (key, value), point in zip(
-            positions, pairs, read_integers(present, EVENT_TIME), strict=True
-        ):
-            assigned = assign_windows(self.window_fn, EventTime(point), key, value)
-            origins.extend([position] * len(assigned))
-            windows.extend(assigned)
+        with errors_of(self.label):
+            for position, (key, value), point in zip(
+                positions, pairs, read_integers(present, EVENT_TIME), strict=True
+            ):
+                assigned = assign_windows(self.window_fn, EventTime(point), key, value)
+                origins.extend([position] * len(assigned))
+                windows.extend(assigned)
         others = sorted(set(range(batch.num_rows)) - set(origins))
         rows = [*origins, *others]
         table = batch.take(pa.array(rows, pa.int64()))

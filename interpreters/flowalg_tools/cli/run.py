@@ -371,9 +371,12 @@ def spark_session(name: str = "flowalg run") -> Iterator[SparkSession]:
 
 def _frame(session: SparkSession, source: Source[object], path: Path, *, dead_letters: bool) -> DataFrame:
     """Reads files as a batch; with dead letters, a text that is no record is a row that has the text and its error."""
+    from flowalg_columns.text.listing import data_files
     from flowalg_spark import read_files
 
     kind = _format_of_input(source, path)
+    if path.is_dir() and kind != "parquet" and not any(data_files(source.name, str(path))):
+        raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
     return read_files(
         session, source, str(path), format=kind, dead_letters=dead_letters and kind != "parquet"
     )
@@ -384,7 +387,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     from flowalg_columns.layout import fields_in
     from flowalg_spark import schema_of
     from flowalg_spark.frames.texts import read_text
-    from flowalg_spark.state.patterns import pattern_of, require_no_pattern
+    from flowalg_spark.state.patterns import of_plain_files, pattern_of, require_no_pattern
     from pyspark.sql import types as T
 
     kind = _format_of_input(source, path)
@@ -392,6 +395,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
     if options.batch_rows is not None:
         reader = reader.option("maxFilesPerTrigger", "1")
     read = str(path)
+    several = path.is_dir() and options.batch_rows is None
     if path.is_dir():
         require_no_pattern(session, f"the input of {source.name}", read)
     else:  # a stream reads a folder, or a pattern: here that of the file, whose last letter is of a set of one
@@ -408,11 +412,13 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
             "csv" if kind == "csv" else "json",
             more,
             dead_letters=options.dead_letters,
+            several=several,
         )
     schema = schema_of(source)
     for name in times:
         schema = schema.add(name, T.TimestampType())
-    return reader.schema(schema).parquet(read)
+    frame = reader.schema(schema).parquet(read)
+    return of_plain_files(frame, source.name) if several else frame
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:
