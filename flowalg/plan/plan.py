@@ -219,7 +219,7 @@ class _Planner:
                 )
                 return planned.Apply((pairs,), tuple(after)) if after else pairs
             case ElementWise(input=WithSide() as reading, steps=steps) if not self.dead_letters and (
-                self.most_paths is not None or self.readers[id(reading)] == 1
+                (self.most_paths is not None and not self.streams) or self.readers[id(reading)] == 1
             ):
                 return planned.ReadSide(tuple(map(of, reading.inputs)), reading, steps)
             case ElementWise(input=inner, steps=steps):

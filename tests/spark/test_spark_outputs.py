@@ -154,6 +154,26 @@ def test_drops_of_stages_with_one_label_have_their_own_keys(spark: SparkSession)
         assert {drop.key for drop in engine.run(outputs, {READINGS: timeline}).dropped} == {at, "7"}
 
 
+def test_a_side_input_that_two_steps_read_drops_its_late_elements_once(spark: SparkSession) -> None:
+    """Two outputs read it, by a step each: it is one stage, and each late element is one drop."""
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    timeline = (
+        Timeline[Reading]()
+        .at(at, Reading("a", 1, at + timedelta(minutes=9), at), watermark=at + timedelta(minutes=8))
+        .at(at, Reading("a", 3, at, at))
+        .end(at)
+    )
+    windowed = VALUES.window(FIVE, allowed_lateness=timedelta(0))
+    reading = windowed.with_side(windowed.combine_per_key(Count()).as_map())
+    outputs = {
+        "values": reading.map(lambda read: read[0].value),
+        "counts": reading.map(lambda read: len(read[1])),
+    }
+    for engine in (Reference(Mode.MICRO_BATCH), SparkStreaming(spark, shards=1)):
+        dropped = engine.run(outputs, {READINGS: timeline}).dropped
+        assert [drop.count for drop in dropped] == [1, 1], "one of the count, and one of the side input"
+
+
 def test_values_that_a_join_drops_are_shown(spark: SparkSession, tmp_path: Path) -> None:
     """Those of both sides, each once, though a value that was dropped alone is in no pair."""
 
