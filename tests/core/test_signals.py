@@ -25,9 +25,11 @@ from flowalg import (
     Mode,
     PCollection,
     Repeat,
+    Source,
     Sum,
     Timeline,
     Window,
+    flatten,
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import event_time
@@ -144,6 +146,22 @@ def test_a_signal_reaches_the_windows_that_it_names(engine: Interpreter) -> None
         ("b", 3),
     ]
     assert panes_of(engine, totals, Signal("flush", "c"), Signal("other", "a"), Signal("flush", 1)) == []
+
+
+@pytest.mark.parametrize("engine", [Reference(), PolarsStreaming()], ids=str)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_signal_of_any_source_reaches_the_grouping_of_a_union(engine: Interpreter, number: int) -> None:
+    """A grouping of several sources receives the signals of each of them."""
+    others = Source("others", Score, event_time=lambda score: score.at)
+    other_points = others.key_by(lambda score: score.team).map_values(lambda score: score.points)
+    signals: list[list[str]] = [[], []]
+    signals[number] = ["flush"]
+    inputs = {
+        source: Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=sent)
+        for source, sent in zip((SCORES, others), signals, strict=True)
+    }
+    united = flatten(POINTS, other_points).window(FIVE, trigger=Repeat(AtSignal("flush")))
+    assert [pane.value for pane in engine.run(united.combine_per_key(Sum()), inputs).panes] == [2]
 
 
 def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
