@@ -214,9 +214,9 @@ def _shape(
         inner = [arg for arg in args if arg is not types.NoneType]
         if len(inner) == 1 and len(args) == 2:
             return OptionalOf(_shape(inner[0], where, variables, enclosing))
-    elif origin is list:
+    elif origin is list and len(args) == 1:
         return ListOf(_shape(args[0], f"{where}[…]", variables, enclosing))
-    elif origin is frozenset or origin is set:
+    elif origin in (frozenset, set) and len(args) == 1:
         return _set(origin is set, _shape(args[0], f"{where}{{…}}", variables, enclosing), where)
     elif origin is tuple and Ellipsis not in args and args:
         items = (_shape(arg, f"{where}[{i}]", variables, enclosing) for i, arg in enumerate(args))
@@ -261,8 +261,12 @@ def _record(
 ) -> RecordOf:
     if cls in enclosing:
         raise RecordTypeError(f"{where}: {cls.__name__} is recursive; a record class must not contain itself")
+    place = where if where == cls.__name__ else f"{where}: {cls.__name__}"
+    if "__attrs_attrs__" not in vars(cls):
+        raise RecordTypeError(
+            f"{place} inherits from a record class; make it one itself: use @frozen from attrs"
+        )
     if not attrs.inspect(cls).is_frozen:
-        place = where if where == cls.__name__ else f"{where}: {cls.__name__}"
         raise RecordTypeError(f"{place} is mutable; a record class must be frozen: use @frozen from attrs")
     try:
         hints = get_type_hints(cls)

@@ -9,9 +9,7 @@ import types
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import reduce
-from operator import or_
-from typing import Final, TypeVar, Union, assert_never, cast, get_args, get_origin, get_type_hints
+from typing import Final, TypeVar, Union, assert_never, get_args, get_origin, get_type_hints
 
 from flowalg.data.errors import RecordTypeError, format_value
 from flowalg.data.kv import KV
@@ -77,7 +75,7 @@ def _read_type(json: object, at: DocumentPath) -> object:
             ((tag, parts),) = json.items()
             if isinstance(parts, list) and parts:
                 args = [_read_type(part, at) for part in parts]
-                return reduce(or_, cast("list[type]", args)) if tag == "union" else _applied(tag, args, at)
+                return Union[tuple(args)] if tag == "union" else _applied(tag, args, at)  # noqa: UP007
         case _:
             pass
     raise at.unreadable(f"{json!r} is not a type")

@@ -26,7 +26,7 @@ from flowalg_tools.cli.run import (
     run_reference,
     run_streaming,
 )
-from flowalg_tools.cli.terminal import print_error
+from flowalg_tools.cli.terminal import escape_what_has_no_code, print_error
 from flowalg_tools.cli.what_if import Grid, recommend
 from flowalg_tools.cli.why import explain_computation, explain_window
 
@@ -465,6 +465,7 @@ def reject_options(mode: str, **options: object) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 for a difference, 2 for an error."""
+    escape_what_has_no_code()
     try:
         app(None if arguments is None else list(arguments))
     except FlowalgError as error:

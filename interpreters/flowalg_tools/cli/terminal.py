@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Iterator
@@ -25,8 +26,11 @@ def without_control_codes(line: str) -> str:
 def show(text: str, styles: dict[str, str] | None = None) -> None:
     """Prints lines; a line that begins, after its indentation, with a key of ``styles`` has that style.
 
-    The styles are those of a terminal. In a file, where there may be many lines, the lines are plain text.
+    The styles are those of a terminal. In a file, where there may be many lines, the lines are plain text. As with
+    ``print``, nothing is written if the output is closed.
     """
+    if sys.stdout is None:
+        return
     out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     if not out.is_terminal:
         sys.stdout.writelines(f"{without_control_codes(line)}\n" for line in text.splitlines())
@@ -36,6 +40,13 @@ def show(text: str, styles: dict[str, str] | None = None) -> None:
         content = line.lstrip()
         style = next((style for prefix, style in (styles or {}).items() if content.startswith(prefix)), "")
         out.print(Text(line, style=style))
+
+
+def escape_what_has_no_code() -> None:
+    """Lets the outputs write a character that their encoding lacks as an escape, such as ``\\xf6`` in ASCII."""
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")
 
 
 def print_error(error: str) -> None:
