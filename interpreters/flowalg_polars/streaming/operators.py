@@ -27,6 +27,7 @@ from flowalg_shard.operators import (
     count_side_windows,
     known_clocks,
     next_clocks,
+    unpack_side,
 )
 from flowalg_shard.state.compatibility import StageDescription, describe_side, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
@@ -229,7 +230,11 @@ def restarted(stored: OperatorState) -> OperatorState:
 
 @define
 class ShardedSide:
-    """A side input, and the state of each of its shards; elements are divided by their position."""
+    """A side input, and the state of each of its shards; elements are divided by their position.
+
+    ``arrived`` is the number of the next element: greater than those of all that wait, so that elements keep their order
+    of arrival. After a start it is that of the restored states, which are read with the first instant.
+    """
 
     stage: SideStage
     operator: Side
@@ -241,7 +246,7 @@ class ShardedSide:
     states: list[OperatorState]
     dropped: SideDrops = field(factory=SideDrops)
     report: StageReport | None = None
-    arrived: int = 0
+    arrived: int | None = None
     received: tuple[Reports, Reports] = field(factory=lambda: ({}, {}))
     seconds: float = 0.0
 
@@ -320,9 +325,15 @@ class ShardedSide:
         return pl.DataFrame(schema=frame_schema(self.after, self.main.meta))
 
     def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        numbers = pl.int_range(self.arrived, self.arrived + rows.height, dtype=pl.Int64(), eager=True)
-        self.arrived += rows.height
+        first = self._after_waiting() if self.arrived is None else self.arrived
+        self.arrived = first + rows.height
+        numbers = pl.int_range(first, self.arrived, dtype=pl.Int64(), eager=True)
         return rows.with_columns(numbers.alias(_NUMBER))
+
+    def _after_waiting(self) -> int:
+        """Returns the number that follows those of all elements which wait in the states."""
+        waiting = stack([unpack_side(state).waiting for state in self.states])
+        return int(waiting.select(pl.col(_NUMBER).max() + 1).item()) if waiting.height else 0
 
     def _side_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the elements of the side, pickled."""
