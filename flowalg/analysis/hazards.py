@@ -366,6 +366,9 @@ def _of_grouping(node: CombinePerKey | CoGroupByKey) -> Iterator[Hazard]:
             f"a window is closed once its trigger has finished, which fires {describe(strategy.trigger)}",
             "repeat the trigger, or let it end with late firings",
         )
+        if as_merging(windows) is not None:
+            why = "a window is closed once its trigger has finished, and then merges with nothing"
+            yield Hazard(Danger.OVERLAPS, label, why, "repeat the trigger")
     if not can_fire(strategy.trigger, unbounded=unbounded):
         yield Hazard(
             Danger.NO_OUTPUT,

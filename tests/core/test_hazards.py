@@ -32,6 +32,7 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
+    event_time,
     explain,
     flatten,
     hazards,
@@ -240,6 +241,23 @@ def test_a_usual_pipeline_has_one_hazard() -> None:
     assert danger_kinds(sum_in_windows(FIXED, EARLY_AND_LATE)) == {Danger.DROPS}
     grouped = POINTS.window(FIXED, allowed_lateness=MINUTE).group_by_key()
     assert danger_kinds(grouped) == {Danger.DROPS}
+
+
+def test_windows_that_close_before_they_merge_are_reported() -> None:
+    """Sessions under a trigger that finishes can touch although nothing is dropped: a closed one does not merge."""
+    sessions = sum_in_windows(Sessions(2 * MINUTE), AtCount(1), FOREVER)
+    (overlap,) = hazards_of(sessions, Danger.OVERLAPS)
+    assert "a window is closed once its trigger has finished" in overlap
+    assert Danger.OVERLAPS not in danger_kinds(sum_in_windows(Sessions(MINUTE), Repeat(AtCount(1)), FOREVER))
+    assert Danger.OVERLAPS not in danger_kinds(sum_in_windows(FIXED, AtCount(1), FOREVER))
+    later = NOON + 2 * MINUTE
+    timeline = Timeline[Score]().at(NOON, Score("a", 1, later)).at(later, Score("a", 2, NOON)).end(later)
+    run = reference.run(sessions, {SCORES: timeline})
+    assert [(pane.value, pane.window.start) for pane in run.panes] == [
+        (1, event_time(later)),
+        (2, event_time(NOON)),
+    ]
+    assert not run.dropped
 
 
 @pytest.mark.parametrize("lateness", [timedelta(0), MINUTE])

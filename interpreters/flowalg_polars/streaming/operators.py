@@ -232,8 +232,8 @@ def restarted(stored: OperatorState) -> OperatorState:
 class ShardedSide:
     """A side input, and the state of each of its shards; elements are divided by their position.
 
-    ``arrived`` is the number of the next element: greater than those of all that wait, so that elements keep their order
-    of arrival. After a start it is that of the restored states, which are read with the first instant.
+    ``arrived`` is the number of the next element: greater than those of all that wait, so that elements keep the order
+    of their arrival. After a start it follows from the restored states, which are read with the first instant.
     """
 
     stage: SideStage
