@@ -253,9 +253,9 @@ def test_windows_that_close_before_they_merge_are_reported() -> None:
     later = NOON + 2 * MINUTE
     timeline = Timeline[Score]().at(NOON, Score("a", 1, later)).at(later, Score("a", 2, NOON)).end(later)
     run = reference.run(sessions, {SCORES: timeline})
-    assert [(pane.value, pane.window.start) for pane in run.panes] == [
-        (1, event_time(later)),
-        (2, event_time(NOON)),
+    assert [(pane.element, pane.window.start) for pane in run.panes] == [
+        (KV("a", 1), event_time(later)),
+        (KV("a", 2), event_time(NOON)),
     ]
     assert not run.dropped
 
