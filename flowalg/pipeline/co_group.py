@@ -182,20 +182,20 @@ class Join(_Matching[list[tuple[object, ...]]]):
 
 
 @frozen
-class JoinSides(_Matching[tuple[list[object], ...]]):
+class _JoinSides(_Matching[tuple[list[object], ...]]):
     """The values of a join with no regard to what matches: those of each side, ordered by event time, then by value.
 
     So dropped values are shown, each once: one that was dropped alone is in no pair of an inner join.
     """
 
-    def extract(self, accumulator: Matches) -> tuple[list[object], ...]:  # noqa: D102
+    def extract(self, accumulator: Matches) -> tuple[list[object], ...]:
         sides = _both((*accumulator.emitted, accumulator.new))
         return tuple([matched.value for matched in _in_order(side)] for side in sides)
 
 
 def of_drops(combiner: AnyCombiner) -> AnyCombiner:
     """Returns the combiner of dropped elements: that of all elements, except for a join, whose pairs they are not."""
-    return cast("AnyCombiner", JoinSides()) if isinstance(combiner, Join) else combiner
+    return cast("AnyCombiner", _JoinSides()) if isinstance(combiner, Join) else combiner
 
 
 def _both(groups: Iterable[Sides]) -> Sides:

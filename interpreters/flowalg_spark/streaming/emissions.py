@@ -161,7 +161,10 @@ class SideInputRows:
         where = f"the result of {self.steps[-1].label if self.steps else self.label}"
         element_columns = _columns(write_arrays(self.after, rows.elements, where), self.after)
         metadata = [name for name in table.columns if name in meta.PANE_META]
-        origins = table.select(metadata)[rows.origins]
+        # An element in no pane has the columns of panes too, without values, if it can be a bad record.
+        times = {name: time for name, time in stage_output.times.items() if name in metadata}
+        filled = (pl.col(name).fill_null(time) for name, time in times.items())
+        origins = table.select(metadata).with_columns(*filled)[rows.origins]
         yield {
             **element_columns,
             **stage_output.clocks(origins.height),
@@ -247,13 +250,15 @@ class StageOutput:
     upstream: pl.DataFrame
     metrics: str | None
 
+    @property
+    def times(self) -> dict[str, int]:
+        """The clocks, by their columns."""
+        clocks = self.output.report.clocks
+        return {meta.PANE_TIME: clocks.processing_time, meta.WATERMARK: clocks.watermark}
+
     def clocks(self, count: int) -> dict[str, AnyArray]:
         """Returns the columns of the clocks, for ``count`` rows."""
-        clocks = self.output.report.clocks
-        return {
-            meta.PANE_TIME: pa.array([clocks.processing_time] * count, pa.int64()),
-            meta.WATERMARK: pa.array([clocks.watermark] * count, pa.int64()),
-        }
+        return {name: pa.array([time] * count, pa.int64()) for name, time in self.times.items()}
 
 
 RowsOfStage: TypeAlias = GroupingRows | SideInputRows | ComputationRows
