@@ -46,6 +46,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
+from flowalg.runs.clocks import Clocks
 from flowalg_spark.lowering.computations import bad_record_columns
 
 Columns = Mapping[str, AnyArray]
@@ -168,7 +169,7 @@ class SideInputRows:
         yield {
             **element_columns,
             **stage_output.clocks(origins.height),
-            **_select(origins, metadata),
+            **_select(_elements_at(origins, stage_output.output.report.clocks), metadata),
             EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
@@ -224,6 +225,17 @@ class ComputationRows:
                 **bad_record_columns(bad),
                 EVENT_TIME: pa.array([stage_output.output.report.clocks.watermark] * len(bad), pa.int64()),
             }
+
+
+def _elements_at(origins: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Returns metadata with the clocks of a stage for elements in no pane; panes keep the clocks of their grouping."""
+    now = {meta.PANE_TIME: clocks.processing_time, meta.WATERMARK: clocks.watermark}
+    in_pane = pl.col(INDEX).is_not_null() if INDEX in origins.columns else pl.lit(value=False)
+    return origins.with_columns(
+        pl.when(in_pane).then(pl.col(name)).otherwise(pl.lit(time, pl.Int64)).alias(name)
+        for name, time in now.items()
+        if name in origins.columns
+    )
 
 
 def _dropped(stage_output: StageOutput, name: str, late: Sequence[LateElement], shape: Shape) -> Columns:
