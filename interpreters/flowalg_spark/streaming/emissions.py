@@ -46,7 +46,6 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg.runs.clocks import Clocks
 from flowalg_spark.lowering.computations import bad_record_columns
 
 Columns = Mapping[str, AnyArray]
@@ -162,14 +161,11 @@ class SideInputRows:
         where = f"the result of {self.steps[-1].label if self.steps else self.label}"
         element_columns = _columns(write_arrays(self.after, rows.elements, where), self.after)
         metadata = [name for name in table.columns if name in meta.PANE_META]
-        # An element in no pane has the columns of panes too, without values, if it can be a bad record.
-        times = {name: time for name, time in stage_output.times.items() if name in metadata}
-        filled = (pl.col(name).fill_null(time) for name, time in times.items())
-        origins = table.select(metadata).with_columns(*filled)[rows.origins]
+        origins = table.select(metadata)[rows.origins]
         yield {
             **element_columns,
             **stage_output.clocks(origins.height),
-            **_select(_elements_at(origins, stage_output.output.report.clocks), metadata),
+            **_select(_elements_at(origins, stage_output.times), metadata),
             EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
@@ -227,13 +223,12 @@ class ComputationRows:
             }
 
 
-def _elements_at(origins: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Returns metadata with the clocks of a stage for elements in no pane; panes keep the clocks of their grouping."""
-    now = {meta.PANE_TIME: clocks.processing_time, meta.WATERMARK: clocks.watermark}
+def _elements_at(origins: pl.DataFrame, times: Mapping[str, int]) -> pl.DataFrame:
+    """Returns metadata with the times of a stage for elements in no pane; panes keep the clocks of their grouping."""
     in_pane = pl.col(INDEX).is_not_null() if INDEX in origins.columns else pl.lit(value=False)
     return origins.with_columns(
         pl.when(in_pane).then(pl.col(name)).otherwise(pl.lit(time, pl.Int64)).alias(name)
-        for name, time in now.items()
+        for name, time in times.items()
         if name in origins.columns
     )
 
