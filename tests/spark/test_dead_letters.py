@@ -40,18 +40,16 @@ from flowalg import (
     AtCount,
     BoundedOutOfOrderness,
     Count,
-    FixedWindows,
     Mode,
     PCollection,
     Repeat,
     Source,
     Sum,
-    Timeline,
 )
 from flowalg.errors import ArgumentError, ElementError
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
 from tests.support import dirty, far_times
-from tests.support.scores import NOON, POINTS, SCORES, Score, minute
+from tests.support.scores import NOON
 
 POLICY = BoundedOutOfOrderness(MINUTE)
 LATER = NOON + 5 * MINUTE
@@ -342,24 +340,6 @@ def test_all_engines_reject_the_same_rows_of_a_file(spark: SparkSession, tmp_pat
     closed = [(pane.element, pane.window) for pane in streamed.panes]
     assert closed == [(pane.element, pane.window) for pane in wanted.panes][: len(closed)]
     assert len(closed) == 2
-
-
-def test_elements_that_read_a_side_are_those_of_the_reference(spark: SparkSession) -> None:
-    """Each has the processing time of its instant, although bad records have a column for theirs."""
-    windows = FixedWindows(2 * MINUTE)
-    windowed = POINTS.window(windows, allowed_lateness=timedelta(0))
-    sums = windowed.combine_per_key(Sum())
-    read = windowed.with_side(sums.as_map()).map(lambda pair: len(pair[1]))
-    timeline = (
-        Timeline[Score]()
-        .at(minute(1), Score("a", 1, minute(0)), watermark=minute(8))
-        .at(minute(2), Score("c", 4, minute(9)), watermark=minute(9))
-        .end(minute(20))
-    )
-    expected = reference.Reference(Mode.MICRO_BATCH, dead_letters=True).run(read, {SCORES: timeline})
-    run = SparkStreaming(spark, shards=1, dead_letters=True).run(read, {SCORES: timeline})
-    assert len(expected.elements) == 2
-    assert run.elements == expected.elements
 
 
 def test_the_frames_of_a_batch_with_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
