@@ -43,7 +43,7 @@ def test_a_subclass_of_a_record_class_must_be_one_itself() -> None:
 
 @pytest.mark.parametrize("kind", [{"union": ["None", "None"]}, {"list": ["int", "str"]}, "flowalg:Source"])
 def test_an_impossible_type_in_a_document_is_a_document_error(kind: object) -> None:
-    """A type in a document that is no element type is an error with its path."""
+    """A document with a type that elements cannot have is an error with its path."""
     node = {"SourceNode": {"name": "scores", "shape": kind, "event_time": {"f": f"{Score.__module__}:Score"}}}
     document = {"format": "flowalg", "version": 1, "nodes": [node], "value": {"PCollection": {"node": 0}}}
     with pytest.raises(DocumentError, match=r"nodes\[0\]\.shape"):

@@ -135,6 +135,20 @@ def test_a_stage_with_two_parked_inputs_is_right(spark: SparkSession) -> None:
         assert run[name].panes == expected[name].panes, name
 
 
+MIDNIGHT = datetime(2024, 1, 1, tzinfo=UTC)
+WITH_A_LATE_ONE = (
+    Timeline[Reading]()
+    .at(
+        MIDNIGHT,
+        Reading("7", 3, MIDNIGHT + timedelta(minutes=9), MIDNIGHT),
+        watermark=MIDNIGHT + timedelta(minutes=8),
+    )
+    .at(MIDNIGHT, Reading("7", 3, MIDNIGHT, MIDNIGHT))
+    .end(MIDNIGHT)
+)
+"""Two readings of one key, the second behind the watermark."""
+
+
 def test_drops_of_stages_with_one_label_have_their_own_keys(spark: SparkSession) -> None:
     """Two counts by keys of different types: the drops of each have its keys, and not those of the other."""
 
@@ -142,27 +156,16 @@ def test_drops_of_stages_with_one_label_have_their_own_keys(spark: SparkSession)
         windowed = READINGS.key_by(keys).window(FIVE, allowed_lateness=timedelta(0))
         return windowed.combine_per_key(Count())
 
-    at = datetime(2024, 1, 1, tzinfo=UTC)
-    timeline = (
-        Timeline[Reading]()
-        .at(at, Reading("7", 3, at + timedelta(minutes=9), at), watermark=at + timedelta(minutes=8))
-        .at(at, Reading("7", 3, at, at))
-        .end(at)
-    )
     outputs = {"by time": counts(event_time_of), "by key": counts(key_of)}
     for engine in (Reference(Mode.MICRO_BATCH), SparkStreaming(spark, shards=1)):
-        assert {drop.key for drop in engine.run(outputs, {READINGS: timeline}).dropped} == {at, "7"}
+        assert {drop.key for drop in engine.run(outputs, {READINGS: WITH_A_LATE_ONE}).dropped} == {
+            MIDNIGHT,
+            "7",
+        }
 
 
 def test_a_side_input_that_two_steps_read_drops_its_late_elements_once(spark: SparkSession) -> None:
     """Two outputs read it, by a step each: it is one stage, and each late element is one drop."""
-    at = datetime(2024, 1, 1, tzinfo=UTC)
-    timeline = (
-        Timeline[Reading]()
-        .at(at, Reading("a", 1, at + timedelta(minutes=9), at), watermark=at + timedelta(minutes=8))
-        .at(at, Reading("a", 3, at, at))
-        .end(at)
-    )
     windowed = VALUES.window(FIVE, allowed_lateness=timedelta(0))
     reading = windowed.with_side(windowed.combine_per_key(Count()).as_map())
     outputs = {
@@ -170,7 +173,7 @@ def test_a_side_input_that_two_steps_read_drops_its_late_elements_once(spark: Sp
         "counts": reading.map(lambda read: len(read[1])),
     }
     for engine in (Reference(Mode.MICRO_BATCH), SparkStreaming(spark, shards=1)):
-        dropped = engine.run(outputs, {READINGS: timeline}).dropped
+        dropped = engine.run(outputs, {READINGS: WITH_A_LATE_ONE}).dropped
         assert [drop.count for drop in dropped] == [1, 1], "one of the count, and one of the side input"
 
 
