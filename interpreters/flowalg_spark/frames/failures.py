@@ -40,8 +40,10 @@ _DIVIDED: Final = re.compile(
 
 _UNREAD: Final = re.compile(r"\[FAILED_READ_FILE[^\]]*\] (.*?)(?: +SQLSTATE: \w+)?$", re.MULTILINE)
 _REASON: Final = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
-_MALFORMED: Final = re.compile(r"^Caused by: .*?\[MALFORMED_RECORD[^\]]*\] (.*)$", re.MULTILINE)
 """What Spark says of a file that it cannot read, such as one that is not there any more, and the reason."""
+
+_MALFORMED: Final = re.compile(r"^Caused by: .*?\[MALFORMED_RECORD[^\]]*\] (.*)$", re.MULTILINE)
+"""What Spark says of a row of a text that it cannot parse, below more general reasons."""
 
 
 @contextmanager
