@@ -8,14 +8,14 @@ of the others open a complete session again.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import cast
 
 from attrs import evolve, frozen
 from flowalg_laws.conformance import Replay, replays
-from flowalg_laws.conformance.drawing import difference_of, full_line
+from flowalg_laws.conformance.drawing import difference_of, drop_lines, full_line
+from flowalg_laws.conformance.drops import count_drops
 from flowalg_laws.conformance.generated import describe_run
 from flowalg_laws.kit.drawing import format_time
 from flowalg_laws.kit.interpreters import apply_windowing
@@ -74,7 +74,6 @@ from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import INTEGER, TEXT, kv_of
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
-from flowalg.runs import Drop
 from flowalg.runs.signals import in_order
 from flowalg.triggers import Trigger
 from flowalg.watermarks import Perfect
@@ -137,7 +136,7 @@ class Pair:
             return self._error_difference(error, lambda: local.run(self.pipeline, timelines))
         output = local.run(self.pipeline, timelines)
         panes = difference_of(list(map(full_line, expected.panes)), list(map(full_line, output.panes)))
-        drops = difference_of(_drop_lines(expected.dropped), _drop_lines(output.dropped))
+        drops = difference_of(*(drop_lines(count_drops(run.dropped)) for run in (expected, output)))
         return "\n".join(part for part in (panes, drops) if part)
 
     @staticmethod
@@ -155,14 +154,6 @@ class Pair:
         return (
             f"{describe_run(self.pipeline, nothing)}\n{self.inputs.text}\n{self.cluster}, {self.mode.value}"
         )
-
-
-def _drop_lines(drops: Iterable[Drop]) -> list[str]:
-    """Returns the number of drops for each time, key, window and reason."""
-    counts: Counter[str] = Counter()
-    for drop in drops:
-        counts[f"{format_time(drop.processing_time)}: {drop.key} {drop.window} {drop.reason}"] += drop.count
-    return sorted(f"{line}: {count}" for line, count in counts.items())
 
 
 def two_minutes_around(point: EventTime, key: object) -> tuple[Window, ...]:

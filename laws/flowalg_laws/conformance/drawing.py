@@ -70,9 +70,9 @@ def window_text(window: Window) -> str:
 
 
 def drop_lines(dropped: Mapping[DropGroup, int]) -> list[str]:
-    """Formats drops in order: ``2 of a [0, 5) expired`` has count, key, window and reason."""
+    """Formats drops in order: ``14: 2 of a [0, 5) expired`` has time, count, key, window and reason."""
     return sorted(
-        f"{n} of {format_element(at.key)} {window_text(at.window)} {at.reason.value}"
+        f"{format_time(at.time)}: {n} of {format_element(at.key)} {window_text(at.window)} {at.reason.value}"
         for at, n in dropped.items()
     )
 

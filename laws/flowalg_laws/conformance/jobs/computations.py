@@ -232,8 +232,8 @@ def elements_without_duplicates(readings: list[Reading]) -> Answer:
     feed("1: a=1@0", "2: a=2@0, b=3@1", "10: b=4@9", "11: a=1@0, b=3@1", "12: b=4@9, a=5@8"),
     panes="",
     drops="""
-        1 of a always late
-        1 of b always late
+        11: 1 of a always late
+        11: 1 of b always late
     """,
 )
 def late_duplicates(readings: list[Reading]) -> Answer:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
+from attrs import evolve
 from returns.result import Failure, Result, Success
 
 from flowalg import FOREVER, KV, Count, EventTime, Max, PCollection, Repeat, Sum, Window, combiner, flatten
+from flowalg.computations import Late
 from flowalg.triggers import AtElement, AtMeasure, AtValue, CustomTrigger
 from flowalg.windows import CustomWindows, WindowsByValue
+from flowalg_laws.conformance.jobs.computations import echoes
 from flowalg_laws.conformance.jobs.feeds import FIVE, LINES, feed, five, key
 from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
+from flowalg_laws.conformance.jobs.transforms import MINUTE, ON_TIME, total
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.replay import Feed
+from flowalg_laws.strategies.computations import ECHO
 from flowalg_laws.strategies.times import point
 
 UNLUCKY = 7
@@ -276,6 +282,62 @@ def a_bad_record_of_a_shared_step(readings: list[Reading]) -> Answer:
     yield from sums(readings)
 
 
+def with_total(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns values, unless they are unlucky, with the total of the side input in their window."""
+    return collection.map_with(
+        total, lambda pair, other: KV(pair.key, 1000 * other + lucky(pair.value)), result=KV[str, int]
+    )
+
+
+def add_totals(readings: Iterable[Reading], more: list[Reading]) -> list[Reading]:
+    """Adds the totals of the side input in the windows of readings to their values."""
+    return [
+        evolve(
+            reading, value=reading.value + 1000 * sum(of.value for of in more if five(of) == five(reading))
+        )
+        for reading in readings
+    ]
+
+
+TOTALLED: PCollection[KV[str, int]] = with_total(VALUES.window(FIVE, allowed_lateness=MINUTE))
+
+
+@job(TOTALLED.process(ECHO, late=Late.DROP), SOME, ON_TIME, name="totals observed", statement="All are.")
+def totals_observed(readings: list[Reading], more: list[Reading]) -> Answer:
+    """The readings with their totals, each with its number among those of its key."""
+    return echoes(add_totals(filter(is_lucky, readings), more))
+
+
+@job(
+    TOTALLED,
+    SOME,
+    ON_TIME,
+    others=(totals_observed,),
+    bad_records='map_with(<lambda>) [{"key":"b","value":7},20]',
+)
+def a_function_of_a_side_input_that_raises(readings: list[Reading], more: list[Reading]) -> Answer:
+    """An element that a function of a side input rejects is a dead letter, and one that is too late is dropped."""
+    for reading in add_totals(filter(is_lucky, readings), more):
+        yield KV(reading.key, reading.value), reading.at
+
+
+@job(
+    with_total(VALUES.map_values(lambda value: value + 0 // (value - 6)).process(ECHO, late=Late.DROP)),
+    SOME,
+    ON_TIME,
+    panes="",
+    drops="14: 1 of a always late",
+    bad_records='map_values(<lambda>) {"key":"a","value":6}',
+)
+def a_bad_record_that_is_late(readings: list[Reading], more: list[Reading]) -> Answer:
+    """A late element of a computation is a drop of its instant, or a dead letter, also if a side input follows."""
+    for echo, at in echoes([reading for reading in readings if reading.value != 6]):
+        assert isinstance(echo, KV)
+        assert isinstance(at, datetime)
+        (reading,) = add_totals([Reading(echo.key, echo.value, at, at)], more)
+        yield KV(reading.key, reading.value), at
+
+
 JOBS: tuple[Job, ...] = (
     a_record_with_a_null,
     a_lifted_function_that_raises,
@@ -292,4 +354,6 @@ JOBS: tuple[Job, ...] = (
     *TRIGGERS,
     a_bad_record_of_one_of_two_outputs,
     a_bad_record_of_a_shared_step,
+    a_function_of_a_side_input_that_raises,
+    a_bad_record_that_is_late,
 )

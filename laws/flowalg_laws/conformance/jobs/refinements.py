@@ -155,7 +155,7 @@ def sessions_that_retract(readings: list[Reading]) -> Answer:
         14: +b=2 [1, 4) late 0
         14: +b=8 [13, 16) on_time 0
     """,
-    drops="1 of a [3, 6) closed",
+    drops="14: 1 of a [3, 6) closed",
 )
 def a_closed_session(readings: list[Reading]) -> Answer:
     """Elements in a session whose trigger has finished are dropped; elements next to it start a new session."""
@@ -178,7 +178,7 @@ def a_closed_session(readings: list[Reading]) -> Answer:
         14: +b=11 [5, 10) on_time 0 last
         14: +b=8 [10, 15) on_time 0 last
     """,
-    drops="1 of a [0, 5) expired",
+    drops="14: 1 of a [0, 5) expired",
 )
 def a_minute_of_lateness(readings: list[Reading]) -> Answer:
     """An element of an expired window is dropped and counted; the last pane of a window is marked as last."""

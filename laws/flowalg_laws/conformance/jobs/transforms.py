@@ -418,7 +418,7 @@ def the_newest_complete_value_of_each_key(readings: list[Reading], more: list[Re
         15: +b=48 [10, 15) on_time 0 last
     """,
     drops="""
-        1 of a [0, 5) expired
+        14: 1 of a [0, 5) expired
     """,
 )
 def elements_too_late_for_a_side_input(readings: list[Reading], more: list[Reading]) -> Answer:

@@ -106,7 +106,7 @@ JOBS = (
         14: +b=11 [5, 10) on_time 0
         14: +b=8 [10, 15) on_time 0
     """,
-        drops="1 of a [0, 5) closed",
+        drops="14: 1 of a [0, 5) closed",
     ),
     of_trigger(
         "the watermark and itself",
@@ -147,7 +147,10 @@ JOBS = (
         14: +b=11 [5, 10) on_time 0 last
         14: +b=8 [10, 15) on_time 0 last
     """,
-        drops="2 of a [0, 5) closed",
+        drops="""
+            13: 1 of a [0, 5) closed
+            14: 1 of a [0, 5) closed
+        """,
     ),
     of_trigger(
         "the median watermark",
