@@ -47,10 +47,13 @@ def utf_8_message(source: str, path: str) -> str:
 
 def years_message(source: str, path: str, shape: Shape) -> str:
     """Returns the message for a time or day that Python has no value for, up to its number since the epoch."""
+    return f"source {source!r}: {years_phrase(path, shape)}"
+
+
+def years_phrase(path: str, shape: Shape) -> str:
+    """Returns what such a time or day must be."""
     unit = "days" if shape == DAY else "microseconds"
-    return (
-        f"source {source!r}: {path} must be in the years 1 to 9999 of UTC; got, in {unit} since the epoch, "
-    )
+    return f"{path} must be in the years 1 to 9999 of UTC; got, in {unit} since the epoch, "
 
 
 def range_message(source: str, micros: int) -> str:

@@ -26,6 +26,7 @@ from flowalg.data.errors import (
     describe_function,
     describe_raised,
 )
+from flowalg.data.record_messages import years_phrase
 from flowalg.data.shapes import BINARY, INTEGER, TEXT, RecordOf, Shape, required
 from flowalg.data.shapes import TIMESTAMP as TIME
 from flowalg.data.time import EPOCH
@@ -180,7 +181,7 @@ class _Decoder:
     def _call(self, function: Callable[[KafkaMessage], object]) -> tuple[pa.Table, Numbers]:
         good: list[int] = []
         records: list[object] = []
-        for number, message in enumerate(self._messages()):
+        for number, message in self._messages():
             try:
                 record = function(message)
             except MemoryError:
@@ -213,15 +214,20 @@ class _Decoder:
             return pa.Table.from_arrays(cast("pa.StructArray", array).flatten(), names=names), kept
         return pa.Table.from_arrays([array], names=names), kept
 
-    def _messages(self) -> Iterator[KafkaMessage]:
+    def _messages(self) -> Iterator[tuple[int, KafkaMessage]]:
+        """Yields messages with their numbers. One whose timestamp no datetime has fails."""
         # As integers, since pyarrow's datetimes need a database of time zones.
         at = self.messages.schema.get_field_index("timestamp")
         micros = self.messages.column("timestamp").cast(pa.int64())
-        for row in self.messages.set_column(at, "timestamp", micros).to_pylist():
+        for number, row in enumerate(self.messages.set_column(at, "timestamp", micros).to_pylist()):
             headers = tuple((header["key"], header["value"]) for header in row.pop("headers") or ())
             time = row.pop("timestamp")
-            timestamp = None if time is None else EPOCH + time * _MICROSECOND
-            yield KafkaMessage(self.topic.topic, headers=headers, timestamp=timestamp, **row)
+            try:
+                timestamp = None if time is None else EPOCH + time * _MICROSECOND
+            except OverflowError:
+                self._fail(number, f"{years_phrase('the timestamp', TIME)}{time}")
+                continue
+            yield number, KafkaMessage(self.topic.topic, headers=headers, timestamp=timestamp, **row)
 
     def _part(self, part: MessageField, messages: pa.Table, shape: Shape) -> Parts:
         """Returns a part of messages as a column."""

@@ -40,7 +40,7 @@ def messages_table(topic: KafkaInput, messages: Sequence[RawMessage]) -> pa.Tabl
         "partition": lambda: list(map(methodcaller("partition"), messages)),
         "offset": lambda: list(map(methodcaller("offset"), messages)),
         "timestamp": lambda: [
-            millis * 1000 if kind else None for kind, millis in map(methodcaller("timestamp"), messages)
+            _micros(millis) if kind else None for kind, millis in map(methodcaller("timestamp"), messages)
         ],
         "value": lambda: list(map(methodcaller("value"), messages)),
         "key": lambda: list(map(methodcaller("key"), messages)),
@@ -49,6 +49,11 @@ def messages_table(topic: KafkaInput, messages: Sequence[RawMessage]) -> pa.Tabl
     names = columns_of(topic)
     schema = pa.schema([MESSAGES.field(name) for name in names])
     return pa.Table.from_pydict({name: read[name]() for name in names}, schema)
+
+
+def _micros(millis: int) -> int:
+    """Returns milliseconds in microseconds: of those beyond 64 bits the most, which is beyond all years too."""
+    return min(max(1000 * millis, -(2**63)), 2**63 - 1)
 
 
 def _headers(message: RawMessage) -> list[dict[str, object]]:

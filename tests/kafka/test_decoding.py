@@ -360,6 +360,24 @@ def test_a_function_decodes_the_whole_message() -> None:
         decode_messages(source_node(SOURCE), topic, messages_table(topic, messages[2:3]), None)
 
 
+@pytest.mark.parametrize("millis", [253_402_300_800_000, 2**63 - 1])
+def test_a_timestamp_that_no_datetime_has_is_a_bad_record(millis: int) -> None:
+    """It is one with its place for a function; a topic whose records have no timestamp is read."""
+    good, reading = int(NOON.timestamp() * 1000), Reading("a", None, 1, NOON)
+    messages = [
+        Received(text_of(reading), number, millis=at) for number, at in enumerate((good, millis, good))
+    ]
+    topic = KafkaInput("localhost:1", "readings", format=lambda message: reading)
+    rows, bad = decode(*messages, topic=topic)
+    assert [row["kafka_offset"] for row in rows] == [0, 2]
+    (error,) = [record.error for record in bad]
+    assert error.startswith(
+        "topic 'readings', partition 1, offset 1: source 'readings': the timestamp must be in the years 1 to 9999"
+    )
+    table = decode_messages(source_node(SOURCE), TOPIC, messages_table(TOPIC, messages), None)
+    assert table.column("kafka_offset").to_pylist() == [0, 1, 2]
+
+
 def test_fields_must_fit_the_record_class() -> None:
     """A field that the class lacks, or of another type than the part of a message, is an error before the run."""
     topic = KafkaInput("localhost:1", "events", fields={"nobody": "key", "name": "offset"})

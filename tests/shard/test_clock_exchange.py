@@ -44,7 +44,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flowalg import Perfect, Window
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.data.time import BETWEEN, MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.errors import ElementError
 from flowalg.runs import Signal
 from flowalg.runs.clocks import Clocks
@@ -162,6 +162,18 @@ def test_a_row_of_a_partition_without_a_processing_time_is_an_error(row: dict[st
         upstreams, rows([], {**timed, EVENT_TIME: 2}, {PARTITION: "north", EVENT_TIME: 3})
     )
     assert together == timed_reports(upstreams, rows([], {**timed, EVENT_TIME: 2}, {**timed, EVENT_TIME: 3}))
+
+
+@pytest.mark.parametrize("time", [MIN_TIME - 1, MAX_TIME + 1])
+@pytest.mark.parametrize("event_time", [3, None], ids=["a record", "a tick"])
+def test_a_processing_time_out_of_range_is_an_error(time: int, event_time: int | None) -> None:
+    """The error names the source; it does not become the clock, which would never go back."""
+    row = {PARTITION: "north", PROCESSING_TIME: time, EVENT_TIME: event_time}
+    with pytest.raises(
+        ElementError,
+        match=rf"^source 'orders': StreamInput.processing_time must be {BETWEEN}; got {time} microseconds",
+    ):
+        timed_reports((FromSource(Perfect(), "orders"),), rows([], row))
 
 
 @given(watermark_policies(), st.lists(observations(), min_size=1))

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 import polars as pl
 
 from flowalg.data.errors import ElementError
-from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
+from flowalg.data.time import BETWEEN, MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, Publication, WatermarkPolicy
 from flowalg.watermarks.lags import lag_of
@@ -87,7 +87,8 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "")
     """The report of rows of a source, including those that a filter has dropped and those that are not elements.
 
     A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``. Raises
-    ``ElementError`` if all records of a partition have no processing time, or a published watermark has none.
+    ``ElementError`` if all records of a partition have no processing time, or a published watermark has none, and for
+    one that is out of range.
     """
     event_time = _record_time(rows)
     is_record = pl.col(event_time).is_not_null()
@@ -95,6 +96,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "")
     seen = observation(policy, rows.lazy().filter(is_record), event_time, columns=columns).collect()
     require_times(source, seen)
     latest = rows[PROCESSING_TIME].max()
+    _require_in_range(source, rows[PROCESSING_TIME])
     assert latest is None or isinstance(latest, int)
     publications = _publications(source, rows.filter(~is_record)) if PUBLISHED in columns else ()
     control = policy.summarize((), publications=publications, ended=_has_ended(rows))
@@ -104,15 +106,26 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "")
 
 
 def require_times(source: str, seen: pl.DataFrame) -> None:
-    """Raises ``ElementError`` if what was observed of some partition of a source has no processing time."""
-    if seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING].null_count():
+    """Raises ``ElementError`` if what was observed of some partition of a source has no valid processing time."""
+    times = seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING]
+    if times.null_count():
         raise _no_time(source, "all elements of a partition in a micro-batch")
+    _require_in_range(source, times)
 
 
 def _no_time(source: str, where: str) -> ElementError:
     return ElementError(
         f"source {source!r}: StreamInput.processing_time must not be null in {where}; got null"
     )
+
+
+def _require_in_range(source: str, times: pl.Series) -> None:
+    for time in (times.min(), times.max()):
+        if isinstance(time, int) and not MIN_TIME <= time <= MAX_TIME:
+            raise ElementError(
+                f"source {source!r}: StreamInput.processing_time must be {BETWEEN}; got {time} microseconds since "
+                "the epoch"
+            )
 
 
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:
