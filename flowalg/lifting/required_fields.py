@@ -23,7 +23,8 @@ from flowalg.lifting.python.captured_values import MISSING, resolve_global
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import Syntax, syntax_of
 from flowalg.lifting.syntax import lift_expression
-from flowalg.lifting.tree.expressions import Expr, Param, first_opaque
+from flowalg.lifting.tree.expressions import Expr, Param
+from flowalg.lifting.tree.failures import is_column
 
 Reads: TypeAlias = Mapping[str, "Reads | None"]
 """The fields that are read, each with the fields that are read of it, or ``None`` if it is used as a whole."""
@@ -35,7 +36,7 @@ _INTROSPECTION: Final = frozenset({"locals", "vars", "eval", "exec", "globals", 
 def delegated_call(
     f: Callable[..., object], element: Shape
 ) -> tuple[Callable[..., object], tuple[Expr, ...]] | None:
-    """If ``f`` only calls another function, returns that function and its lifted arguments; else ``None``."""
+    """If ``f`` only calls another function with columns, returns that function and these arguments; else ``None``."""
     match syntax_of(f):
         case Success(ast.Lambda(body=ast.Call() as call) as syntax):
             pass
@@ -52,8 +53,7 @@ def delegated_call(
     if target is MISSING or not callable(target):
         return None
     read = tuple(lift_expression(arg, scope) for arg in call.args)
-    all_lifted = all(arg.shape is not None and first_opaque(arg) is None for arg in read)
-    return (target, read) if all_lifted else None
+    return (target, read) if all(map(is_column, read)) else None
 
 
 def required_shape(f: Callable[..., object], element: Shape) -> Shape:

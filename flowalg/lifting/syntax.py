@@ -56,7 +56,7 @@ from flowalg.lifting.tree.expressions import (
     first_opaque,
     negation,
 )
-from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
+from flowalg.lifting.tree.failures import is_column, is_wide
 from flowalg.lifting.tree.primitives import Op
 
 
@@ -431,10 +431,7 @@ def _as_call(
     """Returns the same with the call that computes it, if its result has a known type and its arguments are columns."""
     if target is MISSING or not callable(target) or named or not args or opaque.shape is None:
         return None
-    lifted = all(
-        arg.shape is not None and not can_raise_in_engine(arg) and not first_opaque(arg) for arg in args
-    )
-    return evolve(opaque, call=PythonCall(target, args)) if lifted else None
+    return evolve(opaque, call=PythonCall(target, args)) if all(map(is_column, args)) else None
 
 
 def _construct_constant(cls: type, node: ast.Call, scope: Scope) -> Expr | None:

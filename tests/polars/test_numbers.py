@@ -9,9 +9,11 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
+from typing import Final
 
 import polars as pl
 import pytest
+from attrs import frozen
 from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import given, settings
@@ -50,7 +52,7 @@ from tests.support.amounts import (
     expected,
     results,
 )
-from tests.support.elements import bounded
+from tests.support.elements import bounded, elements_of
 from tests.support.scores import NOON, minute
 
 ENGINES = [
@@ -231,6 +233,52 @@ def test_a_constant_beyond_64_bits_names_its_function(
         ValueRangeError, match=r"map_values\(<lambda> at .*test_numbers.py:\d+\).* overflows 64 bits"
     ):
         engine.run(pipeline.combine_globally(ToList()), {AMOUNTS: bounded(amount("1"))})
+
+
+@frozen
+class Share:
+    """A record with a float."""
+
+    of: float | None
+
+
+FAR: Final = 2**70 + 1
+
+
+def digits_of(number: int) -> str:
+    """Returns the digits of a number; Python computes them."""
+    return format(number, "_d")
+
+
+@EACH_ENGINE
+@pytest.mark.parametrize(
+    ("pipeline", "value"),
+    [
+        (AMOUNTS.map(lambda a: Share(2**70)), Share(2.0**70)),
+        (AMOUNTS.map(lambda a: Share(FAR)), Share(2.0**70)),
+        (AMOUNTS.map(lambda a: Share(len(a.key) * FAR)), Share(2.0**70)),
+        (AMOUNTS.map(lambda a: Share(2**53 + 1)), Share(2.0**53)),
+        (AMOUNTS.map(lambda a: KV(a.key, FAR), result=KV[str, float]), KV("a", 2.0**70)),
+        (AMOUNTS.map(lambda a: (a.key, FAR), result=tuple[str, float]), ("a", 2.0**70)),
+        (AMOUNTS.map(lambda a: FAR, result=float), 2.0**70),
+        (AMOUNTS.flat_map(lambda a: [FAR], result=float), 2.0**70),
+        (AMOUNTS.map(lambda a: digits_of(len(a.key) * 2**63)), "9_223_372_036_854_775_808"),
+    ],
+    ids=["literal", "captured", "computed", "rounded", "pair", "tuple", "result", "item", "argument"],
+)
+def test_an_integer_of_any_size_is_a_float_where_one_is_expected(
+    engine: Interpreter, pipeline: PCollection[object], value: object
+) -> None:
+    """A float that is given an integer is Python's float of it, and functions are called with integers of any size."""
+    assert elements_of(engine, pipeline, {AMOUNTS: bounded(amount())}) == [repr(value)]
+
+
+@EACH_ENGINE
+def test_an_integer_beyond_the_largest_float_is_an_error(engine: Interpreter) -> None:
+    """An integer that is no float is an error that names the field."""
+    pipeline = AMOUNTS.map(lambda a: Share(10**400))
+    with pytest.raises(ValueRangeError, match=r"\.of is an int that is beyond the largest float"):
+        elements_of(engine, pipeline, {AMOUNTS: bounded(amount())})
 
 
 @EACH_ENGINE

@@ -131,12 +131,13 @@ def wordy(r: Reading) -> str:
 
 
 def test_a_function_receives_only_the_fields_that_it_reads() -> None:
-    """A lambda that calls a function has lifted arguments; other functions receive a record of the fields they read."""
+    """A lambda that calls a function has columns as arguments; other functions receive a record of fields they read."""
     shape = shape_of(Reading)
-    call = delegated_call(lambda r: scaled(3, r.value + 1), shape)
+    call = delegated_call(lambda r: scaled(3, len(r.key) + 1), shape)
     assert call is not None
     assert call[0] is scaled
     assert [argument.shape for argument in call[1]] == [INTEGER, INTEGER]
+    assert delegated_call(lambda r: scaled(3, r.value + 1), shape) is None, "which may need more than 64 bits"
     read = required_shape(wordy, shape)
     assert isinstance(read, RecordOf)
     assert [field.name for field in read.fields] == ["key", "value"]

@@ -7,7 +7,17 @@ from functools import lru_cache
 from typing import Final
 
 from flowalg.data.shapes import DURATION, INTEGER
-from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Each, Expr, Opaque, children, walk
+from flowalg.lifting.tree.expressions import (
+    Apply,
+    Choice,
+    Constant,
+    Each,
+    Expr,
+    Opaque,
+    children,
+    first_opaque,
+    walk,
+)
 from flowalg.lifting.tree.intervals import DAYS, DURATIONS, INSTANTS, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
 
@@ -69,6 +79,14 @@ def has_wide(expr: Expr) -> bool:
 def can_raise_in_engine(expr: Expr) -> bool:
     """Whether evaluating the expression may raise in an engine: as in Python, or where 64 bits do not suffice."""
     return can_fail(expr) or has_wide(expr)
+
+
+def is_column(expr: Expr) -> bool:
+    """Whether an engine can compute the expression by itself, as an argument of a function that runs in Python.
+
+    An expression that may raise is left to Python, since its 64 bits need not be the limit of the function's result.
+    """
+    return expr.shape is not None and first_opaque(expr) is None and not can_raise_in_engine(expr)
 
 
 def always_evaluated(expr: Expr) -> frozenset[Expr]:
