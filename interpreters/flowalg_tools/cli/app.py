@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -26,7 +27,7 @@ from flowalg_tools.cli.run import (
     run_reference,
     run_streaming,
 )
-from flowalg_tools.cli.terminal import escape_what_has_no_code, print_error
+from flowalg_tools.cli.terminal import UNREAD, escape_what_has_no_code, finish, print_error
 from flowalg_tools.cli.what_if import Grid, recommend
 from flowalg_tools.cli.why import explain_computation, explain_window
 
@@ -464,8 +465,13 @@ def reject_options(mode: str, **options: object) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit code: 0, 1 for a difference, 2 for an error."""
+    """Runs the command line and returns the exit code: 0, 1 for a difference, 2 for an error, or ``UNREAD``."""
     escape_what_has_no_code()
+    output = sys.stdout
+    return finish(output, _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         app(None if arguments is None else list(arguments))
     except FlowalgError as error:
@@ -481,6 +487,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(failure)
         return 2
     except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            return UNREAD
         if isinstance(ended.code, str):
             print_error(ended.code)
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)

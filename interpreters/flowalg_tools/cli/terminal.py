@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -16,6 +17,9 @@ from rich.text import Text
 from flowalg.data.errors import without_passwords
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+UNREAD: Final = 141
+"""The exit code if the reader of an output has closed it, as ``head`` does: that of a program which SIGPIPE ends."""
 
 
 def without_control_codes(line: str) -> str:
@@ -54,6 +58,24 @@ def print_error(error: str) -> None:
     line = without_control_codes(" ".join(without_passwords(error).split("\n")))
     err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     err.print(Text.assemble(("error: ", "bold red"), line))
+
+
+def finish(output: TextIO | None, code: int) -> int:
+    """Writes what an output still holds, and returns the exit code.
+
+    Without an error it is ``UNREAD`` if the reader has closed the output. One that cannot be written is an error.
+    """
+    try:
+        if output is not None:
+            output.flush()
+    except OSError as failure:
+        with open(os.devnull, "wb") as nowhere:  # Python writes the rest there when it ends
+            os.dup2(nowhere.fileno(), output.fileno())
+        if not isinstance(failure, BrokenPipeError):
+            print_error(str(failure))
+            return 2
+        return code if code == 2 else UNREAD
+    return code
 
 
 @contextmanager
