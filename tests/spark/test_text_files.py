@@ -183,21 +183,32 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(spark: SparkSessio
 def test_a_parquet_file_of_a_stream_with_the_name_of_a_pattern_is_an_error(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Spark has the rows of the files beside it twice, if a micro-batch has several files."""
+    """Spark has the rows of the files beside it twice, if a micro-batch has several files; also if it has no rows."""
     folder = tmp_path / "in"
     folder.mkdir()
-    for key in ("a[1]", "b"):
-        pq.write_table(
-            record_table(ITEMS, [Item(key, 1, datetime(2024, 1, 1, tzinfo=UTC))]), folder / f"{key}.parquet"
-        )
+
+    def write(name: str, *keys: str) -> None:
+        items = [Item(key, 1, datetime(2024, 1, 1, tzinfo=UTC)) for key in keys]
+        pq.write_table(record_table(ITEMS, items), folder / f"{name}.parquet")
+
     run = SparkStreaming(spark, shards=1).run
+    write("b", "b")
+    stream = stream_files(spark, ITEMS, str(folder))
+    write("a[1]", "a")
     with pytest.raises(
         ElementError, match=r"source 'items': .*in/a\[1\].parquet has the name of a pattern, so"
     ):
-        run(ALL, {ITEMS: StreamInput(stream_files(spark, ITEMS, str(folder)), POLICY)})
+        run(ALL, {ITEMS: StreamInput(stream, POLICY)})
+    for name in ("a[1]", "a]", "{}", "a*", "?", "a\\"):
+        (folder / "a[1].parquet").unlink(missing_ok=True)
+        write(name)
+        with pytest.raises(ArgumentError, match="path must be a folder of files whose names are without"):
+            stream_files(spark, ITEMS, str(folder))
+        (folder / f"{name}.parquet").unlink()
+    write("a[1]", "a")
     one = stream_files(spark, ITEMS, str(folder), per_batch=1)
     elements = run(ALL, {ITEMS: StreamInput(one, POLICY)}).elements
-    assert sorted(str(each.element[0]) for each in elements) == ["a[1]", "b"]
+    assert sorted(str(each.element[0]) for each in elements) == ["a", "b"]
 
 
 def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSession, tmp_path: Path) -> None:
@@ -213,8 +224,12 @@ def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSess
         stream_files(spark, ITEMS, str(tmp_path / "a[1]"), format="json")
     for name in ("b", "c"):
         (tmp_path / "a1" / f"{name}.jsonl").write_text(f'{{"key": "{name}", "at": "{T}"}}\n')
-    several = stream_files(spark, ITEMS, str(tmp_path / "a1"), format="json")
-    with pytest.raises(ElementError, match=r"\{b\}\?\*.jsonl has the name of a pattern, so"), raise_causes():
+    with pytest.raises(ArgumentError, match="path must be a folder of files whose names are without"):
+        stream_files(spark, ITEMS, str(tmp_path / "a1"), format="json")
+    (tmp_path / "later").mkdir()
+    several = stream_files(spark, ITEMS, str(tmp_path / "later"), format="json")
+    (tmp_path / "later" / "{b}.jsonl").write_text(f'{{"key": "b", "at": "{T}"}}\n')
+    with pytest.raises(ElementError, match=r"\{b\}.jsonl has the name of a pattern, so"), raise_causes():
         run_to_end(
             streaming.compile(ALL, {ITEMS: StreamInput(several, POLICY)}),
             tmp_path / "no",

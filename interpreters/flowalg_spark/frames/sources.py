@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from flowalg.data.errors import ArgumentError, require_flag
-from flowalg.data.shapes import ElementType, shape_of
+from flowalg.data.shapes import ElementType, Shape, shape_of
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
 from flowalg_spark.encoding.schema import spark_type
@@ -124,8 +124,9 @@ def stream_files(
     """Reads the files of a folder, as they come, as a streaming frame: the input of a source in a ``StreamInput``.
 
     The arguments are those of ``read_files``, for the formats ``parquet``, ``csv`` and ``json``; a micro-batch has at
-    most ``per_batch`` files. A folder whose own name is a pattern is an ``ArgumentError``, and such a file
-    fails the query, except with ``per_batch=1``: Spark reads the files of a micro-batch once more for each of them.
+    most ``per_batch`` files. A folder whose own name is a pattern, or that of a file in it, is an ``ArgumentError``,
+    and such a file that comes later fails the query with its first row, except with ``per_batch=1``: Spark reads the
+    files of a micro-batch once more for each of them.
 
     Example::
 
@@ -145,7 +146,7 @@ def stream_files(
         return _read_text(reader, node, path, format, columns, dead_letters, several=several)
     if format != "parquet":
         raise ArgumentError("format", format, "'parquet', 'csv' or 'json'")
-    more = [T.StructField(name, spark_type(shape_of(kind))) for name, kind in (columns or {}).items()]
+    more = [T.StructField(name, spark_type(shape)) for name, shape in _further(node, columns)]
     frame = reader.schema(T.StructType([*schema_of(source).fields, *more])).parquet(path)
     return of_plain_files(frame, node.name) if several else frame
 
@@ -161,7 +162,12 @@ def _read_text(
     several: bool = False,
 ) -> DataFrame:
     require_flag("dead_letters", dead_letters)
-    field_names = {name for name, _ in fields_in(node.shape)}
-    more = [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in field_names]
+    more = _further(node, columns)
     kind: TextFormat = "csv" if format == "csv" else "json"
     return read_text(reader, node, path, kind, more, dead_letters=dead_letters, several=several)
+
+
+def _further(node: SourceNode, columns: Mapping[str, ElementType] | None) -> list[tuple[str, Shape]]:
+    """Returns the columns that are read besides the fields of records."""
+    field_names = {name for name, _ in fields_in(node.shape)}
+    return [(name, shape_of(kind)) for name, kind in (columns or {}).items() if name not in field_names]

@@ -15,7 +15,10 @@ from flowalg.data.errors import ArgumentError
 from flowalg_spark.expressions.errors import fail_for_element
 
 _GLOB: Final = re.compile(r"[\\*?\[\]{}]")
+_OF_PATTERNS: Final = r"*[\\\*\?\[\]\{\}]*"
+"""A pattern of names that are patterns."""
 
+_PLAIN: Final = "without *, ?, [, ], {, } and \\"
 
 READ_TWICE: Final = (
     " has the name of a pattern, so Spark reads the files beside it several times; give it a name without *, ?, [, ], "
@@ -46,14 +49,26 @@ def exists(session: SparkSession, pattern: str) -> bool:
 
 
 def require_no_pattern(session: SparkSession, argument: str, path: str) -> None:
-    """Raises ``ArgumentError`` for a folder of a stream whose own name is a pattern.
+    """Raises ``ArgumentError`` for a folder of a stream whose own name is a pattern, or that of a file in it.
 
-    Spark reads nothing of ``in[1]``, and a micro-batch of two files of ``in*`` has the rows of both twice.
+    Spark reads nothing of ``in[1]``, and a micro-batch of two files of ``in*`` has the rows of both twice. Each file
+    with the name of a pattern doubles the rows of the others, even if it has none itself.
     """
     pattern = pattern_of(path)
     if pattern != path and exists(session, pattern):
         why = "Spark takes the name of this folder for a pattern, and does not read its files once"
-        raise ArgumentError(argument, path, "the path of a folder without *, ?, [, ], {, } and \\", why=why)
+        raise ArgumentError(argument, path, f"the path of a folder {_PLAIN}", why=why)
+    if exists(session, f"{path.rstrip('/')}/{_OF_PATTERNS}"):
+        why = "Spark reads the files beside one with such a name several times"
+        raise ArgumentError(argument, path, f"a folder of files whose names are {_PLAIN}", why=why)
+
+
+def file_to_stream(path: str) -> str:
+    """Returns the path of a file as a stream reads it: a pattern whose last letter is of a set of one.
+
+    A stream reads a folder, or a pattern.
+    """
+    return f"{pattern_of(path[:-1])}[{path[-1]}]"
 
 
 def of_plain_files(frame: DataFrame, source: str) -> DataFrame:

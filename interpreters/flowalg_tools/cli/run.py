@@ -15,10 +15,8 @@ import flowalg_reference as reference
 from attrs import frozen
 
 from flowalg import FlowalgError, PCollection, Run, Source, Timeline, load_interpreter
-from flowalg.data.shapes import TIMESTAMP
 from flowalg.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes
-from flowalg.pipeline.source import source_node
 from flowalg.pipeline.structure import has_stages
 from flowalg.runs import BadRecord, Timing
 from flowalg.watermarks import WatermarkPolicy
@@ -384,41 +382,19 @@ def _frame(session: SparkSession, source: Source[object], path: Path, *, dead_le
 
 def _stream(session: SparkSession, source: Source[object], path: Path, options: StreamOptions) -> DataFrame:
     """Reads files as a stream; with dead letters, a text that is no record is a row that has the text and its error."""
-    from flowalg_columns.layout import fields_in
-    from flowalg_spark import schema_of
-    from flowalg_spark.frames.texts import read_text
-    from flowalg_spark.state.patterns import of_plain_files, pattern_of, require_no_pattern
-    from pyspark.sql import types as T
+    from flowalg_spark import stream_files
+    from flowalg_spark.state.patterns import file_to_stream
 
-    kind = _format_of_input(source, path)
-    reader = session.readStream
-    if options.batch_rows is not None:
-        reader = reader.option("maxFilesPerTrigger", "1")
-    read = str(path)
-    several = path.is_dir() and options.batch_rows is None
-    if path.is_dir():
-        require_no_pattern(session, f"the input of {source.name}", read)
-    else:  # a stream reads a folder, or a pattern: here that of the file, whose last letter is of a set of one
-        read = f"{pattern_of(read[:-1])}[{read[-1]}]"
-    node = source_node(source)
-    field_names = {name for name, _ in fields_in(node.shape)}
-    times = [name for name in options.times if name not in field_names]
-    if kind != "parquet":
-        more = [(name, TIMESTAMP) for name in times]
-        return read_text(
-            reader,
-            node,
-            read,
-            "csv" if kind == "csv" else "json",
-            more,
-            dead_letters=options.dead_letters,
-            several=several,
-        )
-    schema = schema_of(source)
-    for name in times:
-        schema = schema.add(name, T.TimestampType())
-    frame = reader.schema(schema).parquet(read)
-    return of_plain_files(frame, source.name) if several else frame
+    is_file = path.is_file()
+    return stream_files(
+        session,
+        source,
+        file_to_stream(str(path)) if is_file else str(path),
+        format=_format_of_input(source, path),
+        columns=dict.fromkeys(options.times, datetime),
+        dead_letters=options.dead_letters,
+        per_batch=1 if is_file or options.batch_rows is not None else None,
+    )
 
 
 def _format_of_input(source: Source[object], path: Path) -> str:
