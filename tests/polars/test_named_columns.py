@@ -117,6 +117,43 @@ def test_a_file_without_the_column_of_a_clock_is_an_error(
         list(streaming.batches(ITEMS, {ITEMS: stream}))
 
 
+@pytest.mark.parametrize("dead_letters", [False, True])
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("csv", ""),
+        ("csv", "key,count,at,device\n"),
+        ("csv", 'key,count,at,device\n"bad\n'),
+        ("jsonl", "\n"),
+        ("jsonl", "bad\n"),
+    ],
+)
+def test_a_file_without_records_lacks_no_column(
+    tmp_path: Path, format: Literal["csv", "jsonl"], text: str, dead_letters: bool
+) -> None:
+    """A header has a column of a clock also if no record follows it; no line, or only a bad one, lacks no column."""
+    put(tmp_path, text)
+    stream = StreamInput(Files(tmp_path, format), POLICY, processing_time="device")
+    read = streaming.batches(ITEMS, {ITEMS: stream}, dead_letters=dead_letters)
+    if "bad" in text and not dead_letters:
+        with pytest.raises(ElementError, match="row 1"):
+            list(read)
+        return
+    batches = list(read)
+    assert [len(batch.bad_records) for batch in batches] == ["bad" in text] * len(batches)
+    assert not any(batch.elements for batch in batches)
+
+
+def test_a_header_without_the_column_of_a_clock_is_an_error(tmp_path: Path) -> None:
+    """It is one without records too."""
+    put(tmp_path, "key,count,at\n")
+    stream = StreamInput(Files(tmp_path, "csv"), POLICY, processing_time="device")
+    with pytest.raises(
+        SchemaMismatchError, match="processing_time is 'device', which is no column of its rows"
+    ):
+        list(streaming.batches(ITEMS, {ITEMS: stream}))
+
+
 FRAME = pl.DataFrame(
     {"key": ["a"], "count": [1], "at": [NOON], "seen": [None], "naive": [NOON.replace(tzinfo=None)]},
     schema_overrides={"seen": pl.Datetime("us", "UTC")},

@@ -97,6 +97,36 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0
     return printed.err if code == 2 else printed.out
 
 
+@pytest.mark.parametrize("on", ["reference", "local"])
+@pytest.mark.parametrize(
+    ("files", "code", "message"),
+    [
+        ({"a.csv": ""}, 0, "0 panes"),
+        ({"a.csv": "team,points,at,seen\n"}, 0, "0 panes"),
+        ({"a.parquet": ""}, 0, "0 panes"),
+        ({"a.csv": "team,points,at\n"}, 2, "a.csv: source 'scores': the data have no column seen"),
+        ({"a.csv": "team,points,at\n", "b.csv": "scores"}, 2, "a.csv: .* no column seen; they have team, "),
+        ({"a.csv": "team,points,at,seen\nred,1,2015-01-01T12:00:00Z,\n"}, 2, "seen is None in row 1"),
+    ],
+    ids=["no text", "header", "no Parquet", "another header", "beside records", "null"],
+)
+def test_a_file_without_records_needs_its_columns(
+    on: str,
+    files: dict[str, str],
+    code: int,
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A file with a header only has no records if it has the columns, and is an error if it lacks one of times."""
+    (folder / "in").mkdir()
+    for name, text in files.items():
+        (folder / "in" / name).write_text((folder / "scores.csv").read_text() if text == "scores" else text)
+    command = ("run", "games:STANDINGS", "--on", on, "--input", str(folder / "in"), *TIMES_AND_POLICY)
+    printed = output_of(capsys, *command, "--output", str(folder / "panes.jsonl"), code=code)
+    assert re.search(message, printed)
+
+
 def test_explain_prints_the_explanation(capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg explain`` prints ``explain(pipeline)`` and the number of functions that run inside Spark."""
     printed = output_of(capsys, "explain", "games:STANDINGS")

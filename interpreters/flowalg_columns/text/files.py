@@ -45,8 +45,8 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
     """Reads the records of a file.
 
     ``extra`` are columns that are read besides the fields. One of type ``INFERRED`` has the first type that all of its
-    texts have. One that the header of a CSV file lacks, or that no record of a file of JSON lines has, is not among the
-    rows; if it is optional, lines of JSON have nulls instead.
+    texts have. One that the header of a CSV file lacks, or that none of the records of a file of JSON lines has, is not
+    among the rows; if it is optional, lines of JSON have nulls instead.
 
     A file without text has no records. Raises ``BadFileError`` for a file that cannot have records of these fields.
     """
@@ -72,7 +72,7 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
         BadLine(number + 1, error.describe(f"row {number + 1}"), text_of(number))
         for number, error in parsed.bad.items()
     ]
-    return FileRows(_with_extra(parsed.rows, extra, data), tuple(bad))
+    return FileRows(_with_extra(parsed.rows, extra, data if kind == "json" else b""), tuple(bad))
 
 
 def require_text(data: bytes) -> None:
@@ -81,12 +81,13 @@ def require_text(data: bytes) -> None:
         raise BadFileError("it is compressed by gzip, so no line of it is text; decompress it")
 
 
-def _with_extra(rows: pa.Table, extra: Fields, data: bytes) -> pa.Table:
+def _with_extra(rows: pa.Table, extra: Fields, lines: bytes) -> pa.Table:
+    """Returns rows with the further columns that they have: not those that no record in some ``lines`` has."""
     for name, shape in extra:
         if name not in rows.column_names:
             continue
         at, column = rows.column_names.index(name), rows.column(name)
-        lacking = column.null_count == len(column) and f'"{name}"'.encode() not in data
+        lacking = lines and 0 < column.null_count == len(column) and f'"{name}"'.encode() not in lines
         if lacking and not isinstance(shape, OptionalOf):
             rows = rows.remove_column(at)
         elif required(shape) == INFERRED:

@@ -47,7 +47,7 @@ def read_table(
 ) -> pa.Table:
     """Reads the columns of a source's records, and further columns of times, from a file or a folder.
 
-    Texts that are not records are added to ``bad``; without it they are errors.
+    Texts that are not records are added to ``bad``; without it they are errors. So is a file without a column of times.
     """
     if not path.exists():
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
@@ -62,6 +62,13 @@ def read_table(
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
 
     tables = [_read(source, file, kind, times, bad) for file in files]
+    for file, table in zip(files, tables, strict=True):
+        for name in times:
+            if name not in table.column_names:
+                names = ", ".join(table.column_names)
+                raise SchemaMismatchError(
+                    f"{file}: source {source.name!r}: the data have no column {name}; they have {names}"
+                )
     return pa.concat_tables(tables, promote_options="default")
 
 
@@ -95,7 +102,8 @@ def _read(
         data = path.read_bytes()
         if kind == "parquet":
             if not data:
-                return arrow_schema_of(source).empty_table()
+                fields = [pa.field(name, pa.timestamp("us", "UTC")) for name in times]
+                return pa.schema([*arrow_schema_of(source), *fields]).empty_table()
             require_schema(node, scan_parquet(source.name, path).collect_schema())
             return parquet.read_table(pa.BufferReader(data))
         extra = [(name, TIMESTAMP) for name in times]

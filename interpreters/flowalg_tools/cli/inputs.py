@@ -253,7 +253,7 @@ def errors_in(path: Path) -> Iterator[None]:
 
 
 def read_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
-    """The timestamps of a column; raises ``SchemaMismatchError`` if it is missing, has nulls or another type."""
+    """The timestamps of a column; raises ``SchemaMismatchError`` if it has nulls or another type."""
     for row, value in enumerate(read_optional_times(table, column, source), start=1):
         if value is None:
             raise SchemaMismatchError(_bad_time(source, column, value, row))
@@ -261,10 +261,7 @@ def read_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
 
 
 def read_optional_times(table: pa.Table, column: str, source: str) -> Iterator[datetime | None]:
-    """The timestamps and nulls of a column; raises ``SchemaMismatchError`` if it is missing or has another type."""
-    names = ", ".join(table.column_names)
-    if column not in table.column_names:
-        raise SchemaMismatchError(f"source {source!r}: the data have no column {column}; they have {names}")
+    """The timestamps and nulls of a column; raises ``SchemaMismatchError`` if it has another type."""
     for row, value in enumerate(table.column(column).to_pylist(), start=1):
         if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
             raise SchemaMismatchError(_bad_time(source, column, value, row))
