@@ -230,6 +230,10 @@ def _shape(
         return _record(origin, where, argument_shapes, enclosing)
     elif isinstance(python_type, type):
         if issubclass(python_type, Enum):
+            if not python_type.__members__:
+                raise RecordTypeError(
+                    f"{_with_type(where, python_type)} is an Enum without members; use a class that defines some"
+                )
             return EnumOf(python_type)
         if attrs.has(python_type):
             return _record(python_type, where, {}, enclosing)

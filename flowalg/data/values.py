@@ -110,7 +110,10 @@ def conform(value: object, shape: Shape, where: str) -> object:
             return None if value is None else conform(value, inner, where)
         case EnumOf(cls=cls):
             if isinstance(value, cls):
-                return value
+                if value._name_ in cls.__members__:
+                    return value
+                # A combination of flags, such as A | B, is of the class too.
+                raise ElementError(f"{where} must be one member of {shape}; got {format_value(value)}")
         case ListOf(of=inner):
             if isinstance(value, list):
                 return [conform(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import Enum, Flag, IntEnum, StrEnum
 from types import GenericAlias
 
 import pytest
@@ -41,7 +42,33 @@ def test_a_subclass_of_a_record_class_must_be_one_itself() -> None:
         shape_of(Inherited)
 
 
-@pytest.mark.parametrize("kind", [{"union": ["None", "None"]}, {"list": ["int", "str"]}, "flowalg:Source"])
+class Empty(Enum):
+    """An enum without members."""
+
+
+@frozen
+class Painted:
+    """A record with a field that no value has."""
+
+    colour: Empty
+
+
+@pytest.mark.parametrize("kind", [Enum, IntEnum, StrEnum, Flag, Empty])
+def test_an_enum_without_members_is_no_type_of_elements(kind: type[Enum]) -> None:
+    """A base class of enums, and an enum without members, is an error: no element has this type."""
+    with pytest.raises(RecordTypeError, match=rf"^{kind.__name__} is an Enum without members"):
+        shape_of(kind)
+
+
+def test_a_field_of_an_enum_without_members_is_named() -> None:
+    """The error names the field and its type."""
+    with pytest.raises(RecordTypeError, match=r"^Painted\.colour has type Empty, which is an Enum without"):
+        shape_of(Painted)
+
+
+@pytest.mark.parametrize(
+    "kind", [{"union": ["None", "None"]}, {"list": ["int", "str"]}, "flowalg:Source", "enum:Enum"]
+)
 def test_an_impossible_type_in_a_document_is_a_document_error(kind: object) -> None:
     """A document with a type that elements cannot have is an error with its path."""
     node = {"SourceNode": {"name": "scores", "shape": kind, "event_time": {"f": f"{Score.__module__}:Score"}}}
