@@ -65,9 +65,10 @@ def finish(output: TextIO | None, code: int) -> int:
 
     Without an error it is ``UNREAD`` if the reader has closed the output. One that cannot be written is an error.
     """
+    if output is None:
+        return code
     try:
-        if output is not None:
-            output.flush()
+        output.flush()
     except OSError as failure:
         with open(os.devnull, "wb") as nowhere:  # Python writes the rest there when it ends
             os.dup2(nowhere.fileno(), output.fileno())
