@@ -12,7 +12,7 @@ from enum import Enum
 from attrs import field, frozen
 
 from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_feature
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import ArgumentError, UnsupportedError, require_name
 
 
 class Mode(Enum):
@@ -38,8 +38,7 @@ class Capabilities:
     mode: Mode = Mode.MICRO_BATCH
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.interpreter, str) or not self.interpreter:
-            raise ArgumentError("Capabilities.interpreter", self.interpreter, "a non-empty str")
+        require_name("Capabilities.interpreter", self.interpreter)
         if not isinstance(self.missing, Mapping):
             raise ArgumentError("Capabilities.missing", self.missing, "a mapping from features to reasons")
         require_mode("Capabilities.mode", self.mode)
@@ -47,9 +46,9 @@ class Capabilities:
             if feature not in AREA_OF:
                 valid = "a feature, such as Sessions, Accumulation.RETRACTING or Feature.STREAMING"
                 raise ArgumentError("a key of Capabilities.missing", feature, valid)
-            if not isinstance(reason, str) or not reason:
-                name = describe_feature(feature)
-                raise ArgumentError(f"Capabilities.missing[{name}]", reason, "the reason, a non-empty str")
+            require_name(
+                f"Capabilities.missing[{describe_feature(feature)}]", reason, "the reason, a non-empty str"
+            )
             if not self.applies(feature) and feature is not Feature.STREAMING:
                 raise ArgumentError(
                     "a key of Capabilities.missing",

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar, cast, overload
 from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, Combiner, Group
-from flowalg.data.errors import ArgumentError, FlowalgError, describe_function
+from flowalg.data.errors import ArgumentError, FlowalgError, describe_function, require_name
 from flowalg.data.shapes import ElementType, Shape, shape_of
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import user_function_error
@@ -145,8 +145,8 @@ def combiner(
     for argument, f in (*required, *optional):
         if not callable(f):
             raise ArgumentError(f"combiner.{argument}", f, "a function")
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ArgumentError("combiner.name", name, "a non-empty str")
+    if name is not None:
+        require_name("combiner.name", name)
     title = name or f"combiner({describe_function(add)})"
     made: FunctionCombiner[object, object, object]
     if subtract is None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_type_hints
 from attrs import field, frozen
 
 from flowalg.computations.transition import Clocks, Observed, Timer, Transition
-from flowalg.data.errors import ArgumentError, RecordTypeError, describe_function, require_flag
+from flowalg.data.errors import ArgumentError, RecordTypeError, describe_function, require_flag, require_name
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.data.views import HasView
 
@@ -97,8 +97,8 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
             if f is not None and not callable(f):
                 raise ArgumentError(f"Computation.{name}", f, "a function, or None")
         require_flag("Computation.commutative", self.commutative)
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise ArgumentError("Computation.name", self.name, "a non-empty str")
+        if self.name is not None:
+            require_name("Computation.name", self.name)
         _ = self.output_shape  # raises if the result type is not an element type
 
     @property

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_name
 from flowalg.data.time import (
     EPOCH,
     MAX_TIME,
@@ -79,7 +79,7 @@ class EventTimer:
 
     def __attrs_post_init__(self) -> None:
         if not _is_plain(self.tag, self.at):
-            _require_tag("EventTimer.tag", self.tag)
+            require_name("EventTimer.tag", self.tag)
             point = event_time(_within_time(self.at), argument="EventTimer.at")
             object.__setattr__(self, "at", point.datetime)
 
@@ -106,7 +106,7 @@ class ProcessingTimer:
 
     def __attrs_post_init__(self) -> None:
         if not _is_plain(self.tag, self.at):
-            _require_tag("ProcessingTimer.tag", self.tag)
+            require_name("ProcessingTimer.tag", self.tag)
             point = processing_time(_within_time(self.at), argument="ProcessingTimer.at")
             object.__setattr__(self, "at", point.datetime)
 
@@ -170,7 +170,7 @@ class Transition(Generic[S_co, Out_co]):
                 raise ArgumentError("an item of Transition.set", timer, valid)
         _require_sequence("Transition.clear", self.clear, "tags of timers")
         for tag in self.clear:
-            _require_tag("an item of Transition.clear", tag)
+            require_name("an item of Transition.clear", tag)
         if len(self.set) + len(self.clear) > 1:
             self._require_distinct_tags()
 
@@ -189,7 +189,12 @@ def _require_sequence(argument: str, value: object, items: str) -> None:
 def _is_plain(tag: object, at: object) -> bool:
     """Whether the parts of a timer are surely valid and in normal form, by a fast check of the common case."""
     return (
-        type(tag) is str and tag != "" and type(at) is datetime and at.tzinfo is UTC and _START <= at <= _END
+        type(tag) is str
+        and tag != ""
+        and tag.isascii()
+        and type(at) is datetime
+        and at.tzinfo is UTC
+        and _START <= at <= _END
     )
 
 
@@ -197,8 +202,3 @@ def _within_time(at: datetime) -> datetime:
     """Returns a time, or the end of time for one that is later, as a short time after the last window is."""
     is_late = isinstance(at, datetime) and at.utcoffset() is not None and at > _END
     return _END if is_late else at
-
-
-def _require_tag(argument: str, value: object) -> None:
-    if not isinstance(value, str) or not value:
-        raise ArgumentError(argument, value, "a non-empty str")

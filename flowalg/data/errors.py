@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 _LONGEST_REPR: Final = 200
 _LONGEST_TEXT: Final = 10_000
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_IN_PATHS: Final = re.compile("[\0\ud800-\udfff]")
 """A path has no U+0000, and is text: engines do not read files whose names are not UTF-8."""
 _URL: Final = re.compile(r"(:/+)(\S*)")
@@ -228,6 +229,22 @@ def local_folder(argument: str, path: object) -> str:
     if file is not None:
         raise ArgumentError(argument, path, "the path of a folder", why=f"{file} is a file")
     return text
+
+
+def require_text(argument: str, value: object) -> None:
+    """Raises ``ArgumentError`` unless a value is text that UTF-8 can encode."""
+    if not isinstance(value, str):
+        raise ArgumentError(argument, value, "a str")
+    if not value.isascii() and _SURROGATE.search(value):
+        raise ArgumentError(argument, value, "text without lone surrogates, which UTF-8 cannot encode")
+
+
+def require_name(argument: str, value: object, valid: str = "a non-empty str") -> str:
+    """Returns a name, text that is not empty; raises ``ArgumentError`` for another value."""
+    if not isinstance(value, str) or not value:
+        raise ArgumentError(argument, value, valid)
+    require_text(argument, value)
+    return value
 
 
 def require_flag(argument: str, value: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import ElementWise, Hole, Node, SourceNode
 
@@ -33,9 +32,3 @@ def _in_scope(node: Node, name: str) -> Node:
             return evolve(node, steps=tuple(evolve(step, scope=(name, *step.scope)) for step in steps))
         case _:
             return evolve(node, scope=(name, *node.scope))
-
-
-def require_name(argument: str, name: object) -> None:
-    """Raises ``ArgumentError`` unless the name of a transform is a str."""
-    if not isinstance(name, str):
-        raise ArgumentError(argument, name, "a str")

@@ -23,6 +23,7 @@ from flowalg.data.errors import (
     KeyedCollectionError,
     UnsupportedError,
     ValueRangeError,
+    require_name,
 )
 from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import (
@@ -147,7 +148,7 @@ class SourceNode(_Node):
     ``event_time`` is ``None`` if that is the time of arrival.
     """
 
-    name: str
+    name: str = field(validator=lambda _, __, name: require_name("Source.name", name))
     shape: Shape
     event_time: Call | None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Final, TypeVar
 
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import ArgumentError, UnsupportedError, require_name
 from flowalg.pipeline.accumulation import resolve_accumulations
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, Process, SourceNode
@@ -49,8 +49,7 @@ def require_outputs(
         valid = 'a PCollection, or several by their names, such as {"totals": totals, "clean": clean}'
         raise ArgumentError("outputs", outputs, valid)
     for name, collection in outputs.items():
-        if not isinstance(name, str) or not name:
-            raise ArgumentError("a name of outputs", name, "a non-empty str")
+        require_name("a name of outputs", name)
         if not isinstance(collection, PCollection):
             raise ArgumentError(f"the output {name!r}", collection, "a PCollection")
         emits_panes(collection.node)

@@ -19,7 +19,7 @@ from flowalg.combiners.core import Aggregate, Count, require_combiner
 from flowalg.combiners.product import product_of
 from flowalg.computations.computation import Late, Processor, require_computation
 from flowalg.computations.library import deduplication, tuples
-from flowalg.data.errors import ArgumentError, KeyedCollectionError, require_flag
+from flowalg.data.errors import ArgumentError, KeyedCollectionError, require_flag, require_text
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.shapes import ElementType, OptionalOf, RecordOf, Shape
@@ -27,7 +27,7 @@ from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import IsA, Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
-from flowalg.pipeline.holes import fill, require_name
+from flowalg.pipeline.holes import fill
 from flowalg.pipeline.joins import (
     JoinKind,
     PairSides,
@@ -636,7 +636,7 @@ class PCollection(HasView, Generic[A_co]):
 
     def _labelled(self, transform: Callable[[PCollection[A_co]], B], label: str) -> B:
         """Returns the result of a function; the steps that it adds have the scope ``label``."""
-        require_name("label", label)
+        require_text("label", label)
         hole = Hole(self.node.shape, self.node)
         made = transform(PCollection(hole))
         collections: list[PCollection[object]] = []

@@ -12,11 +12,11 @@ from typing import ClassVar, Generic, TypeVar, cast, get_args, get_origin, get_t
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.errors import ArgumentError, describe_function
+from flowalg.data.errors import ArgumentError, describe_function, require_text
 from flowalg.data.shapes import shape_of
 from flowalg.data.views import HasView
 from flowalg.elementwise.steps import WRITTEN
-from flowalg.pipeline.holes import fill, require_name
+from flowalg.pipeline.holes import fill
 from flowalg.pipeline.nodes import Hole, Node, outline
 from flowalg.pipeline.pcollection import PCollection
 
@@ -74,7 +74,7 @@ class PTransform(HasView, Generic[A_contra, B_co]):
         if not isinstance(self.hole, Hole) or not isinstance(self.body, Node):
             made = "made by PTransform.of(...), PTransform.identity(...) or @ptransform"
             raise ArgumentError("PTransform", (self.hole, self.body), made)
-        require_name("PTransform.name", self.name)
+        require_text("PTransform.name", self.name)
 
     @staticmethod
     def identity(record: type[A]) -> PTransform[A, A]:
@@ -144,7 +144,7 @@ def ptransform(
     """
     if build is not None:
         return _described(build, build.__name__ if callable(build) else "")
-    require_name("name", name)
+    require_text("name", name)
     return lambda function: _described(function, name or function.__name__)
 
 

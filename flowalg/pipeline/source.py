@@ -34,8 +34,6 @@ class Source(PCollection[A_co]):
     def __init__(
         self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime] | Ingress
     ) -> None:
-        if not isinstance(name, str) or not name:
-            raise ArgumentError("Source.name", name, "a non-empty str")
         shape = shape_of(record)
         if isinstance(event_time, Ingress):
             super().__init__(SourceNode(name, shape, None))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_text
 from flowalg.data.time import EventTime, Micros, ProcessingTime, event_time, processing_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Observation, WatermarkPolicy
@@ -70,8 +70,7 @@ class RecordTimes(Generic[A]):
         if self.partition is None:
             return ""
         name = _call("partition", self.partition, record)
-        if not isinstance(name, str):
-            raise ArgumentError("the partition of a record", name, "a str")
+        require_text("the partition of a record", name)
         return name
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, ElementError
+from flowalg.data.errors import ArgumentError, ElementError, require_name
 from flowalg.data.json_text import render_json
 from flowalg.data.values import sort_key
 from flowalg.windows.window import Window
@@ -32,8 +32,7 @@ class Signal:
     window: Window | None = field(default=None)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("Signal.name", self.name, "a non-empty str")
+        require_name("Signal.name", self.name)
         if self.window is not None and not isinstance(self.window, Window):
             raise ArgumentError("Signal.window", self.window, "a Window, or None for all windows of the key")
         try:

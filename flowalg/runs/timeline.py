@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_name
 from flowalg.data.time import (
     EPOCH,
     MAX_TIME,
@@ -152,8 +152,8 @@ class Timeline(HasView, Generic[A_co]):
             raise ArgumentError("signals", signals, "the names of signals, such as ['go']")
         given_signals = tuple(signals)
         for signal in given_signals:
-            if not isinstance(signal, str | Signal):
-                raise ArgumentError("signals", signal, "the name of a signal, a str, or a Signal")
+            if not isinstance(signal, Signal):
+                require_name("signals", signal, "the name of a signal, a str, or a Signal")
         watermarks = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
         for q, point in percentile_times.items():
             watermarks[q] = event_time(point, argument=f"percentiles[{q}]")

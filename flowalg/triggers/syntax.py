@@ -20,7 +20,7 @@ from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, AnyCombiner, require_combiner
 from flowalg.data.closed import Closed
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_name
 from flowalg.data.time import duration_of
 from flowalg.data.views import HasView
 from flowalg.triggers.data_driven import (
@@ -372,8 +372,7 @@ class AtSignal(SignalLeaf, _Once):
     name: str
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("AtSignal.name", self.name, "a non-empty str")
+        require_name("AtSignal.name", self.name)
 
 
 @frozen

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, require_name
 from flowalg.data.time import EventTime, event_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
@@ -42,10 +42,6 @@ class ClockView:
         return None if lag is None else timedelta(microseconds=lag)
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
 @frozen
 class CustomPolicy(WatermarkPolicy):
     """A user-defined policy: ``watermark_of`` returns a timezone-aware datetime for a view of the clock.
@@ -60,7 +56,7 @@ class CustomPolicy(WatermarkPolicy):
     ['2023-12-31T12:02:00Z', '2023-12-31T12:03:00Z', '2023-12-31T12:05:00Z']
     """
 
-    name: str = field(validator=predicate_validator(_is_name, "a non-empty str"))
+    name: str = field(validator=lambda _, __, name: require_name("CustomPolicy.name", name))
     watermark_of: Callable[[ClockView], datetime | None] = field(
         validator=predicate_validator(callable, "a function from a ClockView to a datetime or None")
     )

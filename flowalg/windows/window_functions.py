@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from flowalg.data.closed import Closed
 from flowalg.data.durations import duration_in_words, length_in_words
-from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.errors import ArgumentError, ElementError, format_value, require_name
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
 from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
@@ -295,8 +295,7 @@ class WindowsByValue:
 
 def _check_functions(windows: CustomWindows | WindowsByValue, assigns: str) -> None:
     cls = type(windows).__name__
-    if not isinstance(windows.name, str) or not windows.name:
-        raise ArgumentError(f"{cls}.name", windows.name, "a non-empty str")
+    require_name(f"{cls}.name", windows.name)
     if not callable(windows.assign_with):
         raise ArgumentError(f"{cls}.assign_with", windows.assign_with, assigns)
     if windows.merge_with is not None and not callable(windows.merge_with):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowalg_columns.output_elements import require_free_names
 
-from flowalg.data.errors import ArgumentError, hidden
+from flowalg.data.errors import ArgumentError, hidden, require_name
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_sinks.pane_columns import require_element_shape
@@ -27,11 +27,10 @@ def require_options(pipeline: object, table: object, since: object) -> None:
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
-    if not isinstance(table, str) or not table:
-        raise ArgumentError("table", table, "the name of a table, a non-empty str")
-    if "\0" in table:
+    name = require_name("table", table, "the name of a table, a non-empty str")
+    if "\0" in name:
         raise ArgumentError("table", table, "the name of a table, without the character U+0000")
-    if table.casefold() == PROGRESS.name:
+    if name.casefold() == PROGRESS.name:
         raise ArgumentError("table", table, "another name: this table has the progress of sinks")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")

@@ -11,7 +11,7 @@ from typing import Final, TypedDict
 from attrs import frozen
 
 from flowalg.analysis.clock_needs import clock_needs, ticks_off
-from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.data.errors import ArgumentError, require_flag, require_name
 from flowalg.data.time import duration_of
 from flowalg.pipeline.nodes import Node
 from flowalg.runs.events import Observer
@@ -89,8 +89,8 @@ class Options:
             duration_of("tick", self.tick, allow_zero=False)
         if self.max_skew is not None:
             duration_of("max_skew", self.max_skew, allow_zero=True)
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise ArgumentError("name", self.name, "a non-empty str, or None for the id of the query")
+        if self.name is not None:
+            require_name("name", self.name, "a non-empty str, or None for the id of the query")
         if not isinstance(self.observers, Sequence) or not all(map(callable, self.observers)):
             raise ArgumentError("observers", self.observers, "a sequence of functions of a QueryEvent")
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data import errors
 
 _PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id of the current query, which is that of its checkpoint, also after a restart."""
@@ -14,8 +14,8 @@ _PROPERTY: Final = "sql.streaming.queryId"
 
 def require_name(query: object) -> None:
     """Raises ``ArgumentError`` for a query that is neither a name nor ``None``."""
-    if query is not None and (not isinstance(query, str) or not query):
-        raise ArgumentError("query", query, "a name for this checkpoint only, a non-empty str, or None")
+    if query is not None:
+        errors.require_name("query", query, "a name for this checkpoint only, a non-empty str, or None")
 
 
 def query_id(frame: DataFrame, name: str | None) -> str:
@@ -25,7 +25,7 @@ def query_id(frame: DataFrame, name: str | None) -> str:
     """
     query = name or spark_query_id(frame)
     if query is None:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             "query",
             name,
             "a name for this checkpoint only, such as its path",
