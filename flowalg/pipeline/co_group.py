@@ -193,9 +193,14 @@ class _JoinSides(_Matching[tuple[list[object], ...]]):
         return tuple([matched.value for matched in _in_order(side)] for side in sides)
 
 
+def drops_sides(combiner: AnyCombiner) -> bool:
+    """Whether the value of dropped elements is a list for each side: of a join, whose pairs they are not."""
+    return isinstance(combiner, Join)
+
+
 def of_drops(combiner: AnyCombiner) -> AnyCombiner:
-    """Returns the combiner of dropped elements: that of all elements, except for a join, whose pairs they are not."""
-    return cast("AnyCombiner", _JoinSides()) if isinstance(combiner, Join) else combiner
+    """Returns the combiner of dropped elements: that of all elements, unless it ``drops_sides``."""
+    return cast("AnyCombiner", _JoinSides()) if drops_sides(combiner) else combiner
 
 
 def _both(groups: Iterable[Sides]) -> Sides:

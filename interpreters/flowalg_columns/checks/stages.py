@@ -11,7 +11,7 @@ from flowalg_shard.step.window_assignment import assigned_in_columns
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
-from flowalg.pipeline.co_group import Join
+from flowalg.pipeline.co_group import drops_sides
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
@@ -60,7 +60,7 @@ def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingSta
         node.combiner, values[0], stage.strategy, retractions=stage.retractions
     )
     dropped = result
-    if isinstance(node.combiner, Join):
+    if drops_sides(node.combiner):
         dropped = kv_of(key.shape, TupleOf(tuple(map(ListOf, values))))
     return GroupingStage(
         stage if in_columns else evolve(stage, combiner=node.combiner), result, dropped, values

@@ -50,6 +50,7 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
 from flowalg.lifting.lookups import steps_on_mapping
+from flowalg.pipeline.co_group import drops_sides
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
@@ -133,7 +134,7 @@ class Lowering:
     ) -> Lowering:
         """Returns the lowering of the outputs of a query."""
         in_columns = (
-            list(map(_drops_pairs, plan.stages)) == [True]
+            list(map(_drops_what_it_emits, plan.stages)) == [True]
             and len(plan.outputs) == 1
             and not plan.dead_letters
         )
@@ -364,11 +365,11 @@ class Lowering:
         return evolve(before, frame=frame, shape=shape, meta=meta)
 
 
-def _drops_pairs(stage: StageNode) -> bool:
-    """Returns whether the drops of a stage have the columns of its elements; those of a join have no pairs."""
-    if isinstance(stage, planned.CoGroup):
-        return stage.transform.join is None or stage.transform.apart
-    return isinstance(stage, planned.Combine)
+def _drops_what_it_emits(stage: StageNode) -> bool:
+    """Returns whether the drops of a stage have the columns of its elements."""
+    if isinstance(stage, planned.Combine | planned.CoGroup):
+        return not drops_sides(stage.transform.combiner)
+    return False
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
