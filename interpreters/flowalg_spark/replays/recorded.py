@@ -27,7 +27,8 @@ from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.lowering.binding import require_schema
 from flowalg_spark.lowering.validation import source_columns
-from flowalg_spark.streaming.compilation import STREAM_COLUMNS, StreamInput
+from flowalg_spark.streaming.compilation import StreamInput
+from flowalg_spark.streaming.streams.column_types import STREAM_COLUMNS
 
 A = TypeVar("A")
 

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Final, TypeVar, Unpack, overload
 
 from attrs import evolve, field, frozen
-from flowalg_columns.checks.streams import CLOCK_COLUMNS, require_observable, require_policy, ticks_with_times
+from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
@@ -54,16 +54,13 @@ from flowalg_spark.streaming.options import Options, StreamOptions
 from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.streams.batch_time import time_in_rows
-from flowalg_spark.streaming.streams.column_types import require_column_types
+from flowalg_spark.streaming.streams.column_types import STREAM_COLUMNS, require_column_types
 from flowalg_spark.streaming.streams.stream import SourceStream
 
 A = TypeVar("A")
 
 CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
-
-STREAM_COLUMNS: Final = (*CLOCK_COLUMNS, "corrupt_record")
-"""The arguments of ``StreamInput`` that are columns."""
 
 _LOG: Final = logging.getLogger("flowalg.streaming")
 _TICK: Final = "__tick"

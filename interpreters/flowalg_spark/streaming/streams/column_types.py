@@ -12,6 +12,9 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import SchemaMismatchError
 
+STREAM_COLUMNS: Final[Mapping[str, str]] = {**CLOCK_COLUMNS, "corrupt_record": TEXT}
+"""The arguments of ``StreamInput`` that are columns, and what each must be."""
+
 
 def _is_time(kind: T.DataType) -> bool:
     return isinstance(kind, T.TimestampType)
@@ -47,7 +50,7 @@ def require_column_types(source: str, frame: DataFrame, columns: Mapping[str, Co
     for argument, column in columns.items():
         if column is None:
             continue
-        valid = TEXT if argument == "corrupt_record" else CLOCK_COLUMNS[argument]
+        valid = STREAM_COLUMNS[argument]
         named = f"source {source!r}: StreamInput.{argument} must be {valid}"
         try:
             kind = frame.select(column).schema.fields[0].dataType
