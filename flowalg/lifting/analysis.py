@@ -67,12 +67,17 @@ class StepAnalysis:
     @property
     def may_leave_time(self) -> bool:
         """Whether the step may give an event time that no window contains, which is an error."""
-        return isinstance(self.step, WithTimestamps) and not interval(self.expression).within(_EVENT_TIMES)
+        return isinstance(self.step, WithTimestamps) and may_leave_time(self.expression)
 
     @property
     def can_raise(self) -> bool:
         """Whether a lifted step may raise in an engine, by its expression or by the check of its event times."""
         return can_raise_in_engine(self.expression) or self.may_leave_time
+
+
+def may_leave_time(expression: Expr) -> bool:
+    """Whether an expression may give an event time that no window contains."""
+    return not interval(expression).within(_EVENT_TIMES)
 
 
 def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:

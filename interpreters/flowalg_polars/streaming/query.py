@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -201,7 +201,7 @@ class Query:
     ticks: bool = False
     ended: bool = False
     closed: bool = False
-    failure: BaseException | None = None
+    _failure: BaseException | None = field(default=None, init=False)
     changed_files: Mapping[str, Sequence[str]] = field(factory=dict)
 
     @classmethod
@@ -290,6 +290,18 @@ class Query:
                         progress = output.progress(time.perf_counter() - started)
                         self.report(QueryAdvanced(self.name, datetime.now(UTC), progress))
 
+    def run_to_end(self, write: Callable[[MicroBatches], None]) -> None:
+        """Runs the query and calls a function with each micro-batch. What that raises is why the query ends."""
+        micro_batches = self.run()
+        try:
+            for batch in micro_batches:
+                write(batch)
+        except BaseException as failure:
+            self._failure = failure
+            micro_batches.close()
+            self._failure = None  # its traceback has this frame
+            raise
+
     @property
     def name(self) -> str:
         """The name of the query in its events."""
@@ -303,14 +315,14 @@ class Query:
     def reported(self) -> Iterator[None]:
         """Reports the start of the query, and its end with its error.
 
-        A query that is closed has ended, unless the ``failure`` of a sink is why.
+        A query that is closed has ended, unless a failure to write a micro-batch is why.
         """
         failure: BaseException | None = None
         try:
             self.report(QueryStarted(self.name, datetime.now(UTC)))
             yield
         except BaseException as raised:  # a panic of Polars and Ctrl-C are no ``Exception``
-            failure = self.failure if self.closed else raised
+            failure = self._failure if self.closed else raised
             raise
         finally:
             error = None if failure is None else f"{type(failure).__name__}: {failure}"

@@ -174,19 +174,14 @@ def run(
         }
     )
     summaries = dict.fromkeys(pipelines, RunSummary(0, 0, 0, 0))
-    query = Query.compile(pipelines, inputs, Options(**options))
-    micro_batches = query.run()
-    try:
-        for batch in micro_batches:
-            for output, output_writers in writers.items():
-                for write in output_writers:
-                    write(batch[output])
-                summaries[output] = summaries[output].after(batch[output])
-    except BaseException as failure:
-        query.failure = failure  # observers see it also if a sink has raised it
-        micro_batches.close()
-        query.failure = None  # its traceback has this frame
-        raise
+
+    def write_all(batch: MicroBatches) -> None:
+        for output, output_writers in writers.items():
+            for write in output_writers:
+                write(batch[output])
+            summaries[output] = summaries[output].after(batch[output])
+
+    Query.compile(pipelines, inputs, Options(**options)).run_to_end(write_all)
     return summaries
 
 

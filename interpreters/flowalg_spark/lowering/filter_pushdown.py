@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 
 from flowalg.data.shapes import OptionalOf
 from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps
-from flowalg.lifting.analysis import StepAnalysis, analyse_function
+from flowalg.lifting.analysis import analyse_function, may_leave_time
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -28,6 +28,7 @@ from flowalg.lifting.tree.expressions import (
     children,
     first_opaque,
 )
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.expressions import compile_scalar
@@ -65,11 +66,11 @@ def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:
                 yield from (condition for condition in _conjuncts(lifted) if _is_pushable(condition))
             case Map() if first_opaque(lifted) is None:
                 element = lifted
-            case WithTimestamps() if first_opaque(lifted) is None:
+            case WithTimestamps() if first_opaque(lifted) is None and not may_leave_time(lifted):
                 pass
             case _:
                 return
-        if StepAnalysis(step, None, lifted, None).can_raise:
+        if can_raise_in_engine(lifted):
             return
 
 
