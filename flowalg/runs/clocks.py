@@ -57,7 +57,8 @@ class Clocks:
 def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
     """The clocks of a union after an instant, given those before it (SEMANTICS section 9).
 
-    Each watermark is the least of those of the parts. None moves back from ``before``.
+    Each watermark is the least of those of the parts. None moves back from ``before``: a source that followed others
+    while it was idle may have a policy without idle sources when its query continues.
     """
     percentiles = {q for part in clocks for q in part.percentiles}
     return Clocks(
