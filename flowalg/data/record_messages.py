@@ -19,7 +19,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
+from flowalg.data.time import BETWEEN, EPOCH, MAX_TIME, MIN_TIME
 
 
 def null_message(source: str, path: str, shape: Shape, row: int | None = None) -> str:
@@ -66,6 +66,11 @@ def range_message(source: str, micros: int) -> str:
     except OverflowError:
         got = f"{micros} microseconds since the epoch"
     return f"source {source!r}: the event time must be in [{low}, {high}); got {got}"
+
+
+def arrival_message(source: str) -> str:
+    """Returns the message for a processing time out of range, up to its number since the epoch."""
+    return f"source {source!r}: StreamInput.processing_time must be {BETWEEN}; got, in microseconds since the epoch, "
 
 
 def no_time_message(source: str) -> str:

@@ -12,7 +12,8 @@ from typing import Final, assert_never
 import polars as pl
 
 from flowalg.data.errors import ElementError
-from flowalg.data.time import BETWEEN, MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
+from flowalg.data.record_messages import arrival_message
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, Publication, WatermarkPolicy
 from flowalg.watermarks.lags import lag_of
@@ -122,10 +123,7 @@ def _no_time(source: str, where: str) -> ElementError:
 def _require_in_range(source: str, times: pl.Series) -> None:
     for time in (times.min(), times.max()):
         if isinstance(time, int) and not MIN_TIME <= time <= MAX_TIME:
-            raise ElementError(
-                f"source {source!r}: StreamInput.processing_time must be {BETWEEN}; got {time} microseconds since "
-                "the epoch"
-            )
+            raise ElementError(f"{arrival_message(source)}{time}")
 
 
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:

@@ -46,7 +46,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, SchemaMismatchError
-from flowalg.data.record_messages import no_time_message
+from flowalg.data.record_messages import arrival_message, no_time_message
 from flowalg.data.shapes import (
     DECIMAL,
     DURATION,
@@ -361,6 +361,13 @@ def require_names(source: SourceNode, frame: DataFrame) -> None:
 def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
     checked = F.when(_is_in_range(micros), micros).otherwise(fail_for_element(_range_message(micros, source)))
     return checked if keep is None else F.when(keep, checked)
+
+
+def require_arrivals(source: str, micros: Column) -> Column:
+    """Returns the processing times that a source carries, which fail the query where they are out of range."""
+    far = ~micros.between(long_literal(MIN_TIME), long_literal(MAX_TIME))
+    message = F.concat(F.lit(arrival_message(source)), micros.cast("string"))
+    return F.when(far, fail_for_element(message)).otherwise(micros)
 
 
 def _is_in_range(micros: Column) -> Column:

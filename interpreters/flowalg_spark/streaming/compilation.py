@@ -41,7 +41,7 @@ from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.frames.topics import place_column, read_topic
-from flowalg_spark.lowering.binding import StreamColumns, bind_source, require_stream
+from flowalg_spark.lowering.binding import StreamColumns, bind_source, require_arrivals, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
@@ -138,15 +138,15 @@ class StreamInput:
         why = "a topic is a frame only in a compiled query"
         raise ArgumentError("StreamInput.data", self.data, "a Spark DataFrame", why=why)
 
-    @property
-    def columns(self) -> StreamColumns:
-        """The clock columns of a row."""
-        now = F.current_timestamp() if self.processing_time is None else self.processing_time
+    def columns_of(self, source: str) -> StreamColumns:
+        """Returns the clock columns of a row of a source."""
+        time = self.processing_time
+        now = F.unix_micros(F.current_timestamp() if time is None else time)
         corrupt, error = self.corrupt_record, None
         if corrupt is None and isinstance(self.data, DataFrame) and CORRUPT_ERROR in self.data.columns:
             corrupt, error = F.col(CORRUPT_RECORD), F.col(CORRUPT_ERROR)
         return StreamColumns(
-            F.unix_micros(now),
+            now if time is None else require_arrivals(source, now),
             self.end_of_input,
             self.tick,
             self.signal,
@@ -246,7 +246,9 @@ def stream_sources(
     return {
         name: SourceStream(
             stream.frame,
-            _with_places(evolve(stream.columns, dead_letters=options.dead_letters), topics.get(name)),
+            _with_places(
+                evolve(stream.columns_of(name), dead_letters=options.dead_letters), topics.get(name)
+            ),
             FromSource(
                 stream.watermark,
                 name,
