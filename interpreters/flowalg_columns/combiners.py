@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from flowalg.combiners.collections import TopN
+from flowalg.combiners.collections import ToList, TopN, ToSet
 from flowalg.combiners.core import (
     AnyCombiner,
     Count,
@@ -17,10 +17,9 @@ from flowalg.combiners.core import (
     component_combiners,
 )
 from flowalg.combiners.result_shapes import ORDERED
-from flowalg.combiners.subtraction import keeps_values
 from flowalg.data.closed import is_of_library
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import BOOLEAN, DECIMAL, FLOAT, INTEGER, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, DECIMAL, FLOAT, INTEGER, Shape, TupleOf, is_hashable
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.normal_form import normal_form
@@ -79,22 +78,20 @@ def _tuple_of(parts: tuple[Expr, ...]) -> TupleOf:
     return TupleOf(tuple(part.shape for part in parts if part.shape is not None))
 
 
-def runs_in_columns(
-    combiner: AnyCombiner, value: Shape, strategy: WindowingStrategy, *, retractions: bool
-) -> bool:
-    """Whether the accumulators of a combiner can be columns, for values of a shape.
+def runs_in_columns(combiner: AnyCombiner, value: Shape) -> bool:
+    """Whether the accumulators of a combiner can be columns, for values of a shape."""
+    return all(_accumulates_in_columns(part, value) for part in component_combiners(combiner))
 
-    If elements may be retractions, they must be objects where panes carry event times of elements. So must sums of
-    floats, since a value can be subtracted without residue from an exact sum only.
+
+def subtracts_in_columns(combiner: AnyCombiner, value: Shape, strategy: WindowingStrategy) -> bool:
+    """Whether a retraction can be subtracted from accumulators in columns, for values of a shape.
+
+    A value can be subtracted without residue from an exact sum only. Panes that carry event times of elements need to
+    know of all of them.
     """
-    if keeps_values(combiner, retractions=retractions):
-        return False
     parts = component_combiners(combiner)
-    if retractions:
-        exact = all(ignores_values(part) or argument_of(part, value).shape == INTEGER for part in parts)
-        if not exact or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-            return False
-    return all(_accumulates_in_columns(part, value) for part in parts)
+    exact = all(ignores_values(part) or argument_of(part, value).shape == INTEGER for part in parts)
+    return exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
 
 
 def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
@@ -107,6 +104,11 @@ def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
         case TopN() as top:
             argument = argument_of(part, value)
             return argument.shape is not None and ranks_of(top, argument) is not None
+        case ToList():
+            return argument_of(part, value).shape is not None
+        case ToSet():
+            items = argument_of(part, value).shape
+            return items is not None and is_hashable(items)
         case _:
             return False
 

@@ -1,8 +1,8 @@
 """The contents of a window: one accumulator, or the values themselves where they may have to be retracted.
 
 SEMANTICS section 8. A combiner that can subtract absorbs a retraction into its accumulator. For any other combiner, and
-for one whose result depends on the order of its values, the contents keep a multiset of values and combine them again
-for each pane.
+for one whose result depends on the order of its values, the contents keep a bag of values and combine them again for
+each pane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flowalg.windows.strategy import Accumulation
 
 @frozen
 class KeptValue:
-    """A value in the contents; its weight is -1 if it is a retraction that has not matched its value yet."""
+    """A value in the contents; its weight is -1 if it is a retraction."""
 
     value: object
     event_time: EventTime
@@ -31,8 +31,8 @@ class KeptValue:
 class Contents:
     """The contents of one window. ``size`` is the number of values less the number of retractions.
 
-    With ``keeps_values`` the values since the last discarding pane are kept, in order of arrival. Without it they are
-    in the accumulator. ``times`` has the multiplicity of each event time.
+    With ``keeps_values`` the values since the last discarding pane are kept: no value beside its retraction. Without it
+    they are in the accumulator. ``times`` has the multiplicity of each event time.
     """
 
     combiner: AnyCombiner
@@ -68,26 +68,34 @@ class Contents:
             self._keep(kept)
 
     def _keep(self, new: KeptValue) -> None:
-        """Keep a value or a retraction, unless its opposite is kept already: then both go.
-
-        A retraction goes with an equal value of the same event time, or else with the first equal value.
-        """
+        """Keep a value or a retraction, unless its opposite at the same event time is kept: then both go."""
         if new.weight < 0 or self.unmatched_retractions:
-            opposite = [
-                one for one in self.values if one.weight == -new.weight and same(one.value, new.value)
-            ]
-            if opposite:
-                matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
-                self.values = [kept for kept in self.values if kept is not matched]
-                self.unmatched_retractions -= matched.weight < 0
-                return
+            for number, kept in enumerate(self.values):
+                if kept.event_time == new.event_time and _cancel(kept, new):
+                    del self.values[number]
+                    self.unmatched_retractions -= kept.weight < 0
+                    return
         self.values.append(new)
         self.unmatched_retractions += new.weight < 0
 
     @property
+    def _remaining(self) -> list[KeptValue]:
+        """The values and retractions that remain when equal ones of any event time cancel out, the earliest first."""
+        if not self.unmatched_retractions:
+            return self.values
+        remaining: list[KeptValue] = []
+        for new in sorted(self.values, key=lambda kept: kept.event_time):
+            opposite = next((number for number, kept in enumerate(remaining) if _cancel(kept, new)), None)
+            if opposite is None:
+                remaining.append(new)
+            else:
+                del remaining[opposite]
+        return remaining
+
+    @property
     def is_empty(self) -> bool:
         """Whether all values were retracted, and no retraction waits for its value."""
-        return not self.values if self.keeps_values else self.size == 0
+        return not self._remaining if self.keeps_values else self.size == 0
 
     def has_value(self, mode: Accumulation) -> bool:
         """Whether a pane can be emitted: false when every value was retracted.
@@ -96,7 +104,7 @@ class Contents:
         combiner.
         """
         if self.keeps_values:
-            return any(kept.weight > 0 for kept in self.values)
+            return any(kept.weight > 0 for kept in self._remaining)
         return self.size > 0 or (mode is Accumulation.DISCARDING and is_signed(self.combiner))
 
     def extract(self) -> object:
@@ -105,7 +113,7 @@ class Contents:
 
     def _combined(self) -> object:
         """The accumulator. Kept values are added by event time, then by value."""
-        timed = [(kept.event_time, kept.value) for kept in self.values if kept.weight > 0]
+        timed = [(kept.event_time, kept.value) for kept in self._remaining if kept.weight > 0]
         return self.combiner.add_timed(self.accumulator, timed)
 
     def after_discard(self) -> Contents:
@@ -114,7 +122,7 @@ class Contents:
         Retractions that have matched no value stay too.
         """
         rest = Contents(self.combiner, self.keeps_values, self.combiner.discard(self._combined()))
-        for kept in self.values:
+        for kept in self._remaining:
             if kept.weight < 0:
                 rest.absorb(kept.value, kept.event_time, kept.weight)
         return rest
@@ -128,3 +136,8 @@ class Contents:
     def latest(self) -> EventTime | None:
         """The latest event time in the contents."""
         return max((time for time, count in self.times.items() if count > 0), default=None)
+
+
+def _cancel(kept: KeptValue, new: KeptValue) -> bool:
+    """Whether one is a value, and the other one retracts an equal value."""
+    return kept.weight == -new.weight and same(kept.value, new.value)

@@ -14,6 +14,7 @@ from flowalg_shard.clocks.exchange import (
     at_time,
 )
 from flowalg_shard.clocks.reports import reports_of, source_report
+from flowalg_shard.contents.stage import AggregateColumn, Stage, aggregate_columns
 from flowalg_shard.metrics import ShardMetrics, measure_shard
 from flowalg_shard.operators import (
     Grouping,
@@ -28,7 +29,6 @@ from flowalg_shard.state.compatibility import StageDescription, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.shard_state import Emission, ShardState
-from flowalg_shard.step.stage import AggregateColumn, Stage, aggregate_columns
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, unpack
 

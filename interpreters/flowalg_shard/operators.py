@@ -29,6 +29,7 @@ from flowalg_shard.clocks.exchange import (
 from flowalg_shard.computations.kept_keys import DUE_TIME, DUE_WATERMARK, KEPT_HOLD, Kept
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.computations.step import ComputationOutput, compute
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.step.panes import HOLD
@@ -43,7 +44,6 @@ from flowalg_shard.step.side_inputs import (
     Watermarks,
     read_side,
 )
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack
 from flowalg_shard.tables.pickled import unpickle

@@ -197,7 +197,7 @@ def test_generated_pipelines_detect_wrong_panes() -> None:
 def test_missing_drops_are_detected() -> None:
     """An interpreter that reports drops fails if they are wrong."""
     failed = failed_jobs(Faulty(lambda run: evolve(run, dropped=())))
-    assert "missing:    1 of a [0, 5) expired" in failed["a minute of lateness"]
+    assert "missing:    14: 1 of a [0, 5) expired" in failed["a minute of lateness"]
     assert "drops are not those of the reference" in failed["a sum per key"]
 
 

@@ -76,7 +76,7 @@ UNPICKLING: Final = frozenset(
         "flowalg_shard/clocks/reports.py",
         "flowalg_shard/operators.py",
         "flowalg_shard/state/window_store.py",
-        "flowalg_shard/step/object_contents.py",
+        "flowalg_shard/contents/objects.py",
         "flowalg_shard/step/side_inputs.py",
         "flowalg_shard/tables/pickled.py",
         "flowalg_spark/changes/state_writing.py",

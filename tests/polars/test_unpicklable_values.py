@@ -28,21 +28,27 @@ STREAM = {
 
 
 def test_a_value_of_a_local_class_names_the_stage() -> None:
-    """A list keeps its values one by one; the error says which class must be defined elsewhere."""
+    """A combiner of functions receives its values one by one; the error says which class must be defined elsewhere."""
 
     @frozen
     class Local:
         points: int
 
-    lists = (
-        WINDOWED.map_values(Local, result=Local)
-        .window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
-        .combine_per_key(ToList())
+    values = WINDOWED.map_values(Local, result=Local).window(FixedWindows(MINUTE), allowed_lateness=MINUTE)
+    totals = values.combine_per_key(
+        combiner(
+            zero=0,
+            add=lambda total, value: total + value.points,
+            merge=lambda one, other: one + other,
+            name="total",
+            result=int,
+        )
     )
     with pytest.raises(
-        ElementError, match=r"combine_per_key\(ToList\): a value cannot be stored: .*Local'; its class"
+        ElementError, match=r"combine_per_key\(total\): a value cannot be stored: .*Local'; its class"
     ):
-        list(streaming.batches(lists, STREAM))
+        list(streaming.batches(totals, STREAM))
+    assert list(streaming.batches(values.combine_per_key(ToList()), STREAM)), "a list keeps them in columns"
 
 
 def test_an_accumulator_with_a_lock_names_the_stage() -> None:

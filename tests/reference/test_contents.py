@@ -75,6 +75,25 @@ def test_the_order_of_values_and_retractions_does_not_matter(
     assert first.has_value(Accumulation.DISCARDING) is bool(left)
 
 
+@given(
+    st.lists(st.tuples(ENTRY, st.sampled_from((1, -1))), max_size=6).flatmap(
+        lambda e: st.tuples(st.just(e), st.permutations(e))
+    )
+)
+def test_contents_are_a_function_of_the_bag(
+    orders: tuple[list[tuple[Entry, int]], list[tuple[Entry, int]]],
+) -> None:
+    """Values and retractions that arrive in another order, or in another window that merges, leave the same."""
+    results = []
+    for entries in orders:
+        both = [contents_of(ToList(), keeps_values=True) for _ in range(2)]
+        for number, ((value, time), weight) in enumerate(entries):
+            both[number % 2].absorb(value, time, weight)
+        both[0].merge(both[1])
+        results.append((both[0].extract(), both[0].is_empty, earliest_and_latest(both[0])))
+    assert results[0] == results[1]
+
+
 @given(st.lists(ENTRY), st.lists(ENTRY))
 def test_merged_contents_span_the_event_times_of_both(first: list[Entry], second: list[Entry]) -> None:
     """Merged contents span the event times of both, whether values are kept or only their sum."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 import polars as pl
-from flowalg_shard.step.column_contents import ColumnContents
-from flowalg_shard.step.stage import Stage, aggregate_columns
+from flowalg_shard.contents.columns import ColumnContents
+from flowalg_shard.contents.stage import Stage, aggregate_columns
 from flowalg_shard.tables.packing import stack
 from hypothesis import given
 from hypothesis import strategies as st

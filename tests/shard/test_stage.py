@@ -8,11 +8,10 @@ from __future__ import annotations
 import pytest
 from flowalg_columns.combiners import runs_in_columns
 
-from flowalg import Aggregate, Count, Max, Mean, Sum, TopN
+from flowalg import Aggregate, Count, Max, Mean, Quantile, Sum, ToList, TopN
 from flowalg.combiners import ToSet, together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.shapes import INTEGER
-from flowalg.windows import WindowingStrategy
 
 COLUMNS: dict[str, Aggregate[int, object]] = {
     "one": Sum(),
@@ -21,10 +20,12 @@ COLUMNS: dict[str, Aggregate[int, object]] = {
     "the greatest": TopN(2),
     "the greatest by a tuple": TopN(2, by=lambda value: (value % 2, -value)),
     "the greatest in a product": together(Sum[int](), together(Count(), TopN[int](2))),
+    "all": ToList(),
+    "the distinct ones in a product": together(Sum[int](), ToSet[int]()),
 }
 OBJECTS: dict[str, Aggregate[int, object]] = {
-    "one": ToSet(),
-    "in a product": together(Sum[int](), together(Count(), ToSet[int]())),
+    "one": Quantile(0.5),
+    "in a product": together(Sum[int](), together(Count(), Quantile(0.5))),
     "the greatest by a function in Python": TopN(2, by=hash),
     "the greatest by a tuple with a float": TopN(2, by=lambda value: (value / 2, value)),
 }
@@ -34,11 +35,11 @@ OBJECTS: dict[str, Aggregate[int, object]] = {
 def test_products_of_built_in_combiners_are_columns(form: str) -> None:
     """A product is columns, also inside another one."""
     combiner = require_combiner("combiner", COLUMNS[form])
-    assert runs_in_columns(combiner, INTEGER, WindowingStrategy(), retractions=False)
+    assert runs_in_columns(combiner, INTEGER)
 
 
 @pytest.mark.parametrize("form", OBJECTS)
 def test_a_combiner_without_columns_keeps_objects(form: str) -> None:
     """One combiner that needs its values makes the whole grouping keep objects."""
     combiner = require_combiner("combiner", OBJECTS[form])
-    assert not runs_in_columns(combiner, INTEGER, WindowingStrategy(), retractions=False)
+    assert not runs_in_columns(combiner, INTEGER)

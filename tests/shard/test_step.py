@@ -33,8 +33,8 @@ from flowalg_shard import (
     step,
     unpack,
 )
-from flowalg_shard.step.column_contents import extract_column
-from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE
+from flowalg_shard.contents.columns import extract_column
+from flowalg_shard.contents.stage import TOP_RANK, TOP_VALUE
 from flowalg_shard.tables.columns import (
     DROP_COUNT,
     DROP_REASON,

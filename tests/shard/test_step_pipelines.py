@@ -16,7 +16,8 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 from flowalg_polars import Cluster, PolarsStreaming
 from flowalg_reference import Reference
-from flowalg_shard.step import bundle, column_contents
+from flowalg_shard.contents import columns
+from flowalg_shard.step import bundle
 from hypothesis import given, settings
 
 from flowalg import Accumulation, AtCount, Count, FixedWindows, Perfect, Repeat, Sessions, Timeline
@@ -45,7 +46,7 @@ def test_large_bundles_are_combined_alike(pair: Pair) -> None:
     """The way of large bundles and tables, which Polars' streaming engine groups, has the same panes and drops."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundle, "LARGE", 1)
-        patch.setattr(column_contents, "LARGE", 1)
+        patch.setattr(columns, "LARGE", 1)
         assert pair.difference() == ""
 
 

@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 from flowalg_shard.computations.stage import ComputationStage, output_shape
-from flowalg_shard.step.stage import Stage, aggregate_columns
+from flowalg_shard.contents.stage import Stage, aggregate_columns, side_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
+from flowalg.combiners.subtraction import keeps_values
 from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
-from flowalg.pipeline.co_group import drops_sides
+from flowalg.pipeline.co_group import Join, Separate, drops_sides
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
-from flowalg_columns.combiners import ignores_values, runs_in_columns, unknown_result
+from flowalg_columns.combiners import (
+    ignores_values,
+    runs_in_columns,
+    subtracts_in_columns,
+    unknown_result,
+)
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_columns
 
@@ -25,7 +31,8 @@ class GroupingStage:
     """The stage of a grouping, the shape of its pairs, and those of the values that it receives from each input.
 
     ``dropped`` is the shape of a key with the combined value of dropped elements: of a join a list for each side.
-    A stage that keeps objects has its combiner. Any other one has no combiner, and no aggregates yet.
+    A stage that keeps objects has its combiner. Any other one has no combiner; that of a co-group has an aggregate for
+    each side, and that of one input no aggregates yet.
     """
 
     stage: Stage
@@ -56,15 +63,24 @@ def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingSta
         key_codec=KeyColumns(key.shape),
     )
     values = tuple(pair.fields[1].shape for pair in pairs)
-    in_columns = isinstance(node, CombinePerKey) and runs_in_columns(
-        node.combiner, values[0], stage.strategy, retractions=stage.retractions
-    )
     dropped = result
     if drops_sides(node.combiner):
         dropped = kv_of(key.shape, TupleOf(tuple(map(ListOf, values))))
-    return GroupingStage(
-        stage if in_columns else evolve(stage, combiner=node.combiner), result, dropped, values
-    )
+    return GroupingStage(_with_combiner(stage, node, values), result, dropped, values)
+
+
+def _with_combiner(stage: Stage, node: GroupingNode, values: tuple[Shape, ...]) -> Stage:
+    """Returns a stage with its combiner if it keeps objects; a co-group in columns with its aggregates."""
+    combiner = node.combiner
+    in_bag = stage.retractions and keeps_values(combiner, retractions=True)
+    if isinstance(node, CombinePerKey):
+        in_columns = runs_in_columns(combiner, values[0])
+        if in_columns and stage.retractions and not in_bag:
+            in_columns = subtracts_in_columns(combiner, values[0], stage.strategy)
+        return evolve(stage, keeps_values=in_bag) if in_columns else evolve(stage, combiner=combiner)
+    timed = isinstance(node.combiner, Separate) and node.combiner.timed
+    join = node.combiner if isinstance(node.combiner, Join) else None
+    return evolve(stage, aggregates=side_columns(values, timed=timed), join=join, keeps_values=in_bag)
 
 
 def with_aggregates(

@@ -7,7 +7,7 @@ import pickle
 import polars as pl
 from flowalg_columns.layout import Layout, leaves
 from flowalg_columns.values import write_arrays
-from flowalg_shard.step.stage import RESULT
+from flowalg_shard.contents.stage import RESULT
 
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of

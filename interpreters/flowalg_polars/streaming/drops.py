@@ -10,6 +10,7 @@ from attrs import frozen
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.values import read_elements
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateElement, SideDrops
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
@@ -101,9 +102,9 @@ class GroupingDrops:
 
     def _values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
         """Returns the combined value of each drop as JSON; ``None`` where it has none."""
-        present = table[self.prepared.stage.results[0]].is_not_null()
-        dropped = self.prepared.dropped
-        elements = pair_columns(self.prepared, table.filter(present), dropped)
+        stage, dropped = self.prepared.stage.of_drops, self.prepared.dropped
+        present = table[stage.results[0]].is_not_null()
+        elements = pair_columns(stage, table.filter(present), dropped)
         layout = key_and_value(layout_of(dropped))[1]
         names = leaf_columns(layout)
         values = iter(read_elements(layout, elements.select(names).to_arrow()))
@@ -112,7 +113,8 @@ class GroupingDrops:
     def _keys(self, table: pl.DataFrame) -> list[object]:
         """Returns the keys of some rows as values."""
         layout = key_and_value(layout_of(self.prepared.pair))[0]
-        return read_elements(layout, table.select(_key_columns(self.prepared)).to_arrow())
+        keys = _key_columns(self.prepared.stage, self.prepared.pair)
+        return read_elements(layout, table.select(keys).to_arrow())
 
 
 @frozen
@@ -159,10 +161,9 @@ class DropsOfSide:
             yield late, shape
 
 
-def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame, pair: RecordOf) -> pl.DataFrame:
+def pair_columns(stage: Stage, table: pl.DataFrame, pair: RecordOf) -> pl.DataFrame:
     """Returns the columns of pairs of a shape, from the keys and the results of a table of the step."""
-    stage = prepared.stage
-    keys = _key_columns(prepared)
+    keys = _key_columns(stage, pair)
     value = key_and_value(layout_of(pair))[1]
     if stage.combiner is not None:
         return table.select(*keys).with_columns(result_columns(table, value, stage.label))
@@ -170,9 +171,9 @@ def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame, pair: RecordOf
     return table.select(*keys, *(pl.col(old).alias(new) for old, new in names))
 
 
-def _key_columns(prepared: PreparedGrouping) -> list[pl.Expr]:
-    key = key_and_value(layout_of(prepared.pair))[0]
-    return [pl.col(old).alias(new) for old, new in zip(prepared.stage.keys, leaf_columns(key), strict=True)]
+def _key_columns(stage: Stage, pair: RecordOf) -> list[pl.Expr]:
+    key = key_and_value(layout_of(pair))[0]
+    return [pl.col(old).alias(new) for old, new in zip(stage.keys, leaf_columns(key), strict=True)]
 
 
 def _facts(table: pl.DataFrame) -> list[tuple[Window, str, int]]:

@@ -183,7 +183,7 @@ class ShardedGrouping:
             CHANGE: pl.col(CHANGE).cast(pl.String()),
             TIMING: pl.col(TIMING).cast(pl.String()),
         }
-        element = pair_columns(self.prepared, ordered, self.prepared.pair)
+        element = pair_columns(self.prepared.stage, ordered, pair)
         return element.with_columns(
             ordered.select(column.alias(name) for name, column in meta.items()).get_columns()
         )

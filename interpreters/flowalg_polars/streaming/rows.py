@@ -14,7 +14,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, SIDE, START, VALUE, WEIGHT
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
@@ -22,7 +22,7 @@ from flowalg.data.errors import errors_of
 from flowalg.data.shapes import Shape
 from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
-from flowalg_polars.columns import columns_of, nest
+from flowalg_polars.columns import columns_of, nest, polars_type
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
@@ -56,8 +56,11 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
     """
     grouping = grouping_stage(node, [elements.shape for elements in inputs])
     stage = grouping.stage
-    if isinstance(node, CombinePerKey) and stage.combiner is None:
-        return _in_columns(node, grouping, inputs[0], shards)
+    if stage.combiner is None:
+        if isinstance(node, CombinePerKey):
+            return _in_columns(node, grouping, inputs[0], shards)
+        sides = tuple(_side_rows(grouping, elements, side, shards) for side, elements in enumerate(inputs))
+        return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, sides, ())
     tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
     functions = tuple(
         _ObjectRows(stage, elements, tag, shards) for elements, tag in zip(inputs, tags, strict=True)
@@ -71,12 +74,25 @@ def _in_columns(
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
-    arguments = combiner_arguments(node, key_and_value(element)[1], accumulated_argument_of)
+    value = key_and_value(element)[1]
+    arguments = combiner_arguments(node, value, accumulated_argument_of)
     stage, read = with_aggregates(grouping.stage, node.combiner, arguments.columns)
-    columns = tuple(nest(item).alias(name) for name, item in read.items())
-    python = stage.preassigned or bool(stage.automaton.summary.data)
-    rows = _ColumnRows(stage, elements, columns, shards, python=python)
+    # Retractions find values by the whole value.
+    whole = {VALUE: value} if stage.keeps_values else {}
+    columns = tuple(nest(item).alias(name) for name, item in (whole | dict(read)).items())
+    rows = _ColumnRows(stage, elements, columns, shards)
     return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, (rows,), arguments.notes)
+
+
+def _side_rows(grouping: GroupingStage, elements: Elements, side: int, shards: int) -> _ColumnRows:
+    """Returns the rows of an input of a co-group in columns: those of the other inputs have no values here."""
+    value = nest(key_and_value(columns_of(layout_of(elements.shape)))[1])
+    columns = (
+        (value if number == side else pl.lit(None)).cast(polars_type(shape)).alias(f"a{number}")
+        for number, shape in enumerate(grouping.values)
+    )
+    number = pl.lit(side, pl.Int8()).alias(SIDE)
+    return _ColumnRows(grouping.stage, elements, (*columns, number), shards)
 
 
 @frozen
@@ -87,10 +103,9 @@ class _ColumnRows:
     elements: Elements
     columns: tuple[pl.Expr, ...]
     shards: int
-    python: bool
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        if self.python:
+        if self.stage.preassigned or self.stage.automaton.summary.data:
             frame = _with_python_columns(self.stage, self.elements, frame.collect()).lazy()
         return frame.select(*_row_columns(self.stage, self.elements, self.shards), *self.columns)
 

@@ -32,8 +32,8 @@ from flowalg.data.structure import structure, structure_of_value
 from flowalg.triggers.syntax import Trigger
 from flowalg_shard.clocks.exchange import FromSource, Upstream
 from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.side_inputs import SideStage
-from flowalg_shard.step.stage import Stage
 
 COMPUTATION: Final = "computation"
 TRIGGER: Final = "trigger"
@@ -212,7 +212,7 @@ def describe_stage(
     """
     strategy = stage.strategy
     lateness = strategy.lateness_micros
-    combiner = stage.aggregates if stage.combiner is None else stage.combiner
+    combiner = (*stage.aggregates, stage.join) if stage.combiner is None else stage.combiner
     keeps_values = stage.combiner is not None or stage.automaton.accumulates
     parts = () if stage.combiner is None else component_combiners(stage.combiner)
     return StageDescription(
@@ -222,7 +222,8 @@ def describe_stage(
             "values": " and ".join(map(structure, values)) if keeps_values else "in columns",
             "windows": _windows(stage),
             "combiner": describe(combiner),
-            "accumulators": ", ".join(structure_of_value(part.zero()) for part in parts) or "in columns",
+            "accumulators": ", ".join(structure_of_value(part.zero()) for part in parts)
+            or ("values in columns" if stage.keeps_values else "in columns"),
             "accumulation mode": strategy.mode.value,
             "event time of panes": strategy.timestamp_combiner.value,
             SHAPE: describe(strategy.trigger, numbers=False),

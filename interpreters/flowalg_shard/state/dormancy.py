@@ -13,11 +13,11 @@ import polars as pl
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.signals import name_of
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.groups import errors_in_stage
 from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import CHANGED, END
 from flowalg_shard.triggers.automaton import FIRES
 

@@ -24,6 +24,7 @@ from attrs import define, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.state.dormancy import (
     NEVER,
     NEXT_TIME,
@@ -34,7 +35,6 @@ from flowalg_shard.state.dormancy import (
 )
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import ShardState
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.packing import pack, stack, unpack
 
 KEY_HASH: Final = "__key_hash"

@@ -11,12 +11,12 @@ from attrs import field, frozen
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window_functions import MergingWindowFn
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.bundle import aggregate_summary, keeps_event_times
 from flowalg_shard.step.islands import merge_islands, merges_islands
 from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merge_windows
 from flowalg_shard.step.proto_windows import regroup
 from flowalg_shard.step.shard_state import RANK, ShardState, retracts
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import CHANGED, COUNT, END, HAS_CURRENT, PANES, POINT, RESTARTS, START
 from flowalg_shard.tables.joins import anti_join, semi_join
 from flowalg_shard.tables.packing import stack

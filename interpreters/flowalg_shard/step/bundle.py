@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.windows.window_functions import Sessions
-from flowalg_shard.step.column_contents import LARGE, ColumnContents
-from flowalg_shard.step.contents import contents_of
+from flowalg_shard.contents.columns import LARGE, ColumnContents
+from flowalg_shard.contents.kinds import contents_of
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.groups import errors_in_stage, implied_bounds
 from flowalg_shard.step.islands import merges_islands
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.window_assignment import assign_windows, has_bounds, window_bounds
 from flowalg_shard.tables.columns import (
     COUNT,

@@ -12,7 +12,7 @@ from flowalg.data.time import EventTime
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows
-from flowalg_shard.step.stage import Stage
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.window_assignment import end_of_fixed, window_bounds
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.rows import RowError

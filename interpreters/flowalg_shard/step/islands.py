@@ -15,8 +15,8 @@ import polars as pl
 
 from flowalg.data.time import EventTime
 from flowalg.windows.window_functions import Sessions
-from flowalg_shard.step.column_contents import ColumnContents
-from flowalg_shard.step.stage import Stage
+from flowalg_shard.contents.columns import ColumnContents
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 

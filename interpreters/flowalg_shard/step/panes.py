@@ -11,10 +11,10 @@ from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
-from flowalg_shard.step.contents import Contents
+from flowalg_shard.contents.kinds import Contents
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.proto_windows import discard, is_vacant, overlapped, vacate
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
     CHANGED,

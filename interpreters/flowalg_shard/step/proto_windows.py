@@ -15,10 +15,10 @@ from attrs import frozen
 
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.windows.window_functions import MergingWindowFn
-from flowalg_shard.step.contents import Contents, contents_of
+from flowalg_shard.contents.kinds import Contents, contents_of
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.merging import TO_END, TO_START, group_windows
 from flowalg_shard.step.shard_state import retracts
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
     END,

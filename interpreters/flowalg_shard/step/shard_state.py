@@ -6,16 +6,15 @@ from functools import cached_property
 from typing import Final
 
 import polars as pl
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from flowalg.data.errors import FlowalgError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
-from flowalg.pipeline.co_group import of_drops
 from flowalg.runs.panes import DropReason
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.contents import Contents, contents_of
+from flowalg_shard.contents.kinds import Contents, contents_of
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.groups import errors_in_stage
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
     COUNT,
@@ -70,8 +69,8 @@ class Late:
     def _combined(self, reason: DropReason, rows: pl.DataFrame) -> pl.DataFrame:
         if rows.is_empty():
             return pl.DataFrame()
-        stage, combiner = self.stage, self.stage.combiner
-        contents = contents_of(stage if combiner is None else evolve(stage, combiner=of_drops(combiner)))
+        stage = self.stage.of_drops
+        contents = contents_of(stage)
         merged = contents.absorb(rows, stage.window_key, [pl.col(COUNT).sum()])
         merged = merged.with_columns(pl.lit(True).alias(CHANGED)).with_columns(
             contents.has_value.alias(CHANGED)

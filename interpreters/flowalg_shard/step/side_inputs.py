@@ -23,7 +23,7 @@ from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_shard.step.object_contents import KeptValue, ValueList
+from flowalg_shard.contents.objects import KeptValue, ValueList, remaining
 from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import stack
@@ -260,7 +260,7 @@ def _absorb(
             if window not in copied:
                 copied.add(window)
                 values = contents.get(window, ValueList())
-                after[window] = ValueList([*values.values], values.unmatched_retractions)
+                after[window] = ValueList([*values.values], values.retractions)
             after[window].add(KeptValue(value, time, weight))
         else:
             drops.append(LateElement(value, window, DropReason.CLOSED))
@@ -275,7 +275,9 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
 
 
 def _values(contents: ValueList) -> list[object]:
-    return sort_by_time((kept.event_time, kept.value) for kept in contents.values if kept.weight > 0)
+    return sort_by_time(
+        (kept.event_time, kept.value) for kept in remaining(contents.values) if kept.weight > 0
+    )
 
 
 def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:

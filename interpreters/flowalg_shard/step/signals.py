@@ -9,7 +9,7 @@ from operator import and_
 import polars as pl
 
 from flowalg.runs.signals import AnySignal, name_of
-from flowalg_shard.step.stage import Stage
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.tables.columns import END, START
 
 

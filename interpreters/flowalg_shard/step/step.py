@@ -8,8 +8,9 @@ from typing import Final
 import polars as pl
 
 from flowalg.runs.clocks import Clocks
+from flowalg_shard.contents.kinds import Contents, contents_of
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.arrival import ArrivedElements, arrive
-from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.groups import errors_in_stage, implied_bounds
 from flowalg_shard.step.panes import emit
 from flowalg_shard.step.proto_windows import combine_rows, is_vacant
@@ -22,7 +23,6 @@ from flowalg_shard.step.shard_state import (
     state_columns,
 )
 from flowalg_shard.step.signals import windows_reached
-from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
     END,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# Of the rows that arrive at a stage. KEEP: whether a row is an element; ENDED: whether it ends the input.
+# Of the rows that arrive at a stage. KEEP: whether a row is an element; ENDED: whether it ends the input; SIDE: the
+# number of the input of a co-group.
 EVENT_TIME: Final = "__event_time"
 PROCESSING_TIME: Final = "__processing_time"
 KEEP: Final = "__keep"
@@ -12,6 +13,7 @@ ENDED: Final = "__ended"
 SHARD: Final = "__shard"
 WEIGHT: Final = "__weight"
 VALUE: Final = "__value"
+SIDE: Final = "__side"
 
 # For the clocks: the event time of the record as its source gave it (where the element has another one by now), the
 # partition of the source, a signal with its key as JSON and its window, the watermark that the source publishes for the

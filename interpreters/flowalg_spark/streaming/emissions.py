@@ -22,10 +22,10 @@ from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_shard import OperatorOutput, unpack
 from flowalg_shard.computations.stage import ComputationStage
+from flowalg_shard.contents.stage import RESULT, Stage
 from flowalg_shard.operators import unpack_computation_drops, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START, LateElement
-from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_COUNT,
@@ -79,7 +79,7 @@ class GroupingRows:
             table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
             yield {
-                **self.elements(table, self.pair),
+                **_elements(self.stage, table, self.pair),
                 **_select(table, _PANE_COLUMNS),
                 **stage_output.clocks(table.height),
             }
@@ -94,14 +94,15 @@ class GroupingRows:
             **stage_output.clocks(table.height),
             EVENT_TIME: (table[END] - 1).to_arrow(),
         }
-        elements = self.elements(table, self.dropped)
+        stage = self.stage.of_drops
+        elements = _elements(stage, table, self.dropped)
         if not self.json_drops:
             yield {**elements, **columns}
             return
         key, value = self.dropped.fields
         key_layout, value_layout = key_and_value(layout_of(self.dropped))
         rows = pa.Table.from_pydict(dict(elements))
-        has_value = [result is not None for result in table[self.stage.results[0]].to_list()]
+        has_value = table[stage.results[0]].is_not_null().to_list()
         values = iter(read_elements(value_layout, rows.filter(pa.array(has_value, pa.bool_()))))
         yield {
             **columns,
@@ -113,21 +114,6 @@ class GroupingRows:
                 [encode_json(next(values), value.shape) if present else None for present in has_value]
             ),
         }
-
-    def elements(self, table: pl.DataFrame, pair: RecordOf) -> dict[str, AnyArray]:
-        """Returns the columns of pairs of a shape, from the keys and the results of a table."""
-        key, value = key_and_value(layout_of(pair))
-        key_columns = _columns(_arrays(table.select(self.stage.keys), key), key)
-        if self.stage.combiner is None:
-            results = _arrays(table.select(self.stage.results), value)
-        else:
-            packed = table[RESULT].to_list()
-            # trusted: pickled by the shard step
-            values = [pickle.loads(result) for result in packed if result is not None]
-            rows = take_indices(result is not None for result in packed)
-            where = f"the result of {self.stage.label}"
-            results = [array.take(rows) for array in write_arrays(value, values, where)]
-        return {**key_columns, **_columns(results, value)}
 
 
 @frozen
@@ -231,6 +217,22 @@ def _elements_at(origins: pl.DataFrame, times: Mapping[str, int]) -> pl.DataFram
         for name, time in times.items()
         if name in origins.columns
     )
+
+
+def _elements(stage: Stage, table: pl.DataFrame, pair: RecordOf) -> dict[str, AnyArray]:
+    """Returns the columns of pairs of a shape, from the keys and the results of a table."""
+    key, value = key_and_value(layout_of(pair))
+    key_columns = _columns(_arrays(table.select(stage.keys), key), key)
+    if stage.combiner is None:
+        results = _arrays(table.select(stage.results), value)
+    else:
+        packed = table[RESULT].to_list()
+        # trusted: pickled by the shard step
+        values = [pickle.loads(result) for result in packed if result is not None]
+        rows = take_indices(result is not None for result in packed)
+        where = f"the result of {stage.label}"
+        results = [array.take(rows) for array in write_arrays(value, values, where)]
+    return {**key_columns, **_columns(results, value)}
 
 
 def _dropped(stage_output: StageOutput, name: str, late: Sequence[LateElement], shape: Shape) -> Columns:

@@ -12,7 +12,7 @@ from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.step.stage import Stage
+from flowalg_shard.contents.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_REASON,
@@ -21,6 +21,7 @@ from flowalg_shard.tables.columns import (
     KEEP,
     NEW,
     SHARD,
+    SIDE,
     START,
     VALUE,
     WEIGHT,
@@ -34,7 +35,7 @@ from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.meta import META_TYPES
-from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.arguments import combiner_arguments
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
@@ -58,8 +59,12 @@ def prepare_grouping(
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
     grouping = grouping_stage(node, [stream.flow.shape for stream in streams])
-    if isinstance(node, CombinePerKey) and grouping.stage.combiner is None:
-        rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards)
+    if grouping.stage.combiner is None:
+        if isinstance(node, CombinePerKey):
+            rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards)
+        else:
+            sides = [_prepare_side(stream, grouping, side, shards) for side, stream in enumerate(streams)]
+            rows, stage = unite(sides), grouping.stage
         return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, rows)
     tags = (None,) if len(streams) == 1 else range(len(streams))
     inputs = [
@@ -74,10 +79,33 @@ def _prepare_columns(
 ) -> tuple[Stream, Stage]:
     """Returns the rows and the stage of a grouping whose combiners are aggregates over columns."""
     windowed = _with_trigger_columns(_assign_windows(stream.flow, base), base)
+    if base.keeps_values:
+        windowed = _with_whole_values(windowed)
     arguments = combiner_arguments(windowed, node, accumulated_argument_of)
     stage, read = with_aggregates(base, node.combiner, arguments.by_combiner)
     columns = {name: nest(item) for name, item in read.items()}
+    if base.keeps_values:
+        columns[VALUE] = col(VALUE)
     return _select(arguments.flow, stream, stage, columns, shards), stage
+
+
+def _with_whole_values(flow: Flow) -> Flow:
+    """Returns the flow with a column for whole values, by which retractions find them."""
+    value = key_and_value(flow.element)[1]
+    frame = flow.frame.select("*", nest(value).alias(VALUE))
+    return evolve(flow, frame=frame, meta={**flow.meta, VALUE: spark_type(value.shape)})
+
+
+def _prepare_side(stream: Stream, grouping: GroupingStage, side: int, shards: tuple[int, ...]) -> Stream:
+    """Returns the rows of an input of a co-group in columns: those of the other inputs have no values here."""
+    stage = grouping.stage
+    flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
+    value = nest(key_and_value(flow.element)[1])
+    columns = {
+        f"a{number}": (value if number == side else F.lit(None)).cast(spark_type(shape))
+        for number, shape in enumerate(grouping.values)
+    }
+    return _select(flow, stream, stage, {**columns, SIDE: F.lit(side).cast("tinyint")}, shards)
 
 
 def _prepare_objects(

@@ -7,22 +7,23 @@ from functools import cached_property
 from typing import Final, Protocol
 
 import polars as pl
-from attrs import frozen
+from attrs import evolve, frozen
 
-from flowalg.combiners.collections import TopN
+from flowalg.combiners.collections import ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum, component_combiners
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
+from flowalg.pipeline.co_group import Join, of_drops
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.triggers.automaton import Automaton
 
-BuiltIn = Sum[int] | Count | Mean | Min[object] | Max[object] | TopN[object]
+BuiltIn = Sum[int] | Count | Mean | Min[object] | Max[object] | TopN[object] | ToList[object] | ToSet[object]
 
 RESULT: Final = "__result"
-"""The column of pickled results."""
+"""The column of pickled results, or of the pairs of a join."""
 
 TOP_VALUE: Final = "_1"
 TOP_RANK: Final = "_2"
@@ -34,13 +35,17 @@ class AggregateColumn:
     """A built-in combiner over one column.
 
     ``argument`` is the column that it reads (``None`` for ``Count``), ``shape`` the type of its values, and ``result``
-    the column of its results in panes. ``TopN`` reads pairs of a value and its rank, by which it orders values.
+    the column of its results in panes. ``TopN`` reads pairs of a value and its rank, by which it orders values. In a
+    co-group it reads the values of one ``side``, the number of an input; ``timed`` lists have each value in a pair with
+    its event time.
     """
 
     combiner: BuiltIn
     argument: str | None
     shape: Shape | None
     result: str
+    side: int | None = None
+    timed: bool = False
 
     @property
     def floating(self) -> bool:
@@ -90,10 +95,12 @@ class AnyKey:
 class Stage:
     """A compiled grouping: pure data, the same for every shard and micro-batch.
 
-    Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. If ``fresh``, this
-    grouping assigns windows; otherwise elements bring those of the previous grouping. With ``retractions``, elements
-    may be retractions. With ``preassigned``, a user-defined function has assigned windows before rows arrive here.
-    ``key_codec`` encodes the key of a signal, and decodes that of an error.
+    Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. A ``join`` in
+    columns has an aggregate for each side, whose lists it pairs. With ``keeps_values`` the values are kept in columns,
+    since retractions cannot be subtracted from the aggregates. If ``fresh``, this grouping assigns windows; otherwise
+    elements bring those of the previous grouping. With ``retractions``, elements may be retractions. With
+    ``preassigned``, a user-defined function has assigned windows before rows arrive here. ``key_codec`` encodes the key
+    of a signal, and decodes that of an error.
     """
 
     label: str
@@ -104,6 +111,8 @@ class Stage:
     retractions: bool = False
     preassigned: bool = False
     combiner: AnyCombiner | None = None
+    join: Join | None = None
+    keeps_values: bool = False
     key_codec: KeyCodec = AnyKey()
 
     @cached_property
@@ -134,7 +143,14 @@ class Stage:
     @property
     def results(self) -> tuple[str, ...]:
         """The columns of the results in panes."""
-        return tuple(column.result for column in self.aggregates) if self.combiner is None else (RESULT,)
+        in_columns = self.combiner is None and self.join is None
+        return tuple(column.result for column in self.aggregates) if in_columns else (RESULT,)
+
+    @property
+    def of_drops(self) -> Stage:
+        """The stage that combines dropped elements: those of a join are no pairs, but the values of each side."""
+        combiner = None if self.combiner is None else of_drops(self.combiner)
+        return evolve(self, combiner=combiner, join=None)
 
     def expired_up_to(self, watermark: EventTime) -> int | None:
         """Returns the greatest end of a window that has expired at a watermark; ``None`` if windows never expire."""
@@ -152,10 +168,18 @@ def aggregate_columns(
     columns = []
     for index, (part, shape) in enumerate(zip(component_combiners(combiner), arguments, strict=True)):
         inner: object = part.combiner if isinstance(part, Over) else part
-        if not isinstance(inner, Sum | Count | Mean | Min | Max | TopN):
+        if not isinstance(inner, Sum | Count | Mean | Min | Max | TopN | ToList | ToSet):
             raise UnsupportedError(
                 f"the combiner {type(inner).__name__} is not built in, so only the reference interpreter runs it"
             )
         argument = None if isinstance(inner, Count) else f"a{index}"
         columns.append(AggregateColumn(inner, argument, shape, f"r{index}"))
     return tuple(columns)
+
+
+def side_columns(values: Sequence[Shape], *, timed: bool) -> tuple[AggregateColumn, ...]:
+    """Returns the aggregates of a co-group of collections with values of some shapes: a list of each."""
+    return tuple(
+        AggregateColumn(ToList(), f"a{number}", shape, f"r{number}", number, timed)
+        for number, shape in enumerate(values)
+    )

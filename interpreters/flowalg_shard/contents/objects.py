@@ -20,7 +20,7 @@ from flowalg.combiners.subtraction import is_signed, keeps_values, subtract
 from flowalg.data.time import Micros
 from flowalg.data.values import canonicalize, same
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.stage import RESULT, Stage
+from flowalg_shard.contents.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CONTENTS,
     EARLIEST,
@@ -74,24 +74,44 @@ class WindowContents:
 
 @define
 class ValueList:
-    """Values. A retraction and its value cancel each other."""
+    """A bag of values: no value beside its retraction of the same event time."""
 
     values: list[KeptValue] = field(factory=list)
-    unmatched_retractions: int = 0
+    retractions: int = 0
 
     def add(self, new: KeptValue) -> None:
-        """Adds a value, or cancels its opposite: an equal value of the same event time, else the first equal value."""
-        if new.weight < 0 or self.unmatched_retractions:
-            opposite = [
-                kept for kept in self.values if kept.weight == -new.weight and same(kept.value, new.value)
-            ]
-            if opposite:
-                matched = next((kept for kept in opposite if kept.event_time == new.event_time), opposite[0])
-                self.values = [kept for kept in self.values if kept is not matched]
-                self.unmatched_retractions -= matched.weight < 0
-                return
+        """Adds a value or a retraction, or cancels its opposite."""
+        if new.weight < 0 or self.retractions:
+            for number, kept in enumerate(self.values):
+                if (
+                    kept.weight == -new.weight
+                    and kept.event_time == new.event_time
+                    and same(kept.value, new.value)
+                ):
+                    del self.values[number]
+                    self.retractions -= kept.weight < 0
+                    return
         self.values.append(new)
-        self.unmatched_retractions += new.weight < 0
+        self.retractions += new.weight < 0
+
+
+def remaining(values: Sequence[KeptValue]) -> Sequence[KeptValue]:
+    """Returns the values and retractions that remain when equal ones cancel out, the earliest first."""
+    if all(kept.weight > 0 for kept in values):
+        return values
+    left: list[KeptValue] = []
+    for new in sorted(values, key=lambda kept: kept.event_time):
+        opposite = (
+            number
+            for number, kept in enumerate(left)
+            if kept.weight == -new.weight and same(kept.value, new.value)
+        )
+        position = next(opposite, None)
+        if position is None:
+            left.append(new)
+        else:
+            del left[position]
+    return left
 
 
 @frozen
@@ -205,7 +225,7 @@ class ObjectContents:
 
     def _size(self, contents: WindowContents) -> int:
         """Returns a number that is zero if all values were retracted, and no retraction waits for its value."""
-        return len(contents.values) if self._keeps_values else contents.size
+        return len(remaining(contents.values)) if self._keeps_values else contents.size
 
     @property
     def is_empty(self) -> pl.Expr:
@@ -215,7 +235,7 @@ class ObjectContents:
     def _has_value(self, contents: WindowContents) -> bool:
         """Whether there is a value to emit; under ``DISCARDING`` it may be negative."""
         if self._keeps_values:
-            return any(kept.weight > 0 for kept in contents.values)
+            return any(kept.weight > 0 for kept in remaining(contents.values))
         discards = self.stage.strategy.mode is Accumulation.DISCARDING
         return contents.size > 0 or (discards and is_signed(self.combiner))
 
@@ -246,7 +266,7 @@ class ObjectContents:
 
     def _combined(self, contents: WindowContents) -> object:
         """Returns the accumulator with the values that are kept, by event time and then by value."""
-        timed = [(kept.event_time, kept.value) for kept in contents.values if kept.weight > 0]
+        timed = [(kept.event_time, kept.value) for kept in remaining(contents.values) if kept.weight > 0]
         return self.combiner.add_timed(contents.accumulator, timed)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
@@ -262,7 +282,7 @@ class ObjectContents:
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
 
     def _after_discard(self, contents: WindowContents) -> WindowContents:
-        values = tuple(kept for kept in contents.values if kept.weight < 0)
+        values = tuple(kept for kept in remaining(contents.values) if kept.weight < 0)
         times = Counter[Micros]()
         for kept in values:
             times[kept.event_time] -= 1

@@ -3,7 +3,7 @@
 Results and errors are those of the algebra's combiners: the result of a sum of integers is exact or raises an error,
 and ``Min``, ``Max`` and ``TopN`` raise an error for NaN. A sum is a column of 64 bits, or of 128 bits in the rare table
 that has a greater one, so that no error depends on how elements are divided. A sum of floats is two columns
-(``tables/floats.py``). ``TopN`` has a list of its values.
+(``tables/floats.py``). ``TopN``, ``ToList`` and ``ToSet`` have lists of their values (``lists.py``).
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from typing import Final, assert_never
 import polars as pl
 from attrs import frozen
 
-from flowalg.combiners.collections import TopN
+from flowalg.combiners.collections import ToList, TopN, ToSet
 from flowalg.combiners.core import Count, Max, Mean, Min, Sum
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.stage import TOP_RANK, TOP_VALUE, AggregateColumn, Stage
-from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIZE, WEIGHT
+from flowalg_shard.contents.lists import (
+    as_emitted,
+    distinct_values,
+    lift_distinct,
+    lift_timed,
+    pairs_of,
+    sorted_values,
+)
+from flowalg_shard.contents.stage import RESULT, TOP_RANK, TOP_VALUE, AggregateColumn, Stage
+from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIDE, SIZE, WEIGHT
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
+from flowalg_shard.tables.lists import concat
 
 
 @frozen
@@ -70,6 +79,15 @@ class ColumnContents:
             for name in column.accumulators
         )
 
+    @property
+    def _lists(self) -> tuple[str, ...]:
+        """The accumulators that are lists."""
+        return tuple(
+            column.result
+            for column in self.stage.aggregates
+            if isinstance(column.combiner, TopN | ToList | ToSet)
+        )
+
     def _weighted(self, rows: pl.DataFrame, name: str) -> pl.Expr:
         lifts = {
             expr.meta.output_name(): expr for column in self.stage.aggregates for expr in lift_column(column)
@@ -102,6 +120,12 @@ class ColumnContents:
     precombine = combine
     absorb = combine
 
+    def without_nulls(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Returns the table with the contents of no values where contents are null."""
+        empty = {name: pl.col(name).fill_null(0) for name in self._sums}
+        empty |= {name: pl.col(name).fill_null([]) for name in self._lists}
+        return table.with_columns(**empty)
+
     @property
     def is_empty(self) -> pl.Expr:
         """Whether all values were retracted, where elements may be retractions."""
@@ -119,25 +143,35 @@ class ColumnContents:
     @property
     def total(self) -> bool:
         """Whether the combiners have a result for no values."""
-        return all(isinstance(column.combiner, Sum | Count | TopN) for column in self.stage.aggregates)
+        return all(
+            isinstance(column.combiner, Sum | Count | TopN | ToList | ToSet)
+            for column in self.stage.aggregates
+        )
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the table with results in place of accumulators; raises ``ValueRangeError`` for too large sums."""
         for name in (name for column in self.stage.aggregates for name in _integer_sums(column)):
             if table.schema[name] == pl.Int128():
                 _check_range(table, name, self.stage.window_key, self.stage.label)
-        return table.with_columns(extract_column(column) for column in self.stage.aggregates)
+        if self.stage.join is not None:
+            return table.with_columns(pairs_of(self.stage.join, table, self._lists).alias(RESULT))
+        return table.with_columns(_extract(column, table) for column in self.stage.aggregates)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
-        """Returns the table with empty contents where the column ``emitted`` is true."""
+        """Returns the table with empty contents where the column ``emitted`` is true.
+
+        A join keeps its values there, for their pairs with later ones.
+        """
+        if self.stage.join is not None:
+            table = table.with_columns(as_emitted(table, name, emitted) for name in self._lists)
         types = table.schema
-        lists = {column.result for column in self.stage.aggregates if isinstance(column.combiner, TopN)}
         empty = {
-            name: pl.col(name).list.head(0)
-            if name in lists
-            else pl.lit(0 if name in self._sums or name == SIZE else None, types[name])
+            name: pl.lit(0 if name in self._sums or name == SIZE else None, types[name])
             for name in self.columns
+            if name not in self._lists
         }
+        if self.stage.join is None:
+            empty |= {name: pl.col(name).list.head(0) for name in self._lists}
         return table.with_columns(
             pl.when(emitted).then(expr).otherwise(pl.col(name)).alias(name) for name, expr in empty.items()
         )
@@ -156,6 +190,11 @@ def lift_column(column: AggregateColumn) -> list[pl.Expr]:
             return [pl.col(_argument(column)).alias(column.result)]
         case TopN():
             return [pl.concat_list(_argument(column)).alias(column.result)]
+        case ToList():
+            timed = lift_timed(pl.col(_argument(column)), column.side, pl.col(SIDE))
+            return [timed.alias(column.result)]
+        case ToSet():
+            return [lift_distinct(pl.col(_argument(column))).alias(column.result)]
     assert_never(column.combiner)
 
 
@@ -228,7 +267,7 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
     match column.combiner:
         case Sum() | Mean():
             return () if column.floating else column.accumulators[:1]
-        case Count() | Min() | Max() | TopN():
+        case Count() | Min() | Max() | TopN() | ToList() | ToSet():
             return ()
     assert_never(column.combiner)
 
@@ -254,6 +293,10 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
             return entries.sort_by(entries.struct.field(TOP_RANK), descending=True, maintain_order=True).head(
                 n
             )
+        case ToList():
+            return concat(name)
+        case ToSet():
+            return concat(name).unique()
     assert_never(column.combiner)
 
 
@@ -271,8 +314,17 @@ def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], lab
             )
 
 
+def _extract(column: AggregateColumn, table: pl.DataFrame) -> pl.Expr | pl.Series:
+    """Returns the result column of an aggregate, from a table of its accumulators."""
+    if isinstance(column.combiner, ToList):
+        return sorted_values(table, column.result, timed=column.timed)
+    if isinstance(column.combiner, ToSet):
+        return distinct_values(table, column.result)
+    return extract_column(column)
+
+
 def extract_column(column: AggregateColumn) -> pl.Expr:
-    """Returns the result column of an aggregate."""
+    """Returns the result column of an aggregate that is an expression of its accumulators."""
     if isinstance(column.combiner, Mean):
         total, count = _total(column), pl.col(column.accumulators[-1])
         # For a constant count, Polars would multiply by its reciprocal, which rounds twice.

@@ -1,0 +1,86 @@
+"""Values that windows keep as lists in columns, each with its event time, and the pairs of a join.
+
+The order of a list is that of SEMANTICS section 8: by event time, then by value. So values are kept in any order, and
+are sorted when they are emitted. A value of a join also has the start of the window that has emitted its pairs with all
+other values of that window; null if none has. No two windows of a key that merge later have the same start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from flowalg.pipeline.co_group import Join
+from flowalg.windows.strategy import TimestampCombiner
+from flowalg_shard.tables.columns import EVENT_TIME, START
+from flowalg_shard.tables.lists import ROW, implode, items_of
+
+ITEM: Final = "value"
+TIME: Final = "time"
+EMITTED: Final = "emitted"
+"""The fields of an item of a list."""
+
+_RIGHT: Final = "__right_"
+_LEFT_POSITION: Final = "__left_position"
+_RIGHT_POSITION: Final = "__right_position"
+_PAIR: Final = "__pair"
+
+
+def lift_timed(value: pl.Expr, side: int | None, of_side: pl.Expr) -> pl.Expr:
+    """Returns the list of a single value, with its event time; null on rows of another ``side``."""
+    emitted = [] if side is None else [pl.lit(None, pl.Int64()).alias(EMITTED)]
+    item = pl.concat_list(pl.struct(value.alias(ITEM), pl.col(EVENT_TIME).alias(TIME), *emitted))
+    return item if side is None else pl.when(of_side == side).then(item)
+
+
+def lift_distinct(value: pl.Expr) -> pl.Expr:
+    """Returns the list of a single value, which may be null."""
+    return pl.concat_list(pl.struct(value.alias(ITEM)))
+
+
+def sorted_values(table: pl.DataFrame, name: str, *, timed: bool) -> pl.Series:
+    """Returns the values of each list, by event time and then by value; in pairs with their times if ``timed``."""
+    items = items_of(table, name).sort(ROW, TIME, ITEM)
+    if timed:
+        items = items.select(ROW, pl.struct(pl.col(ITEM).alias("_1"), pl.col(TIME).alias("_2")).alias(ITEM))
+    return implode(items, ITEM, table.height).alias(name)
+
+
+def distinct_values(table: pl.DataFrame, name: str) -> pl.Series:
+    """Returns the distinct values of each list, in order."""
+    return implode(items_of(table, name).unique([ROW, ITEM]).sort(ROW, ITEM), ITEM, table.height).alias(name)
+
+
+def as_emitted(table: pl.DataFrame, name: str, emitted: str) -> pl.Series:
+    """Returns the lists in a column, where windows in which ``emitted`` is true have emitted all pairs."""
+    items = items_of(table, name)
+    start, marked = (table[column].gather(items[ROW]) for column in (START, emitted))
+    emitted_by = pl.when(marked).then(start).otherwise(EMITTED).alias(EMITTED)
+    kept = items.select(ROW, pl.struct(ITEM, TIME, emitted_by).alias(name))
+    return implode(kept, name, table.height)
+
+
+def pairs_of(join: Join, table: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Returns the pairs of the values in two columns of lists which no window has emitted, in the order of ``Join``."""
+    # Of equal left values the new ones come first.
+    left, right = (items_of(table, name).sort(ROW, TIME, ITEM, EMITTED) for name in names)
+    left = left.with_row_index(_LEFT_POSITION)
+    right = right.with_row_index(_RIGHT_POSITION).rename(lambda name: name if name == ROW else _RIGHT + name)
+    position = _RIGHT + _RIGHT_POSITION
+    pairs = left.join(right, on=ROW, how="inner", maintain_order="left_right")
+    pairs = pairs.filter(pl.col(EMITTED).ne_missing(pl.col(_RIGHT + EMITTED)) | pl.col(EMITTED).is_null())
+    alone = []
+    if join.kind.keeps_left:
+        alone.append(left.join(pairs, on=_LEFT_POSITION, how="anti"))
+    if join.kind.keeps_right:
+        new = left.filter(pl.col(EMITTED).is_null())
+        alone.append(right.join(new, on=ROW, how="anti"))
+    if alone:
+        pairs = pl.concat([pairs, *alone], how="diagonal").sort(ROW, _LEFT_POSITION, position)
+    parts = [pl.col(ITEM).alias("_1"), pl.col(_RIGHT + ITEM).alias("_2")]
+    if join.times is not None:
+        chosen = pl.min_horizontal if join.times is TimestampCombiner.EARLIEST else pl.max_horizontal
+        parts.append(pl.from_epoch(chosen(TIME, _RIGHT + TIME), "us").dt.replace_time_zone("UTC").alias("_3"))
+    return implode(pairs.select(ROW, pl.struct(parts).alias(_PAIR)), _PAIR, table.height)
