@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import TypeVar, cast
+from typing import cast
 
 from attrs import frozen
 
@@ -15,11 +15,8 @@ from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.joins import JoinKind, time_of
 from flowalg.windows.strategy import TimestampCombiner
 
-R_co = TypeVar("R_co", covariant=True)
 
-
-# Without slots, since pickle copies a ``__dict__`` much faster: engines pickle one for each value.
-@frozen(slots=False)
+@frozen
 class Tagged:
     """A value and the number of its collection."""
 
@@ -82,9 +79,9 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
         return tuple(map(list, accumulator))
 
 
-@frozen(slots=False)
+@frozen
 class Matched:
-    """A value of a join, and its event time in microseconds. Without slots, as ``Tagged``."""
+    """A value of a join, and its event time in microseconds."""
 
     value: object
     time: int
@@ -94,7 +91,7 @@ Sides = tuple[tuple[Matched, ...], tuple[Matched, ...]]
 """The left and the right values of a join."""
 
 
-@frozen(slots=False)
+@frozen
 class Matches:
     """The values of a join. All pairs inside each group of ``emitted`` have been emitted, and none with ``new`` values.
 
@@ -106,8 +103,17 @@ class Matches:
 
 
 @frozen
-class _Matching(Combiner[Tagged, Matches, R_co]):
-    """The values of two collections, and which pairs of them have been emitted."""
+class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
+    """The pairs of two collections that have not been emitted, left values first by event time, then by value.
+
+    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
+
+    Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
+    together therefore have each pair once. A kind that keeps values without a match does not obey it.
+    """
+
+    kind: JoinKind
+    times: TimestampCombiner | None = None
 
     @property
     def has_empty_result(self) -> bool:
@@ -119,7 +125,7 @@ class _Matching(Combiner[Tagged, Matches, R_co]):
         """A list is ordered."""
         return True
 
-    def zero(self) -> Matches:
+    def zero(self) -> Matches:  # noqa: D102
         return Matches()
 
     def add(self, accumulator: Matches, value: Tagged) -> Matches:
@@ -135,26 +141,12 @@ class _Matching(Combiner[Tagged, Matches, R_co]):
         )
         return Matches(accumulator.emitted, _both((accumulator.new, cast("Sides", added))))
 
-    def merge(self, left: Matches, right: Matches) -> Matches:
+    def merge(self, left: Matches, right: Matches) -> Matches:  # noqa: D102
         return Matches((*left.emitted, *right.emitted), _both((left.new, right.new)))
 
     def discard(self, accumulator: Matches) -> Matches:
         """Returns all values as one group, since a pane has all other pairs."""
         return Matches((_both((*accumulator.emitted, accumulator.new)),))
-
-
-@frozen
-class Join(_Matching[list[tuple[object, ...]]]):
-    """The pairs of two collections that have not been emitted, left values first by event time, then by value.
-
-    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
-
-    Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
-    together therefore have each pair once. A kind that keeps values without a match does not obey it.
-    """
-
-    kind: JoinKind
-    times: TimestampCombiner | None = None
 
     def extract(self, accumulator: Matches) -> list[tuple[object, ...]]:  # noqa: D102
         *emitted, new = groups = (*accumulator.emitted, accumulator.new)
@@ -181,26 +173,9 @@ class Join(_Matching[list[tuple[object, ...]]]):
         return (*values, time_of(self.times, times))
 
 
-@frozen
-class _JoinSides(_Matching[tuple[list[object], ...]]):
-    """The values of a join with no regard to what matches: those of each side, ordered by event time, then by value.
-
-    So dropped values are shown, each once: one that was dropped alone is in no pair of an inner join.
-    """
-
-    def extract(self, accumulator: Matches) -> tuple[list[object], ...]:
-        sides = _both((*accumulator.emitted, accumulator.new))
-        return tuple([matched.value for matched in _in_order(side)] for side in sides)
-
-
 def drops_sides(combiner: AnyCombiner) -> bool:
     """Whether the value of dropped elements is a list for each side: of a join, whose pairs they are not."""
     return isinstance(combiner, Join)
-
-
-def of_drops(combiner: AnyCombiner) -> AnyCombiner:
-    """Returns the combiner of dropped elements: that of all elements, unless it ``drops_sides``."""
-    return cast("AnyCombiner", _JoinSides()) if drops_sides(combiner) else combiner
 
 
 def _both(groups: Iterable[Sides]) -> Sides:

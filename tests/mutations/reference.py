@@ -310,7 +310,7 @@ REFERENCE: Final = (
             Mutant(
                 "a join forgets the values of earlier panes",
                 "`discarding_joins_emit_each_pair_once`",
-                "_Matching.discard",
+                "Join.discard",
                 "Matches((_both((*accumulator.emitted, accumulator.new)),))",
                 "Matches()",
             ),

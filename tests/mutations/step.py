@@ -49,6 +49,19 @@ STEP: Final = (
         ),
     ),
     Area(
+        "bags",
+        ("bags",),
+        (
+            Mutant(
+                "in columns, a pane repeats the pairs that its window has emitted",
+                "`discarding_joins_emit_each_pair_once`, in columns",
+                "pairs_of",
+                "pl.col(EMITTED).ne_missing(pl.col(_RIGHT + EMITTED))",
+                "pl.lit(True)",
+            ),
+        ),
+    ),
+    Area(
         "dormancy",
         ("window_store", "state_cache", "step_pipelines"),
         (

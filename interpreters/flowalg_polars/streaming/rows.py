@@ -20,7 +20,6 @@ from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
 from flowalg.data.shapes import Shape
-from flowalg.pipeline.co_group import Tagged
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg_polars.columns import columns_of, nest, polars_type
 from flowalg_polars.lowering.arguments import combiner_arguments
@@ -61,12 +60,10 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
             return _in_columns(node, grouping, inputs[0], shards)
         sides = tuple(_side_rows(grouping, elements, side, shards) for side, elements in enumerate(inputs))
         return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, sides, ())
-    tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
-    functions = tuple(
-        _ObjectRows(stage, elements, tag, shards) for elements, tag in zip(inputs, tags, strict=True)
-    )
+    (elements,) = inputs
+    rows = _ObjectRows(stage, elements, shards)
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, functions, (note,))
+    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, (rows,), (note,))
 
 
 def _in_columns(
@@ -112,21 +109,16 @@ class _ColumnRows:
 
 @frozen
 class _ObjectRows:
-    """The rows of a grouping whose values are pickled; ``tag`` is the number of a collection of a co-group."""
+    """The rows of a grouping whose values are pickled."""
 
     stage: Stage
     elements: Elements
-    tag: int | None
     shards: int
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = _with_python_columns(self.stage, self.elements, frame.collect())
         values = _values(self.elements, rows)
-        tag = self.tag
-        packed = [
-            pickle_value(self.stage.label, "a value", value if tag is None else Tagged(tag, value))
-            for value in values
-        ]
+        packed = [pickle_value(self.stage.label, "a value", value) for value in values]
         with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
         return with_values.lazy().select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
 

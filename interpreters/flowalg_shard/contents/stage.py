@@ -14,7 +14,7 @@ from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
-from flowalg.pipeline.co_group import Join, of_drops
+from flowalg.pipeline.co_group import Join
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_shard.tables.columns import END, START
@@ -149,8 +149,7 @@ class Stage:
     @property
     def of_drops(self) -> Stage:
         """The stage that combines dropped elements: those of a join are no pairs, but the values of each side."""
-        combiner = None if self.combiner is None else of_drops(self.combiner)
-        return evolve(self, combiner=combiner, join=None)
+        return evolve(self, join=None)
 
     def expired_up_to(self, watermark: EventTime) -> int | None:
         """Returns the greatest end of a window that has expired at a watermark; ``None`` if windows never expire."""

@@ -66,12 +66,9 @@ def prepare_grouping(
             sides = [_prepare_side(stream, grouping, side, shards) for side, stream in enumerate(streams)]
             rows, stage = unite(sides), grouping.stage
         return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, rows)
-    tags = (None,) if len(streams) == 1 else range(len(streams))
-    inputs = [
-        _prepare_objects(stream, node, grouping.stage, tag, shards)
-        for stream, tag in zip(streams, tags, strict=True)
-    ]
-    return PreparedGrouping(grouping.stage, grouping.pair, grouping.dropped, grouping.values, unite(inputs))
+    (stream,) = streams
+    rows = _prepare_objects(stream, node, grouping.stage, shards)
+    return PreparedGrouping(grouping.stage, grouping.pair, grouping.dropped, grouping.values, rows)
 
 
 def _prepare_columns(
@@ -108,13 +105,11 @@ def _prepare_side(stream: Stream, grouping: GroupingStage, side: int, shards: tu
     return _select(flow, stream, stage, {**columns, SIDE: F.lit(side).cast("tinyint")}, shards)
 
 
-def _prepare_objects(
-    stream: Stream, node: GroupingNode, stage: Stage, tag: int | None, shards: tuple[int, ...]
-) -> Stream:
-    """Returns the rows of a grouping whose values are pickled. ``tag`` is the number of a collection of a co-group."""
+def _prepare_objects(stream: Stream, node: GroupingNode, stage: Stage, shards: tuple[int, ...]) -> Stream:
+    """Returns the rows of a grouping whose values are pickled."""
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = key_and_value(flow.element)[1]
-    packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1], tag)
+    packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1])
     column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
     noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
     return _select(noted, stream, stage, {VALUE: column}, shards)

@@ -387,7 +387,7 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     """Returns the elements of a side, pickled, and the columns that the stage reads."""
     flow = side.flow
     columns = leaf_columns(flow.element)
-    packed = PickleValues("a side input", layout_of(flow.shape), None)
+    packed = PickleValues("a side input", layout_of(flow.shape))
     value = arrow_column(packed, T.BinaryType(), [col(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])

@@ -18,7 +18,6 @@ from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
 from flowalg.data.time import EventTime
-from flowalg.pipeline.co_group import Tagged
 from flowalg.triggers.syntax import DataDrivenTrigger
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn, assign_windows
@@ -27,11 +26,10 @@ from flowalg_spark.lowering.python_columns import compute_where_kept
 
 @frozen
 class PickleValues:
-    """Pickles the values in some arrays, for a step. ``tag`` is the number of a collection of a co-group."""
+    """Pickles the values in some arrays, for a step."""
 
     label: str
     value: Layout
-    tag: int | None
 
     def __call__(self, kept: AnyArray, *columns: AnyArray) -> AnyArray:
         """Returns the pickled values of a batch; null for control rows."""
@@ -40,8 +38,6 @@ class PickleValues:
     def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """Returns the pickled values of a batch without control rows."""
         values = _values(self.value, columns)
-        if self.tag is not None:
-            values = [Tagged(self.tag, value) for value in values]
         return pa.array([pickle_value(self.label, "a value", value) for value in values], pa.binary())
 
 
