@@ -299,6 +299,8 @@ def merge_windows(
         return state
     merged = WindowState.new(window, spec)
     for state in sorted(members, key=lambda one: one.window):
+        if state.window == window:
+            merged.next_index = state.next_index
         merged.contents.merge(state.contents)
         merged.pending = merged.pending.merge(state.pending)
         merged.current_panes.extend(state.current_panes)

@@ -182,7 +182,7 @@ def _move(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame
     if CHANGED not in moving.columns:
         return moving.drop(TO_START, TO_END, MEMBERS).clear()
     several = pl.col(MEMBERS) > 1
-    grown = (pl.col(START) != pl.col(TO_START)) | (pl.col(END) != pl.col(TO_END)) | several
+    grown = (pl.col(START) != pl.col(TO_START)) | (pl.col(END) != pl.col(TO_END))
     reopened = grown & (pl.col(END) <= before) & (pl.col(TO_END) > before)
     changed = pl.col(CHANGED) | (several & pl.col(HAS_CURRENT)) if retracts(stage) else pl.col(CHANGED)
     return moving.with_columns(

@@ -245,18 +245,18 @@ def _leaving(stage: Stage, leaving: pl.DataFrame, touched: pl.DataFrame) -> pl.D
 def _remaining(stage: Stage, moved: pl.DataFrame, touched: pl.DataFrame, before: EventTime) -> pl.DataFrame:
     """Returns what windows that stay bring with them to their new bounds: the trigger, current panes, and changes."""
     target = [*stage.keys, TO_START, TO_END]
-    flags = touched.select(*target, ((pl.col(_MEMBERS) > 1) | pl.col(_PARTS)).alias(_PARTS))
-    flagged = moved.join(flags, on=target, how="inner", nulls_equal=True)
+    merged = moved.join(touched.select(*target, _MEMBERS), on=target, how="inner", nulls_equal=True)
     grown = (pl.col(START) != pl.col(TO_START)) | (pl.col(END) != pl.col(TO_END))
     reopened = grown & (pl.col(END) <= before) & (pl.col(TO_END) > before)
-    changed = pl.col(CHANGED) | (pl.col(_PARTS) & pl.col(HAS_CURRENT)) if retracts(stage) else pl.col(CHANGED)
+    several = pl.col(_MEMBERS) > 1
+    changed = pl.col(CHANGED) | (several & pl.col(HAS_CURRENT)) if retracts(stage) else pl.col(CHANGED)
     pending = stage.automaton.summary.of_elements.columns(PENDING)
-    return flagged.select(
+    return merged.select(
         *stage.keys,
         pl.col(TO_START).alias(START),
         pl.col(TO_END).alias(END),
         changed,
-        (pl.col(_PARTS) | reopened).alias(RESTARTS),
+        reopened.alias(RESTARTS),
         *([HAS_CURRENT] if retracts(stage) else []),
         *pending,
         *stage.automaton.columns,
