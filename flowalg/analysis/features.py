@@ -61,9 +61,9 @@ from flowalg.windows.strategy import (
 )
 from flowalg.windows.window_functions import (
     CustomWindows,
-    FixedWindows,
     GlobalWindows,
     WindowFn,
+    are_by_key,
 )
 
 
@@ -99,7 +99,10 @@ class Feature(Enum):
     SEVERAL_OUTPUTS = (Area.OUTPUTS, "several outputs of one run")
     DEAD_LETTERS = (Area.OUTPUTS, "bad records as data (`dead_letters=True`)")
 
-    WINDOWS_BY_KEY = (Area.WINDOWS, "`FixedWindows` with an offset by key")
+    WINDOWS_BY_KEY = (
+        Area.WINDOWS,
+        "`FixedWindows` with an offset by key, calendar windows with a zone by key",
+    )
     CUSTOM_MERGING_WINDOWS = (Area.WINDOWS, "`CustomWindows` that merge")
 
     AT_PERCENTILE = (Area.TRIGGERS, "`AtWatermark(percentile=q)`")
@@ -276,7 +279,7 @@ def features_of_strategy(strategy: WindowingStrategy) -> frozenset[AnyFeature]:
 
 def _of_windows(windows: WindowFn) -> AnyFeature:
     match windows:
-        case FixedWindows(offset_by_key=offset) if offset is not None:
+        case _ if are_by_key(windows):
             return Feature.WINDOWS_BY_KEY
         case CustomWindows(merge_with=merge) if merge is not None:
             return Feature.CUSTOM_MERGING_WINDOWS

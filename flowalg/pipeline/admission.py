@@ -44,9 +44,9 @@ from flowalg.pipeline.side_inputs import window_read
 from flowalg.triggers.syntax import AtValue, DataDrivenTrigger, leaves
 from flowalg.windows.window_functions import (
     CustomWindows,
-    FixedWindows,
     WindowFn,
     WindowsByValue,
+    are_by_key,
     assign_windows,
 )
 
@@ -198,8 +198,7 @@ _element = lambda element_and_time: element_and_time[0]  # noqa: E731  # a lambd
 
 
 def _calls_user_code(windows: WindowFn) -> bool:
-    by_key = isinstance(windows, FixedWindows) and windows.offset_by_key is not None
-    return by_key or isinstance(windows, CustomWindows | WindowsByValue)
+    return are_by_key(windows) or isinstance(windows, CustomWindows | WindowsByValue)
 
 
 def _may_fail(combiner: AnyCombiner, value: Shape | None) -> bool:

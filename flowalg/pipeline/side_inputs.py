@@ -23,7 +23,7 @@ from attrs import frozen
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, duration_of
 from flowalg.elementwise.functions import require_keyed
-from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window, clamp
 from flowalg.windows.window_functions import (
@@ -31,11 +31,12 @@ from flowalg.windows.window_functions import (
     SlidingWindows,
     WindowFn,
     WindowsByValue,
+    are_by_key,
     as_merging,
     assign_windows,
 )
 
-Bounded: TypeAlias = FixedWindows | SlidingWindows | CalendarDays | CalendarWeeks | CalendarMonths
+Bounded: TypeAlias = FixedWindows | SlidingWindows | Calendar
 """The windows whose ends follow from their event times, within a known duration."""
 
 
@@ -187,9 +188,8 @@ def require_readable(windows: WindowFn, view: View) -> None:
         case _:
             assert_never(view)
     several = isinstance(windows, SlidingWindows) and windows.period != windows.size
-    by_key = isinstance(windows, FixedWindows) and windows.offset_by_key is not None
     by_value = isinstance(windows, WindowsByValue)
-    if several or by_key or by_value or as_merging(windows) is not None:
+    if several or are_by_key(windows) or by_value or as_merging(windows) is not None:
         raise ArgumentError(
             f"the windows of {method}()",
             windows,
@@ -235,9 +235,15 @@ class Lateness:
                 return _after_sliding_windows(windows, ended)
             case FixedWindows(size=size, offset_by_key=offset) if offset is not None:
                 return _after_windows_of(size, ended)
+            case Calendar(by_key=True):
+                return _after_windows_of(_LONGEST_OF_CALENDARS, ended)
             case windows:
                 (window,) = windows.assign(EventTime(ended), None)
                 return window.start
+
+
+_LONGEST_OF_CALENDARS: Final = timedelta(days=33)
+"""At least the length of a calendar month with any changes of the clocks."""
 
 
 def _after_sliding_windows(windows: SlidingWindows, ended: int) -> EventTime:

@@ -7,16 +7,23 @@ skips the time, the day starts with the transition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from flowalg.data.closed import Closed
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, duration_of
+from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.window import Window, clamp
+
+# The keys are those of the grouping, whose type is not known here.
+ZoneByKey: TypeAlias = Callable[[Any], str]
+"""The time zone of the windows of a key."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -72,12 +79,64 @@ def _day_of(point: EventTime, zone: ZoneInfo, offset: timedelta) -> date:
     return day if following is None or point < _start(following, zone, offset) else following
 
 
+class Calendar(Closed):
+    """The calendar windows of a zone, or of the zone of each key: they follow each other, and have whole days."""
+
+    __slots__ = ()
+
+    _instead = "none: CustomWindows(...) takes functions"
+
+    zone: str | ZoneByKey
+    offset: timedelta
+
+    def __attrs_post_init__(self) -> None:
+        cls = type(self).__name__
+        if not callable(self.zone):
+            _zone(f"{cls}.zone", self.zone)
+        _offset(f"{cls}.offset", self.offset)
+
+    def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
+        """Returns the window that contains the event time."""
+        zone = ZoneInfo(self.zone_of(key))
+        first, after = self._days(_day_of(point, zone, self.offset))
+        return _window(first, after, zone, self.offset)
+
+    @property
+    def by_key(self) -> bool:
+        """Whether the zone depends on the key."""
+        return not isinstance(self.zone, str)
+
+    def zone_of(self, key: object) -> str:
+        """Returns the name of the zone of a key; raises ``ArgumentError`` if there is no such zone."""
+        if isinstance(self.zone, str):
+            return self.zone
+        try:
+            zone = self.zone(key)
+        except Exception as cause:
+            transform = f"{type(self).__name__}.zone"
+            raise user_function_error(transform, self.zone, key, cause) from cause
+        return _zone("the zone of a key", zone).key
+
+    def in_zone(self, zone: str) -> Calendar:
+        """Returns these windows in one zone."""
+        raise NotImplementedError
+
+    def _days(self, day: date) -> tuple[date | None, date | None]:
+        """Returns the first day of the window with a day, and the day after it; ``None`` beyond the range of dates."""
+        raise NotImplementedError
+
+    def _in_words(self, days: str) -> str:
+        zone = "the zone of the key" if self.by_key else self.zone
+        return f"{days} in {zone}{f' from {self.offset}' if self.offset else ''}"
+
+
 @frozen
-class CalendarDays:
+class CalendarDays(Calendar):
     """Calendar days in a time zone, given by its name in the IANA database.
 
     With an ``offset`` they start at that time of day instead of midnight: a business day from six o'clock is
-    ``CalendarDays("Europe/Berlin", offset=timedelta(hours=6))``.
+    ``CalendarDays("Europe/Berlin", offset=timedelta(hours=6))``. The zone may also be a function from the key to its
+    name: ``CalendarDays(lambda shop: shop.zone)``.
 
     Example:
 
@@ -85,76 +144,78 @@ class CalendarDays:
     ['[2023-12-31T23:00:00Z, 2024-01-01T23:00:00Z)']
     """
 
-    zone: str
+    zone: str | ZoneByKey
     offset: timedelta = timedelta(0)
 
-    def __attrs_post_init__(self) -> None:
-        _zone("CalendarDays.zone", self.zone)
-        _offset("CalendarDays.offset", self.offset)
+    def in_zone(self, zone: str) -> CalendarDays:
+        """Returns these windows in one zone."""
+        return evolve(self, zone=zone)
 
-    def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """Returns the day that contains the event time."""
-        zone = _zone("CalendarDays.zone", self.zone)
-        day = _day_of(point, zone, self.offset)
-        return _window(day, _add_days(day, 1), zone, self.offset)
+    def _days(self, day: date) -> tuple[date | None, date | None]:
+        return day, _add_days(day, 1)
 
     def __str__(self) -> str:
-        return f"days in {self.zone}{_from(self.offset)}"
+        return self._in_words("days")
 
 
 @frozen
-class CalendarWeeks:
+class CalendarWeeks(Calendar):
     """Calendar weeks in a time zone; ``first_day`` is their first day, from 0 for Monday to 6 for Sunday.
 
     With an ``offset`` they start at that time of their first day.
     """
 
-    zone: str
+    zone: str | ZoneByKey
     first_day: int = 0
     offset: timedelta = timedelta(0)
 
     def __attrs_post_init__(self) -> None:
-        _zone("CalendarWeeks.zone", self.zone)
-        _offset("CalendarWeeks.offset", self.offset)
+        Calendar.__attrs_post_init__(self)
         if type(self.first_day) is not int or self.first_day not in range(7):
             valid = "an int from 0 (Monday) to 6 (Sunday)"
             raise ArgumentError("CalendarWeeks.first_day", self.first_day, valid)
 
-    def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """Returns the week that contains the event time."""
-        zone = _zone("CalendarWeeks.zone", self.zone)
-        day = _day_of(point, zone, self.offset)
+    def in_zone(self, zone: str) -> CalendarWeeks:
+        """Returns these windows in one zone."""
+        return evolve(self, zone=zone)
+
+    def _days(self, day: date) -> tuple[date | None, date | None]:
         since = (day.weekday() - self.first_day) % 7
-        return _window(_add_days(day, -since), _add_days(day, 7 - since), zone, self.offset)
+        return _add_days(day, -since), _add_days(day, 7 - since)
 
     def __str__(self) -> str:
-        return f"weeks in {self.zone}{_from(self.offset)}"
+        return self._in_words("weeks")
 
 
 @frozen
-class CalendarMonths:
+class CalendarMonths(Calendar):
     """Calendar months in a time zone; with an ``offset`` they start at that time of their first day."""
 
-    zone: str
+    zone: str | ZoneByKey
     offset: timedelta = timedelta(0)
 
-    def __attrs_post_init__(self) -> None:
-        _zone("CalendarMonths.zone", self.zone)
-        _offset("CalendarMonths.offset", self.offset)
+    def in_zone(self, zone: str) -> CalendarMonths:
+        """Returns these windows in one zone."""
+        return evolve(self, zone=zone)
 
-    def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """Returns the month that contains the event time."""
-        zone = _zone("CalendarMonths.zone", self.zone)
-        first = _day_of(point, zone, self.offset).replace(day=1)
+    def _days(self, day: date) -> tuple[date | None, date | None]:
+        first = day.replace(day=1)
         after = _add_days(first, 32)
-        return _window(first, None if after is None else after.replace(day=1), zone, self.offset)
+        return first, None if after is None else after.replace(day=1)
 
     def __str__(self) -> str:
-        return f"months in {self.zone}{_from(self.offset)}"
+        return self._in_words("months")
 
 
-def _from(offset: timedelta) -> str:
-    return f" from {offset}" if offset else ""
+def windows_between(calendar: Calendar, first: EventTime, last: EventTime) -> tuple[Window, ...]:
+    """Returns the windows that contain event times from the first to the last, in order: they follow each other.
+
+    They are those of one zone, not of that of a key.
+    """
+    windows = [*calendar.assign(first, None)]
+    while windows[-1].end <= last and windows[-1].end < MAX_TIME:
+        windows += calendar.assign(windows[-1].end, None)
+    return tuple(windows)
 
 
 def _add_days(day: date, days: int) -> date | None:

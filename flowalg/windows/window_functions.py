@@ -17,7 +17,7 @@ from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value, require_name
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
 from flowalg.elementwise.functions import user_function_error
-from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.calendars import Calendar, CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp, covers, span
 
 # The keys are those of the grouping, whose type is not known here.
@@ -393,6 +393,22 @@ def as_merging(windows: WindowFn) -> MergingWindowFn | None:
     if isinstance(windows, CustomWindows | WindowsByValue) and windows.merge_with is not None:
         return windows
     return None
+
+
+def are_by_key(windows: WindowFn) -> bool:
+    """Whether a user-defined function of the key shifts the windows, or chooses their zone."""
+    match windows:
+        case FixedWindows(offset_by_key=offset):
+            return offset is not None
+        case Calendar(by_key=by_key):
+            return by_key
+        case _:
+            return False
+
+
+def partition_time(windows: WindowFn) -> bool:
+    """Whether each event time is in one window, the same for all keys; false where a user-defined function decides."""
+    return isinstance(windows, GlobalWindows | FixedWindows | Calendar) and not are_by_key(windows)
 
 
 def _offset(offset_by_key: OffsetByKey, key: object) -> Micros:

@@ -11,6 +11,7 @@ import pytest
 from flowalg import (
     AtCount,
     AtWatermark,
+    CalendarDays,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -29,9 +30,13 @@ from flowalg import (
 from flowalg.combiners import AllOf, AnyOf, Combiner, Group, ToSet
 from flowalg.errors import ArgumentError
 from flowalg.triggers import AtValue, CustomTrigger
+from flowalg.windows import CalendarMonths, CalendarWeeks
 
 COMBINERS: tuple[type, ...] = (Sum, Count, Mean, Min, Max, ToList, ToSet, TopN, AnyOf, AllOf)
-WINDOWS: tuple[type, ...] = (GlobalWindows, FixedWindows, SlidingWindows, Sessions)
+WINDOWS: tuple[type, ...] = (
+    *(GlobalWindows, FixedWindows, SlidingWindows, Sessions),
+    *(CalendarDays, CalendarWeeks, CalendarMonths),
+)
 
 TRIGGERS: tuple[type, ...] = (AtCount, AtWatermark, AtValue, CustomTrigger, Repeat, OrFinally, SequenceOf)
 

@@ -38,8 +38,8 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import Lateness
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs import Drop, DropReason
-from flowalg.windows import AllowedLateness, WindowFn, WindowingStrategy
-from flowalg.windows.window_functions import assign_windows
+from flowalg.windows import AllowedLateness, CalendarMonths, WindowFn, WindowingStrategy
+from flowalg.windows.window_functions import are_by_key, assign_windows
 from tests.support.depth import a_few
 
 MINUTE = timedelta(minutes=1)
@@ -57,11 +57,13 @@ Values = PCollection[KV[str, int]]
 ALIGNED: st.SearchStrategy[WindowFn] = st.sampled_from(
     [FixedWindows(5 * MINUTE), FixedWindows(7 * MINUTE, offset=2 * MINUTE), CalendarDays("Europe/Berlin")]
 )
+ZONES = ("UTC", "Asia/Kathmandu", "America/Havana", "Pacific/Apia", "Europe/Berlin")
 OTHERS: st.SearchStrategy[WindowFn] = st.sampled_from(
     [
         SlidingWindows(10 * MINUTE, 3 * MINUTE),
         SlidingWindows(2 * MINUTE, 5 * MINUTE),
         FixedWindows(5 * MINUTE, offset_by_key=lambda key: key * MINUTE),
+        CalendarMonths(lambda key: ZONES[key]),
     ]
 )
 LATENESSES = st.sampled_from([timedelta(0), MINUTE, 9 * MINUTE])
@@ -81,7 +83,7 @@ def test_all_windows_before_the_horizon_have_expired(
     lateness = Lateness.of(strategy)
     assert lateness is not None
     horizon = lateness.horizon(watermark)
-    keys = [*range(5)] if isinstance(windows, FixedWindows) and windows.offset_by_key else [None]
+    keys = [*range(5)] if are_by_key(windows) else [None]
     for candidate in {time, EventTime(max(horizon - 1, MIN_TIME)), EventTime(min(horizon, MAX_TIME - 1))}:
         assigned = [window for key in keys for window in assign_windows(windows, candidate, key, None)]
         expired = all(window.end + allowed // timedelta(microseconds=1) <= watermark for window in assigned)

@@ -48,7 +48,7 @@ FIVE = FixedWindows(timedelta(minutes=5))
 RATES = Source("rates", Reading, event_time=lambda r: r.at)
 MANY = st.lists(readings(), max_size=12)
 WINDOWS: st.SearchStrategy[WindowFn] = st.sampled_from(
-    [FIVE, FixedWindows(timedelta(minutes=7)), CalendarDays("UTC"), GlobalWindows()]
+    [FIVE, FixedWindows(timedelta(minutes=7)), CalendarDays("UTC", timedelta(minutes=6)), GlobalWindows()]
 )
 
 OTHERS = Source("others", Score, event_time=lambda s: s.at)
@@ -336,6 +336,7 @@ BAD_WINDOWS: list[WindowFn] = [
     Sessions(timedelta(minutes=1)),
     SlidingWindows(timedelta(minutes=2), timedelta(minutes=1)),
     FixedWindows(timedelta(minutes=2), offset_by_key=lambda key: timedelta(0)),
+    CalendarDays(lambda key: "UTC"),
     WindowsByValue("by value", lambda point, key, value: two_windows(point, key)),
 ]
 
@@ -388,7 +389,11 @@ def test_an_element_without_a_complete_value_needs_a_default() -> None:
 
 
 FOLLOWING: st.SearchStrategy[WindowFn] = st.sampled_from(
-    [FIVE, FixedWindows(timedelta(minutes=7), timedelta(minutes=3)), CalendarDays("UTC")]
+    [
+        FIVE,
+        FixedWindows(timedelta(minutes=7), timedelta(minutes=3)),
+        CalendarDays("UTC", timedelta(minutes=6)),
+    ]
 )
 
 

@@ -27,7 +27,7 @@ from flowalg import (
     event_time,
 )
 from flowalg.data import MAX_TIME, MIN_TIME
-from flowalg.errors import ArgumentError, ElementError
+from flowalg.errors import ArgumentError, ElementError, UserFunctionError
 from flowalg.windows import (
     GLOBAL_WINDOW,
     CalendarMonths,
@@ -311,6 +311,24 @@ def test_a_window_by_value_that_does_not_contain_the_event_time_is_an_error() ->
         match=r"combine_per_key\(Count\): the result of until noon.assign must be Windows that contain 2024-01-01",
     ):
         reference.run_batch(counts, {SCORES: [Score("a", 3, minute(4))]})
+
+
+def test_a_zone_by_key_is_that_of_the_windows_of_a_key() -> None:
+    """A function as the zone gives the zone of each key; its error, and a name of no zone, are named."""
+    windows = CalendarDays(lambda key: f"Europe/{key}", timedelta(hours=3))
+    noon = event_time(datetime(2024, 3, 31, 12, tzinfo=UTC))
+    for city in ("Berlin", "London"):
+        assert windows.assign(noon, city) == CalendarDays(f"Europe/{city}", timedelta(hours=3)).assign(
+            noon, None
+        )
+    assert str(windows) == "days in the zone of the key from 3:00:00"
+    with pytest.raises(
+        ArgumentError, match=r"the zone of a key must be the name of a time zone.*; got 'Europe/7'"
+    ):
+        windows.assign(noon, 7)
+    failing = CalendarMonths(lambda key: key.zone)
+    with pytest.raises(UserFunctionError, match=r"CalendarMonths.zone: <lambda> at .*AttributeError.*'k'"):
+        failing.assign(noon, "k")
 
 
 def test_an_offset_by_key_shifts_the_windows_of_a_key() -> None:

@@ -37,10 +37,10 @@ from flowalg import (
     flatten,
 )
 from flowalg.combiners import ToSet
-from flowalg.data.time import EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.errors import ArgumentError, ElementError, UnboundSourceError, UnsupportedError
 from flowalg.pipeline.structure import sources_of
-from flowalg.windows import CustomWindows, WindowFn
+from flowalg.windows import CalendarMonths, CalendarWeeks, CustomWindows, WindowFn
 from tests.support import comprehensions
 from tests.support.comprehensions import LINES, Line, line
 from tests.support.depth import a_few
@@ -118,6 +118,29 @@ def test_an_element_reads_the_side_at_its_event_time(
     total = values.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton(default=-1)
     pairs = SCORES.with_side(most).with_side(total).map(read_sides).window(main)
     assert_agrees(spark, pairs.combine_per_key(ToSet()))
+
+
+BY_DAY: list[tuple[WindowFn, str]] = [
+    (CalendarDays("Pacific/Apia", timedelta(hours=3)), "2011-12-30T10:00Z"),  # no 30 December
+    (CalendarWeeks("America/Havana", 6), "2024-03-10T05:00Z"),  # no midnight
+    (CalendarMonths("Asia/Kathmandu"), "1985-12-31T18:30Z"),  # a quarter of an hour forward
+    (CalendarDays("Europe/Berlin"), "0001-01-05T00:00Z"),
+    (CalendarDays("Europe/Berlin"), "9999-12-29T20:00Z"),
+]
+
+
+@pytest.mark.parametrize(("windows", "moment"), BY_DAY, ids=str)
+def test_calendar_windows_follow_the_clocks(spark: SparkSession, windows: WindowFn, moment: str) -> None:
+    """Around a change of the clocks and at the bounds of time, calendar windows are those of the reference."""
+    change = datetime.fromisoformat(moment)
+    around = [change + number * 7 * MINUTE for number in range(-4 * 60, 4 * 60)]
+    scores = [Score("a", 1, at) for at in around if MIN_TIME.datetime <= at < MAX_TIME.datetime]
+    pipeline = POINTS.window(windows).combine_per_key(Sum())
+    expected = flowalg_reference.run_batch(pipeline, {SCORES: scores}, time=NOON).panes
+    frames = {SCORES: frame_of(spark, scores)}
+    assert sorted(map(full_line, batch.run(pipeline, frames, time=NOON).panes)) == sorted(
+        map(full_line, expected)
+    )
 
 
 @pytest.mark.parametrize("form", a_few(LIFTED, 3))

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
     KV,
+    CalendarDays,
     Count,
     FixedWindows,
     Max,
@@ -263,6 +264,14 @@ def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> No
     by_operator = operators(plan_of(sums.select("value").union(maxima.select("value"))))
     assert by_operator["ReusedExchange"] == 1
     assert by_operator["ArrowEvalPython"] == 1
+
+
+def test_one_function_of_the_event_times_computes_calendar_windows(visits: DataFrame) -> None:
+    """Python receives a column for calendar windows, and not the rows."""
+    windowed = POINTS.window(CalendarDays("Asia/Tokyo")).combine_per_key(Sum())
+    by_operator = operators(compiled_plan(windowed, visits))
+    names = ("ArrowEvalPython", "MapInArrow", "Exchange")
+    assert tuple(by_operator[name] for name in names) == (1, 0, 1)
 
 
 def test_python_receives_rows_of_generated_code(visits: DataFrame, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from attrs import frozen
 
-from flowalg import KV, FixedWindows, Max, PCollection, Source
+from flowalg import KV, CalendarDays, FixedWindows, Max, PCollection, Source
 from flowalg.pipeline import SideInput
 from tests.support.scores import SCORES, Score
 
@@ -37,6 +37,10 @@ odd: SideInput[Mapping[int, int | None]] = (
     .as_map()
 )
 TWICE: SideInput[Mapping[str, int]] = most.as_map()
+by_day: SideInput[Mapping[str, int]] = (
+    most.window(CalendarDays("UTC", timedelta(hours=12, minutes=5))).combine_per_key(Max()).as_map()
+)
+"""The best points of days that start five minutes after noon."""
 thirds: SideInput[Mapping[float, int]] = (
     RIVALS.map(lambda score: KV(str(score.points), score.points))
     .combine_per_key(Max())
@@ -62,6 +66,7 @@ LIFTED: dict[str, PCollection[object]] = {
     "get with a default": SCORES.map_with(
         points, lambda score, mapping: (score, mapping.get(score.team, -1))
     ),
+    "get by day": SCORES.map_with(by_day, lambda score, mapping: (score, mapping.get(score.team))),
     "in": SCORES.filter_with(points, lambda score, mapping: score.team in mapping),
     "not in": SCORES.filter_with(points, lambda score, mapping: score.team not in mapping),
     "a branch": SCORES.map_with(points, either),

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from docs.benchmarks.batch.data import Offer, Sale
 from flowalg import (
+    CalendarDays,
     Count,
     FixedWindows,
     Max,
@@ -60,6 +61,8 @@ def grade(note: str) -> int:
     return best
 
 
+DAYS: Final = CalendarDays("Asia/Kathmandu", timedelta(hours=18, minutes=45))
+"""Days that start at 13:00 UTC, as they always have since 1986."""
 in_minutes: Final = amounts.window(FixedWindows(MINUTE))
 prices: Final = SALES.key_by(lambda s: s.country).map_values(lambda s: s.price)
 offered: Final = OFFERS.key_by(lambda o: o.user).map_values(lambda o: o.discount).window(FixedWindows(MINUTE))
@@ -69,6 +72,7 @@ large: Final = SALES.filter(lambda s: s.amount > 250 and s.country != "jp").map(
 
 PIPELINES: Final[Mapping[str, PCollection[object]]] = {
     "fixed-window sum": in_minutes.combine_per_key(Sum()),
+    "calendar-day sum": amounts.window(DAYS).combine_per_key(Sum()),
     "several aggregates at once": by_user.window(FixedWindows(MINUTE)).combine_per_key(
         Count(),
         Sum.of(lambda s: s.amount),

@@ -40,6 +40,11 @@ def _fixed_sum(sales: DataFrame, offers: DataFrame) -> DataFrame:
     return sales.groupBy("user", F.window("at", "1 minute")).agg(F.sum("amount").alias("value"))
 
 
+def _fixed_days(sales: DataFrame, offers: DataFrame) -> DataFrame:
+    days = F.window("at", "1 day", startTime="13 hours")
+    return sales.groupBy("user", days).agg(F.sum("amount").alias("value"))
+
+
 def _several(sales: DataFrame, offers: DataFrame) -> DataFrame:
     return sales.groupBy("user", F.window("at", "1 minute")).agg(
         F.count("*").alias("sales"),
@@ -109,6 +114,7 @@ def _queries() -> Iterator[Query]:
         return Query(name, PIPELINES[name], by_hand, of_panes, of_rows, output)
 
     yield query("fixed-window sum", _fixed_sum)
+    yield query("calendar-day sum", _fixed_days)
     names = ("sales", "amount", "most", "mean_price")
     yield query(
         "several aggregates at once",

@@ -25,6 +25,7 @@ def _fields(column: str, *names: str) -> list[pl.Expr]:
 _KEY_AND_VALUE: Final = [pl.col("key"), _window_start(), pl.col("value")]
 COLUMNS: Final[Mapping[str, list[pl.Expr]]] = {
     "fixed-window sum": _KEY_AND_VALUE,
+    "calendar-day sum": _KEY_AND_VALUE,
     "several aggregates at once": [
         pl.col("key"),
         _window_start(),
@@ -41,6 +42,13 @@ COLUMNS: Final[Mapping[str, list[pl.Expr]]] = {
 
 def _fixed_sum(sales: Frame, offers: Frame) -> Frame:
     return sales.group_by("user", MINUTE).agg(pl.col("amount").sum())
+
+
+def _fixed_days(sales: Frame, offers: Frame) -> Frame:
+    """Days that start at 13:00 UTC."""
+    before = pl.duration(hours=13)
+    day = (pl.col("at") - before).dt.truncate("1d") + before
+    return sales.group_by("user", day).agg(pl.col("amount").sum())
 
 
 def _several(sales: Frame, offers: Frame) -> Frame:
@@ -86,6 +94,7 @@ def _top_ten(sales: Frame, offers: Frame) -> Frame:
 
 POLARS: Final[Mapping[str, Callable[[Frame, Frame], Frame]]] = {
     "fixed-window sum": _fixed_sum,
+    "calendar-day sum": _fixed_days,
     "several aggregates at once": _several,
     "sliding mean": _sliding_mean,
     "session count": _sessions,
@@ -97,6 +106,10 @@ POLARS: Final[Mapping[str, Callable[[Frame, Frame], Frame]]] = {
 _START: Final = "date_trunc('minute', \"at\")"
 DUCKDB: Final[Mapping[str, str]] = {
     "fixed-window sum": f'select "user", {_START}, sum(amount) from sales group by all',
+    "calendar-day sum": (
+        'select "user", date_trunc(\'day\', "at" - interval 13 hours) + interval 13 hours, sum(amount)'
+        " from sales group by all"
+    ),
     "several aggregates at once": (
         f'select "user", {_START}, count(*), sum(amount), max(amount), avg(price) from sales group by all'
     ),

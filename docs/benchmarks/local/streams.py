@@ -20,8 +20,18 @@ from flowalg_polars.streaming import StreamInput
 
 from docs.benchmarks.local.rivals import print_peak_memory
 from docs.benchmarks.local.streams_by_hand import PANE, corrected, on_time, sessions
-from docs.benchmarks.stream.data import DISORDER
-from docs.benchmarks.stream.pipelines import AT_ALL_TIMES, CORRECTED, MINUTE, ON_TIME, READINGS, VALUES
+from docs.benchmarks.stream.data import DISORDER, Reading
+from docs.benchmarks.stream.pipelines import (
+    AT_ALL_TIMES,
+    CALENDAR_DAYS,
+    CORRECTED,
+    FIXED_DAYS,
+    MINUTE,
+    ON_TIME,
+    READINGS,
+    READINGS_BY_DAY,
+    VALUES,
+)
 from flowalg import (
     KV,
     Accumulation,
@@ -32,6 +42,7 @@ from flowalg import (
     PCollection,
     Repeat,
     Sessions,
+    Source,
     Sum,
 )
 
@@ -57,14 +68,21 @@ HOURS: Final = VALUES.window(
 EVERYTHING: Final = VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())
 
 
-def with_flowalg(pipeline: Sums, *, checkpoint: bool = False) -> Rival:
-    """Returns a pipeline on the local engine, perhaps with a checkpoint on disk."""
+def with_flowalg(
+    pipeline: Sums, *, source: Source[Reading] = READINGS, slower: int = 1, checkpoint: bool = False
+) -> Rival:
+    """Returns a pipeline on the local engine, perhaps with a checkpoint on disk.
+
+    The event times of its source are as disordered as those of the readings, or so many times ``slower``.
+    """
 
     def run(files: Sequence[Path]) -> Batches:
-        stream = StreamInput(files[0].parent, BoundedOutOfOrderness(timedelta(microseconds=DISORDER)))
+        stream = StreamInput(
+            files[0].parent, BoundedOutOfOrderness(slower * timedelta(microseconds=DISORDER))
+        )
         with tempfile.TemporaryDirectory(prefix="flowalg-") as folder:
             place = folder if checkpoint else None
-            for batch in streaming.batches(pipeline, {READINGS: stream}, checkpoint=place):
+            for batch in streaming.batches(pipeline, {source: stream}, checkpoint=place):
                 yield batch.rows.select(
                     "key", pl.col("__start").alias("start"), "value", pl.col("__change").alias("change")
                 ).select(PANE)
@@ -100,6 +118,18 @@ STREAMS: Final = (
     *(
         Stream(f"{name}, {rows:,} rows", rows, count, {"flowalg": with_flowalg(pipeline), "polars": hand})
         for name, (pipeline, hand) in BY_HAND.items()
+        for rows, count in ((LARGE, FILES), (MEDIUM, FILES), (SMALL, MANY_FILES))
+    ),
+    *(
+        Stream(
+            f"calendar days, {rows:,} rows",
+            rows,
+            count,
+            {
+                name: with_flowalg(pipeline, source=READINGS_BY_DAY, slower=1440)
+                for name, pipeline in (("flowalg", CALENDAR_DAYS), ("fixed days", FIXED_DAYS))
+            },
+        )
         for rows, count in ((LARGE, FILES), (MEDIUM, FILES), (SMALL, MANY_FILES))
     ),
     *(

@@ -6,12 +6,13 @@ import operator
 from datetime import datetime, timedelta
 from typing import Final
 
-from docs.benchmarks.stream.data import Reading
+from docs.benchmarks.stream.data import BEGIN, Reading
 from flowalg import (
     KV,
     Accumulation,
     AtCount,
     AtWatermark,
+    CalendarDays,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -31,6 +32,22 @@ EACH: Final = AtCount(1)
 AT_ALL_TIMES: Final = AtWatermark().with_early_firings(EACH).with_late_firings(EACH)
 
 ON_TIME: Final = VALUES.window(FixedWindows(MINUTE), allowed_lateness=timedelta(0)).combine_per_key(Sum())
+DAY: Final = timedelta(days=1)
+READINGS_BY_DAY: Final = Source(
+    "readings", Reading, event_time=lambda reading: BEGIN + 1440 * (reading.at - BEGIN)
+)
+"""The same readings with a day for each minute."""
+
+
+def _by_day(windows: CalendarDays | FixedWindows) -> PCollection[KV[int, int]]:
+    keyed = READINGS_BY_DAY.key_by(lambda reading: reading.sensor).map_values(lambda reading: reading.value)
+    return keyed.window(windows, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+
+
+CALENDAR_DAYS: Final = _by_day(CalendarDays("Asia/Kathmandu"))
+FIXED_DAYS: Final = _by_day(FixedWindows(DAY, timedelta(hours=18, minutes=15)))
+"""The same days: they have always started at 18:15 UTC since 1986."""
+
 CORRECTED: Final = VALUES.window(
     FixedWindows(MINUTE),
     trigger=AT_ALL_TIMES,

@@ -26,6 +26,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.lookups import lookups_of, steps_on_mapping
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, View, window_read
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import Flow
@@ -88,7 +89,7 @@ _VALUE: Final = "__side_value"
 
 
 def _in_columns(windows: WindowFn) -> bool:
-    return isinstance(windows, GlobalWindows | FixedWindows) and assigned_in_columns(windows)
+    return isinstance(windows, GlobalWindows | FixedWindows | Calendar) and assigned_in_columns(windows)
 
 
 def _has_literal(default: object) -> bool:

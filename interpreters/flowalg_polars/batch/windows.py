@@ -13,7 +13,7 @@ from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.python.windows import AssignWindows, MergeWindows, Values
 from flowalg_shard.step.window_assignment import (
     assigned_in_columns,
-    end_of_fixed,
+    end_from_start,
     window_bounds,
     without_repeated_starts,
 )
@@ -21,6 +21,7 @@ from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.window_functions import (
     FixedWindows,
     GlobalWindows,
@@ -71,10 +72,10 @@ def assign_windows(
             return _sessions(flow, gap // _MICROSECOND)
         case SlidingWindows() if assigned_in_columns(windows):
             return _sliding(flow, flow.frame, EVENT_TIME, windows)
-        case FixedWindows() if assigned_in_columns(windows):
+        case FixedWindows() | Calendar() if assigned_in_columns(windows):
             start = window_bounds(windows)[0]
             spread = evolve(flow, frame=flow.frame.with_columns(start), meta=_with(flow.meta, START))
-            return WindowedFlow(spread, (START,), pl.col(START), end_of_fixed(windows))
+            return WindowedFlow(spread, (START,), pl.col(START), end_from_start(windows))
         case _:
             return _in_python(flow, windows, label, values)
 

@@ -54,7 +54,7 @@ from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows
+from flowalg.windows.window_functions import partition_time
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
 from flowalg_polars.meta import weight_of
@@ -195,9 +195,7 @@ class ShardedGrouping:
             return [ORDER_END, ORDER_START, *stage.keys, POSITION]
         windows = stage.strategy.windows
         # Windows that do not overlap end together only if they are equal.
-        disjoint = isinstance(windows, GlobalWindows) or (
-            isinstance(windows, FixedWindows) and windows.offset_by_key is None
-        )
+        disjoint = partition_time(windows)
         return [END, *(() if disjoint else (START,)), *stage.keys]
 
     def drops(self, name: str) -> GroupingDrops:

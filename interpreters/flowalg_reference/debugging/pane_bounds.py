@@ -9,9 +9,8 @@ from typing import Final
 from flowalg.analysis.capabilities import Mode
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.pipeline.nodes import GroupingNode, Node
-from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, assign_windows
+from flowalg.windows.window_functions import assign_windows, partition_time
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recording import record_selected
 from flowalg_reference.debugging.selection import NotSeparableError, Selection, require_separable
@@ -28,20 +27,13 @@ def find_pane_bounds(root: Node, mode: Mode, history: History) -> tuple[Window, 
     """
     grouping = require_separable(root)
     windows = grouping.windowed_by.strategy.windows
-    if not _partition_time(windows):
+    if not partition_time(windows):
         raise NotSeparableError
     first = _first_with_pane(root, grouping, mode, history, _forwards(grouping, history))
     if first is None:
         return None
     last = _first_with_pane(root, grouping, mode, history, _backwards(grouping, history))
     return first, last or first
-
-
-def _partition_time(windows: WindowFn) -> bool:
-    """Whether each event time is in one window, which is the same for all keys."""
-    if isinstance(windows, FixedWindows):
-        return windows.offset_by_key is None
-    return isinstance(windows, GlobalWindows | CalendarDays | CalendarWeeks | CalendarMonths)
 
 
 def _forwards(grouping: GroupingNode, history: History) -> Iterator[Window]:

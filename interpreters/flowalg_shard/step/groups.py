@@ -9,11 +9,12 @@ import polars as pl
 
 from flowalg.data.errors import errors_of
 from flowalg.data.time import EventTime
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows
 from flowalg_shard.contents.stage import Stage
-from flowalg_shard.step.window_assignment import end_of_fixed, window_bounds
+from flowalg_shard.step.window_assignment import end_from_start, window_bounds
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.rows import RowError
 
@@ -23,8 +24,8 @@ def implied_bounds(stage: Stage) -> dict[str, pl.Expr]:
     if not stage.fresh or stage.preassigned:
         return {}
     match stage.strategy.windows:
-        case FixedWindows() as fixed:
-            return {END: end_of_fixed(fixed)}
+        case FixedWindows() | Calendar() as windows:
+            return {END: end_from_start(windows)}
         case GlobalWindows() if stage.keys:
             start, end = window_bounds(GlobalWindows())
             return {START: start, END: end}

@@ -1,4 +1,4 @@
-"""Window assignment in columns: by arithmetic if possible, else by calls of the window function."""
+"""Window assignment in columns: by arithmetic, or by a search in the windows of a calendar."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Final, TypeVar
 import polars as pl
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
-from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.data.time import MAX_TIME, MIN_TIME, Micros, duration_of
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
+from flowalg_shard.tables.calendars import calendar_bounds
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -25,8 +26,10 @@ def assigned_in_columns(windows: WindowFn) -> bool:
     Otherwise the user-defined function of an event time and a key must be called for each element.
     """
     match windows:
-        case GlobalWindows() | CalendarDays() | CalendarWeeks() | CalendarMonths():
+        case GlobalWindows():
             return True
+        case Calendar(by_key=by_key):
+            return not by_key
         case FixedWindows(size=size, offset_by_key=offset_by_key):
             return offset_by_key is None and _micros(size) < _LONGEST
         case SlidingWindows(size=size, period=period):
@@ -42,24 +45,14 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
     match windows:
         case SlidingWindows():
             return _sliding(windows, rows)
-        case CalendarDays() | CalendarWeeks() | CalendarMonths():
-            points = rows[EVENT_TIME].unique().sort()
-            assigned = [windows.assign(EventTime(point), None)[0] for point in points.to_list()]
-            bounds = pl.DataFrame(
-                {
-                    EVENT_TIME: points,
-                    START: [window.start for window in assigned],
-                    END: [window.end for window in assigned],
-                },
-                schema={EVENT_TIME: pl.Int64(), START: pl.Int64(), END: pl.Int64()},
-            )
-            return rows.join(bounds, on=EVENT_TIME, how="left", maintain_order="left")
+        case Calendar():
+            return rows.with_columns(calendar_bounds((windows,), rows[EVENT_TIME]))
         case _:
             return rows.with_columns(window_bounds(windows))
 
 
 def has_bounds(windows: WindowFn) -> bool:
-    """Whether ``window_bounds`` has the windows: each event time has one, by arithmetic."""
+    """Whether ``window_bounds`` has the windows, by arithmetic: each event time has one."""
     return isinstance(windows, GlobalWindows | FixedWindows | Sessions) and assigned_in_columns(windows)
 
 
@@ -74,15 +67,28 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
             return _bounds(point - (point - offset).mod(size), size)
         case Sessions(gap=gap):
             return _bounds(point, _micros(gap))
+        case Calendar():
+            return [_of_calendar(windows, EVENT_TIME, bound) for bound in (START, END)]
         case _:
             raise UnsupportedError(f"{windows} have no columns")
 
 
-def end_of_fixed(windows: FixedWindows) -> pl.Expr:
-    """Returns the end of a fixed window from its start, also for the first window, which starts at ``MIN_TIME``."""
+def end_from_start(windows: FixedWindows | Calendar) -> pl.Expr:
+    """Returns the end of a window from its start, also for the first window, which starts at ``MIN_TIME``."""
+    if not isinstance(windows, FixedWindows):
+        return _of_calendar(windows, START, END)
     first = windows.assign(MIN_TIME, None)[0]
     end = (pl.col(START) + windows.size_micros).clip(MIN_TIME, MAX_TIME)
     return pl.when(pl.col(START) == MIN_TIME).then(pl.lit(first.end, pl.Int64())).otherwise(end)
+
+
+def _of_calendar(calendar: Calendar, point: str, bound: str) -> pl.Expr:
+    """Returns a bound of the calendar window of a point in time."""
+
+    def bound_of(points: pl.Series) -> pl.Series:
+        return calendar_bounds((calendar,), points, (bound,))[bound]
+
+    return pl.col(point).map_batches(bound_of, pl.Int64(), is_elementwise=True).alias(bound)
 
 
 def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:

@@ -23,12 +23,13 @@ from flowalg.lifting.lookups import lookups_of
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey, WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
 from flowalg_spark.batch.lookups import lower_lookups
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
-from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_start, key_layout
+from flowalg_spark.batch.windows import WindowedFlow, assign_windows, calendar_window, fixed_start, key_layout
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, unnest
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
@@ -272,7 +273,7 @@ def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
 def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
     """Returns each element with the value that it reads from a side input, after the given steps.
 
-    A singleton whose window is an expression of Spark is a broadcast join on the window. Python reads other sides.
+    A singleton whose window is a column is a broadcast join on the window. Python reads other sides.
     """
     view = node.view
     single = view.view if isinstance(view, LatestComplete) else view
@@ -339,11 +340,13 @@ def _default_value(view: Singleton, shape: Shape) -> Column:
 
 
 def _side_window_start(windows: WindowFn) -> Column | None:
-    """Returns the start of the side's window for an element; ``None`` if only Python can compute it."""
+    """Returns the start of the side's window for an element; ``None`` for user-defined windows."""
     match windows:
         case GlobalWindows():
             return long_literal(MIN_TIME)
         case FixedWindows(offset_by_key=None):
             return fixed_start(windows)
+        case Calendar():
+            return calendar_window(windows).getField(START)
         case _:
             return None

@@ -10,14 +10,15 @@ from typing import Final, assert_never
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import SPAN
-from flowalg_columns.python.windows import AssignWindows, MergeWindows, Values
+from flowalg_columns.python.windows import AssignWindows, CalendarWindows, MergeWindows, Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.window import Window as Over
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.calendars import Calendar
 from flowalg.windows.window_functions import (
     CustomWindows,
     FixedWindows,
@@ -31,9 +32,11 @@ from flowalg.windows.window_functions import (
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import Flow, row_schema
+from flowalg_spark.lowering.python_columns import arrow_column, in_rows
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _POINT: Final = "__point"
+_WINDOW: Final = "__window"
 
 
 @frozen
@@ -97,14 +100,9 @@ def assign_windows_lazily(
             return _assign_sliding(flow, windows)
         case Sessions(gap=gap):
             return _assign_sessions(flow, gap // _MICROSECOND)
-        case (
-            CalendarDays()
-            | CalendarWeeks()
-            | CalendarMonths()
-            | FixedWindows()
-            | CustomWindows()
-            | WindowsByValue()
-        ):
+        case Calendar(by_key=False):
+            return _assign_calendar(flow, windows)
+        case Calendar() | FixedWindows() | CustomWindows() | WindowsByValue():
             return _assign_in_python(flow, windows, label, values)
     assert_never(windows)
 
@@ -231,6 +229,19 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     return WindowedFlow(
         islands, (START,), col(START), None, lambda latest: _clamp(latest + _long_literal(gap))
     )
+
+
+def calendar_window(calendar: Calendar) -> Column:
+    """Returns the calendar window of an element's event time, a struct: Python computes it from that column alone."""
+    struct = T.StructType([T.StructField(name, T.LongType()) for name in (START, END)])
+    return arrow_column(CalendarWindows(calendar), struct, [col(EVENT_TIME)])
+
+
+def _assign_calendar(flow: Flow, calendar: Calendar) -> WindowedFlow:
+    frame = in_rows(flow.frame).select("*", calendar_window(calendar).alias(_WINDOW))
+    bounds = {name: col(_WINDOW).getField(name) for name in (START, END)}
+    windowed = evolve(flow, frame=frame).with_meta(**bounds)
+    return WindowedFlow(windowed, (START, END), col(START), col(END))
 
 
 def _assign_in_python(flow: Flow, windows: WindowFn, label: str, values: Values) -> WindowedFlow:

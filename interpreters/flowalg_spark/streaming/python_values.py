@@ -10,17 +10,15 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import Layout, leaf_columns
 from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
-from flowalg_columns.python.windows import read_keys_and_values
-from flowalg_columns.values import AnyArray, read_arrays, read_integers
-from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_columns.python.windows import assign_rows
+from flowalg_columns.values import AnyArray, read_arrays
+from flowalg_shard.tables.columns import KEEP, OBSERVED_TIME
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
-from flowalg.data.time import EventTime
 from flowalg.triggers.syntax import DataDrivenTrigger
-from flowalg.windows.window import Window
-from flowalg.windows.window_functions import WindowFn, assign_windows
+from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.lowering.python_columns import compute_where_kept
 
 
@@ -94,25 +92,17 @@ class AssignWindows:
     def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns a batch in windows: first the elements, and then the other rows."""
         positions, present = select_kept(batch)
-        origins: list[int] = []
-        windows: list[Window] = []
-        pairs = read_keys_and_values(self.pair, self.window_fn, present)
         with errors_of(self.label):
-            for position, (key, value), point in zip(
-                positions, pairs, read_integers(present, EVENT_TIME), strict=True
-            ):
-                assigned = assign_windows(self.window_fn, EventTime(point), key, value)
-                origins.extend([position] * len(assigned))
-                windows.extend(assigned)
+            assigned = assign_rows(self.window_fn, self.pair, present)
+        origins = positions
+        if assigned.numbers is not None:
+            origins = [positions[number] for number in assigned.numbers]
         others = sorted(set(range(batch.num_rows)) - set(origins))
         rows = [*origins, *others]
         table = batch.take(pa.array(rows, pa.int64()))
-        columns: dict[str, AnyArray] = {
-            START: pa.array([window.start for window in windows], pa.int64()),
-            END: pa.array([window.end for window in windows], pa.int64()),
-        }
+        columns: dict[str, AnyArray] = {}
         rest = table.slice(len(origins))
-        for name, bounds in columns.items():
+        for name, bounds in assigned.bounds.items():
             other_bounds = (
                 rest.column(name) if name in batch.schema.names else pa.nulls(len(others), pa.int64())
             )

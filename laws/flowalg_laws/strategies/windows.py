@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows
-from flowalg.windows import WindowFn
+from flowalg.windows import CalendarMonths, CalendarWeeks, WindowFn
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import durations
 
@@ -49,6 +51,27 @@ def sessions() -> SearchStrategy[Sessions]:
     return st.builds(Sessions, durations())
 
 
+def _zone(key: object) -> str:
+    return "Asia/Kathmandu" if key == "b" else "UTC"
+
+
+_CALENDARS: Final[tuple[Callable[[timedelta], WindowFn], ...]] = (
+    lambda offset: CalendarDays("UTC", offset),
+    lambda offset: CalendarWeeks("UTC", offset=offset),
+    lambda offset: CalendarMonths("UTC", offset),
+    lambda offset: CalendarDays("Asia/Kathmandu", timedelta(hours=5, minutes=45) + offset),
+    lambda offset: CalendarDays("Asia/Tokyo"),
+    lambda offset: CalendarDays(_zone, offset),
+)
+
+
+@cached
+def calendars() -> SearchStrategy[WindowFn]:
+    """Calendar windows. Most start at a minute of the first event times: of a Monday, the first of a month."""
+    offsets = st.integers(0, 15).map(lambda minute: timedelta(minutes=minute))
+    return st.sampled_from(_CALENDARS).flatmap(offsets.map)
+
+
 @cached
 def unmerging_windows() -> SearchStrategy[WindowFn]:
     """Window functions that do not merge windows."""
@@ -57,7 +80,7 @@ def unmerging_windows() -> SearchStrategy[WindowFn]:
         fixed_windows(),
         sliding_windows(),
         fixed_windows_by_key(),
-        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays) | st.just(ENDLESS),
+        calendars() | st.just(ENDLESS),
     )
 
 
@@ -70,5 +93,5 @@ def window_fns() -> SearchStrategy[WindowFn]:
         sliding_windows(),
         sessions(),
         fixed_windows_by_key(),
-        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays) | st.just(ENDLESS),
+        calendars() | st.just(ENDLESS),
     )

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import assert_type
 
-from flowalg import KV, BoundedOutOfOrderness, EventTime, FixedWindows, Pane, Source, Timeline, Window
+from flowalg import (
+    KV,
+    BoundedOutOfOrderness,
+    CalendarDays,
+    EventTime,
+    FixedWindows,
+    Pane,
+    Source,
+    Timeline,
+    Window,
+)
 from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.runs import Instant, PaneInfo, Signal
 from flowalg.watermarks import CustomPolicy
@@ -20,6 +30,7 @@ MINUTE = timedelta(minutes=1)
 
 def strategies() -> None:
     """Windows of the library with a function."""
+    assert_type(CalendarDays(lambda shop: shop.zone), CalendarDays)
     assert_type(FixedWindows(MINUTE, offset_by_key=lambda team: MINUTE * team), FixedWindows)
 
 

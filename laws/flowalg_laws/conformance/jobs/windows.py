@@ -213,6 +213,23 @@ def calendar_days_of_a_zone(readings: list[Reading]) -> Answer:
     return sums(readings, day)
 
 
+def zone_of(key: object) -> str:
+    """Returns the zone of a key: Tokyo for ``b``."""
+    return "Asia/Tokyo" if key == "b" else "UTC"
+
+
+@job(sum_in_windows(windows=CalendarDays(zone_of)), LONG)
+def calendar_days_of_the_zone_of_a_key(readings: list[Reading]) -> Answer:
+    """Days begin at midnight in the time zone of their key."""
+
+    def day(reading: Reading) -> list[Span]:
+        shift = timedelta(hours=9 if reading.key == "b" else 0)
+        midnight = (reading.at + shift).replace(hour=0, minute=0, second=0, microsecond=0) - shift
+        return [(midnight, midnight + timedelta(days=1))]
+
+    return sums(readings, day)
+
+
 @job(
     sum_in_windows(windows=CalendarWeeks("UTC")),
     LONG,
@@ -422,6 +439,7 @@ JOBS = (
     windows_shifted_by_key,
     sessions_that_touch_merge,
     calendar_days_of_a_zone,
+    calendar_days_of_the_zone_of_a_key,
     calendar_weeks,
     calendar_months,
     user_defined_windows,
