@@ -55,9 +55,9 @@ STEP: Final = (
             Mutant(
                 "in columns, a pane repeats the pairs that its window has emitted",
                 "`discarding_joins_emit_each_pair_once`, in columns",
-                "pairs_of",
-                "pl.col(EMITTED).ne_missing(pl.col(_RIGHT + EMITTED))",
-                "pl.lit(True)",
+                "_pairs_of_old",
+                "right.filter(emitted_right.is_null())",
+                "right",
             ),
         ),
     ),

@@ -68,19 +68,36 @@ def pairs_of(join: Join, table: pl.DataFrame, names: Sequence[str]) -> pl.Series
     left, right = (items_of(table, name).sort(ROW, TIME, ITEM, EMITTED) for name in names)
     left = left.with_row_index(_LEFT_POSITION)
     right = right.with_row_index(_RIGHT_POSITION).rename(lambda name: name if name == ROW else _RIGHT + name)
-    position = _RIGHT + _RIGHT_POSITION
-    pairs = left.join(right, on=ROW, how="inner", maintain_order="left_right")
-    pairs = pairs.filter(pl.col(EMITTED).ne_missing(pl.col(_RIGHT + EMITTED)) | pl.col(EMITTED).is_null())
-    alone = []
+    is_new = pl.col(EMITTED).is_null()
+    new, old = left.filter(is_new), left.filter(~is_new)
+    parts = [new.join(right, on=ROW, how="inner", maintain_order="left_right")]
+    if not old.is_empty():
+        parts += _pairs_of_old(old, right)
     if join.kind.keeps_left:
-        alone.append(left.join(pairs, on=_LEFT_POSITION, how="anti"))
+        parts.append(left.join(pl.concat(parts), on=_LEFT_POSITION, how="anti"))
     if join.kind.keeps_right:
-        new = left.filter(pl.col(EMITTED).is_null())
-        alone.append(right.join(new, on=ROW, how="anti"))
-    if alone:
-        pairs = pl.concat([pairs, *alone], how="diagonal").sort(ROW, _LEFT_POSITION, position)
-    parts = [pl.col(ITEM).alias("_1"), pl.col(_RIGHT + ITEM).alias("_2")]
+        parts.append(right.join(new, on=ROW, how="anti"))
+    pairs = parts[0]
+    if len(parts) > 1:
+        pairs = pl.concat(parts, how="diagonal").sort(ROW, _LEFT_POSITION, _RIGHT + _RIGHT_POSITION)
+    items = [pl.col(ITEM).alias("_1"), pl.col(_RIGHT + ITEM).alias("_2")]
     if join.times is not None:
         chosen = pl.min_horizontal if join.times is TimestampCombiner.EARLIEST else pl.max_horizontal
-        parts.append(pl.from_epoch(chosen(TIME, _RIGHT + TIME), "us").dt.replace_time_zone("UTC").alias("_3"))
-    return implode(pairs.select(ROW, pl.struct(parts).alias(_PAIR)), _PAIR, table.height)
+        items.append(pl.from_epoch(chosen(TIME, _RIGHT + TIME), "us").dt.replace_time_zone("UTC").alias("_3"))
+    return implode(pairs.select(ROW, pl.struct(items).alias(_PAIR)), _PAIR, table.height)
+
+
+def _pairs_of_old(old: pl.DataFrame, right: pl.DataFrame) -> list[pl.DataFrame]:
+    """Returns the pairs that left values of earlier panes have with other right values than those of their panes.
+
+    So a pane costs as much as its new pairs, unless windows have merged.
+    """
+    emitted_right = pl.col(_RIGHT + EMITTED)
+    pairs = [old.join(right.filter(emitted_right.is_null()), on=ROW, how="inner")]
+    old_right = right.filter(emitted_right.is_not_null())
+    emitted_by = pl.concat([old.select(ROW, EMITTED), old_right.select(ROW, emitted_right.alias(EMITTED))])
+    several = emitted_by.unique().group_by(ROW).len().filter(pl.col("len") > 1)
+    if not several.is_empty():
+        merged = old.join(several, on=ROW, how="semi").join(old_right, on=ROW, how="inner")
+        pairs.append(merged.filter(pl.col(EMITTED) != emitted_right))
+    return pairs
