@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final, Protocol
 
 import polars as pl
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.combiners.collections import ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum, component_combiners
@@ -44,8 +44,9 @@ class AggregateColumn:
     argument: str | None
     shape: Shape | None
     result: str
-    side: int | None = None
-    timed: bool = False
+    # Not described in checkpoints, since the argument and the type of the results say it.
+    side: int | None = field(default=None, repr=False)
+    timed: bool = field(default=False, repr=False)
 
     @property
     def floating(self) -> bool:

@@ -212,7 +212,8 @@ def describe_stage(
     """
     strategy = stage.strategy
     lateness = strategy.lateness_micros
-    combiner = (*stage.aggregates, stage.join) if stage.combiner is None else stage.combiner
+    joined = () if stage.join is None else (stage.join,)
+    combiner = (*stage.aggregates, *joined) if stage.combiner is None else stage.combiner
     keeps_values = stage.combiner is not None or stage.automaton.accumulates
     parts = () if stage.combiner is None else component_combiners(stage.combiner)
     return StageDescription(
@@ -291,7 +292,11 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
     kind = type(value)
     if not attrs.has(kind):
         return kind.__name__
-    fields = ((field.name, getattr(value, field.name)) for field in attrs.fields(kind))
+    fields = (
+        (field.name, getattr(value, field.name))
+        for field in attrs.fields(kind)
+        if field.repr or not field.init
+    )
     described = (
         f"{name}={describe(field_value, numbers=numbers)}"
         for name, field_value in fields
