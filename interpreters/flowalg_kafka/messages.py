@@ -8,6 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg_kafka.client import RawMessage
 from flowalg_kafka.input import Header, KafkaInput
 
@@ -53,7 +54,7 @@ def messages_table(topic: KafkaInput, messages: Sequence[RawMessage]) -> pa.Tabl
 
 def _micros(millis: int) -> int:
     """Returns milliseconds in microseconds: of those beyond 64 bits the most, which is beyond all years too."""
-    return min(max(1000 * millis, -(2**63)), 2**63 - 1)
+    return min(max(1000 * millis, MIN_INTEGER), MAX_INTEGER)
 
 
 def _headers(message: RawMessage) -> list[dict[str, object]]:

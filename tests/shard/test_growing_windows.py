@@ -151,19 +151,25 @@ def first_two_of_three(windows: Sequence[Window]) -> list[MergedWindow]:
 DISTANT = CustomWindows("distant", minute_or_ten, first_two_of_three)
 
 
-@EITHER
-def test_windows_that_merge_without_a_new_element_have_changed(values: PCollection[KV[str, int]]) -> None:
-    """If an element elsewhere makes two windows merge, their panes are retracted and replaced."""
+def replaced_panes(
+    values: PCollection[KV[str, int]], *instants: At
+) -> list[tuple[int, int, int, Change, bool]]:
+    """Returns the panes that follow those of the first two windows, in the instant in which these change."""
     panes = panes_of(
         values,
         Repeat(AtWatermark()),
-        At(0, [("k", 1), ("l", 5)]),
-        At(30),
-        At(30, [("m", 12)]),
+        *instants,
         accumulation=Accumulation.RETRACTING,
         windows=DISTANT,
     )
-    assert panes[2:] == [
+    return panes[2:]
+
+
+@EITHER
+def test_windows_that_merge_without_a_new_element_have_changed(values: PCollection[KV[str, int]]) -> None:
+    """If an element elsewhere makes two windows merge, their panes are retracted and replaced."""
+    panes = replaced_panes(values, At(0, [("k", 1), ("l", 5)]), At(30), At(30, [("m", 12)]))
+    assert panes == [
         (2, 1, 0, RETRACTION, False),
         (2, 1, 0, RETRACTION, False),
         (2, 2, 0, VALUE, False),
@@ -174,16 +180,8 @@ def test_windows_that_merge_without_a_new_element_have_changed(values: PCollecti
 @EITHER
 def test_a_merged_window_with_the_bounds_of_a_part_counts_on(values: PCollection[KV[str, int]]) -> None:
     """Panes are known by key, bounds and index, so a window that absorbs another and keeps its bounds counts on."""
-    panes = panes_of(
-        values,
-        Repeat(AtWatermark()),
-        At(0, [("k", 0), ("l", 5)]),
-        At(30),
-        At(30, [("m", 12)]),
-        accumulation=Accumulation.RETRACTING,
-        windows=DISTANT,
-    )
-    assert panes[2:] == [
+    panes = replaced_panes(values, At(0, [("k", 0), ("l", 5)]), At(30), At(30, [("m", 12)]))
+    assert panes == [
         (2, 1, 0, RETRACTION, False),
         (2, 1, 0, RETRACTION, False),
         (2, 2, 1, VALUE, False),
@@ -193,16 +191,8 @@ def test_a_merged_window_with_the_bounds_of_a_part_counts_on(values: PCollection
 
 def test_a_window_that_a_part_of_another_joins_has_changed() -> None:
     """If a window comes apart and a part joins another one, without an element of either, the other one is replaced."""
-    panes = panes_of(
-        CORRECTED,
-        Repeat(AtWatermark()),
-        At(0, [("k", 1), ("l", 5), ("m", 12)]),
-        At(30),
-        At(30, [("k", 19)]),
-        accumulation=Accumulation.RETRACTING,
-        windows=DISTANT,
-    )
-    assert panes[2:] == [
+    panes = replaced_panes(CORRECTED, At(0, [("k", 1), ("l", 5), ("m", 12)]), At(30), At(30, [("k", 19)]))
+    assert panes == [
         (2, 2, 0, RETRACTION, False),
         (2, 1, 0, RETRACTION, False),
         (2, 2, 0, VALUE, False),

@@ -14,6 +14,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.windows import AssignWindows
 from flowalg_columns.values import read_elements
 from flowalg_shard import Stage
+from flowalg_shard.contents.stage import side_argument
 from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, SIDE, START, VALUE, WEIGHT
 from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
@@ -85,7 +86,7 @@ def _side_rows(grouping: GroupingStage, elements: Elements, side: int, shards: i
     """Returns the rows of an input of a co-group in columns: those of the other inputs have no values here."""
     value = nest(key_and_value(columns_of(layout_of(elements.shape)))[1])
     columns = (
-        (value if number == side else pl.lit(None)).cast(polars_type(shape)).alias(f"a{number}")
+        (value if number == side else pl.lit(None)).cast(polars_type(shape)).alias(side_argument(number))
         for number, shape in enumerate(grouping.values)
     )
     number = pl.lit(side, pl.Int8()).alias(SIDE)

@@ -28,7 +28,7 @@ from flowalg_shard.contents.lists import (
     sorted_values,
 )
 from flowalg_shard.contents.stage import RESULT, TOP_RANK, TOP_VALUE, AggregateColumn, Stage
-from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIDE, SIZE, WEIGHT
+from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, SIZE, WEIGHT
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 from flowalg_shard.tables.lists import concat
 
@@ -191,8 +191,7 @@ def lift_column(column: AggregateColumn) -> list[pl.Expr]:
         case TopN():
             return [pl.concat_list(_argument(column)).alias(column.result)]
         case ToList():
-            timed = lift_timed(pl.col(_argument(column)), column.side, pl.col(SIDE))
-            return [timed.alias(column.result)]
+            return [lift_timed(pl.col(_argument(column)), column.side).alias(column.result)]
         case ToSet():
             return [lift_distinct(pl.col(_argument(column))).alias(column.result)]
     assert_never(column.combiner)

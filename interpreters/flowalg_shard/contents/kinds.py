@@ -1,4 +1,7 @@
-"""The contents of the windows of a grouping: columns for built-in combiners, pickled objects for all others."""
+"""The contents of the windows of a grouping: columns for built-in combiners, pickled objects for all others.
+
+Built-in combiners that cannot subtract have bags of values in columns where elements may be retractions.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from flowalg.pipeline.co_group import Join
 from flowalg.windows.strategy import TimestampCombiner
-from flowalg_shard.tables.columns import EVENT_TIME, START
+from flowalg_shard.tables.columns import EVENT_TIME, SIDE, START
 from flowalg_shard.tables.lists import ROW, implode, items_of
 
 ITEM: Final = "value"
@@ -28,11 +28,11 @@ _RIGHT_POSITION: Final = "__right_position"
 _PAIR: Final = "__pair"
 
 
-def lift_timed(value: pl.Expr, side: int | None, of_side: pl.Expr) -> pl.Expr:
+def lift_timed(value: pl.Expr, side: int | None) -> pl.Expr:
     """Returns the list of a single value, with its event time; null on rows of another ``side``."""
     emitted = [] if side is None else [pl.lit(None, pl.Int64()).alias(EMITTED)]
     item = pl.concat_list(pl.struct(value.alias(ITEM), pl.col(EVENT_TIME).alias(TIME), *emitted))
-    return item if side is None else pl.when(of_side == side).then(item)
+    return item if side is None else pl.when(pl.col(SIDE) == side).then(item)
 
 
 def lift_distinct(value: pl.Expr) -> pl.Expr:

@@ -83,11 +83,7 @@ class ValueList:
         """Adds a value or a retraction, or cancels its opposite."""
         if new.weight < 0 or self.retractions:
             for number, kept in enumerate(self.values):
-                if (
-                    kept.weight == -new.weight
-                    and kept.event_time == new.event_time
-                    and same(kept.value, new.value)
-                ):
+                if kept.event_time == new.event_time and _cancel(kept, new):
                     del self.values[number]
                     self.retractions -= kept.weight < 0
                     return
@@ -101,17 +97,17 @@ def remaining(values: Sequence[KeptValue]) -> Sequence[KeptValue]:
         return values
     left: list[KeptValue] = []
     for new in sorted(values, key=lambda kept: kept.event_time):
-        opposite = (
-            number
-            for number, kept in enumerate(left)
-            if kept.weight == -new.weight and same(kept.value, new.value)
-        )
-        position = next(opposite, None)
-        if position is None:
+        opposite = next((number for number, kept in enumerate(left) if _cancel(kept, new)), None)
+        if opposite is None:
             left.append(new)
         else:
-            del left[position]
+            del left[opposite]
     return left
+
+
+def _cancel(kept: KeptValue, new: KeptValue) -> bool:
+    """Returns whether one is a value, and the other one retracts an equal value."""
+    return kept.weight == -new.weight and same(kept.value, new.value)
 
 
 @frozen

@@ -177,9 +177,14 @@ def aggregate_columns(
     return tuple(columns)
 
 
+def side_argument(number: int) -> str:
+    """Returns the column of the values of an input of a co-group, which are null on the rows of its other inputs."""
+    return f"a{number}"
+
+
 def side_columns(values: Sequence[Shape], *, timed: bool) -> tuple[AggregateColumn, ...]:
     """Returns the aggregates of a co-group of collections with values of some shapes: a list of each."""
     return tuple(
-        AggregateColumn(ToList(), f"a{number}", shape, f"r{number}", number, timed)
+        AggregateColumn(ToList(), side_argument(number), shape, f"r{number}", number, timed)
         for number, shape in enumerate(values)
     )

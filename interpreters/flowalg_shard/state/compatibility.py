@@ -289,6 +289,7 @@ def describe(value: object, *, numbers: bool = True) -> str:
 
 
 def _describe_fields(value: object, *, numbers: bool) -> str:
+    """Returns an object with its fields, without those that its representation leaves out since others imply them."""
     kind = type(value)
     if not attrs.has(kind):
         return kind.__name__

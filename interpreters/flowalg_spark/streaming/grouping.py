@@ -12,7 +12,7 @@ from flowalg_columns.combiners import accumulated_argument_of
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.contents.stage import Stage
+from flowalg_shard.contents.stage import Stage, side_argument
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_REASON,
@@ -99,7 +99,7 @@ def _prepare_side(stream: Stream, grouping: GroupingStage, side: int, shards: tu
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = nest(key_and_value(flow.element)[1])
     columns = {
-        f"a{number}": (value if number == side else F.lit(None)).cast(spark_type(shape))
+        side_argument(number): (value if number == side else F.lit(None)).cast(spark_type(shape))
         for number, shape in enumerate(grouping.values)
     }
     return _select(flow, stream, stage, {**columns, SIDE: F.lit(side).cast("tinyint")}, shards)
