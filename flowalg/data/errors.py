@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import PurePath
 from types import FunctionType
 from typing import Final, TypeVar
@@ -94,6 +95,7 @@ _START: Final = _working_directory()
 """The working directory when the library was imported: descriptions do not change with a later directory."""
 
 
+@lru_cache(maxsize=256)
 def _short(filename: str) -> str:
     relative = os.path.relpath(filename, _START) if os.path.isabs(filename) else filename
     return filename if relative.startswith("..") else relative

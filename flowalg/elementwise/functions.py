@@ -107,6 +107,21 @@ def apply_all(function: Function, elements: Sequence[object], transform: str) ->
     assert_never(function)
 
 
+def one_by_one(function: Function) -> Callable[[object], object]:
+    """Returns the function of one element, which raises what the user function raises."""
+    match function:
+        case Call(f=f):
+            return f
+        case Spread(call=Call(f=f)):
+            return lambda x: f(*x) if isinstance(x, tuple) else f(x)
+        case WithKey(call=Call(f=f)):
+            return lambda x: KV(f(x), x)
+        case OnValue(function=inner):
+            of_value = one_by_one(inner)
+            return lambda pair: KV(pair.key, of_value(pair.value))  # type: ignore[attr-defined]  # it raises for others
+    assert_never(function)
+
+
 def _call_each(
     f: Callable[..., object],
     elements: Sequence[object],

@@ -146,17 +146,27 @@ def _items_said(step: FlatMap, before: Shape | None) -> Shape | None:
     return annotated_items(f)
 
 
+@runtime_checkable
+class KnownExpression(Protocol):
+    """A function of this library that knows what it computes."""
+
+    def expression_of(self, element: Expr) -> Expr | None:
+        """Returns the expression that it computes from an element; ``None`` if only Python computes it."""
+        ...
+
+
 def analyse_function(function: Function, element: Expr) -> Expr:
     """Returns the expression that a user function computes from an element."""
     match function:
-        case Call():
-            return lift(function, (element,))
+        case Call(f=f):
+            known = f.expression_of(element) if isinstance(f, KnownExpression) else None
+            return lift(function, (element,)) if known is None else known
         case Spread(call=call):
             return lift(call, _items(element))
         case WithKey(call=call):
             return _pair(lift(call, (element,)), element)
         case OnValue(function=inner):
-            key, value = _key_and_value(element)
+            key, value = key_and_value(element)
             return _pair(key, analyse_function(inner, value))
     assert_never(function)
 
@@ -170,7 +180,8 @@ def _items(element: Expr) -> tuple[Expr, ...]:
     return (element,)
 
 
-def _key_and_value(element: Expr) -> tuple[Expr, Expr]:
+def key_and_value(element: Expr) -> tuple[Expr, Expr]:
+    """Returns the key and the value of a pair, opaque if the element is none."""
     shape = element.shape
     if isinstance(element, Build) and shape is not None and is_keyed(shape):
         return element.parts[0], element.parts[1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import cast
 
 from attrs import field, frozen
@@ -20,13 +21,24 @@ from flowalg.combiners.core import AnyCombiner, Count, Into, Max, Mean, Min, Ove
 from flowalg.data.errors import FlowalgError, errors_of
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata
-from flowalg.data.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP, RecordOf, Shape
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DAY,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    RecordOf,
+    Shape,
+    TupleOf,
+)
 from flowalg.data.time import event_time
 from flowalg.elementwise.functions import Call, require_keyed, user_function_error
 from flowalg.elementwise.splitting import Outcomes
 from flowalg.elementwise.steps import Filter, Map, Split, Step
-from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Param, first_opaque
+from flowalg.lifting.analysis import analyse_function, key_and_value
+from flowalg.lifting.tree.expressions import TRUE, Build, Expr, Param, Part, first_opaque
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.graph import Fold, fold_all
 from flowalg.pipeline.nodes import (
@@ -88,6 +100,17 @@ class Admitted:
             if self.combiner is not None:
                 _require_addable(self.combiner, value, self.label)
         return True
+
+    def expression_of(self, element: Expr) -> Expr | None:
+        """Returns true, which fails where an argument of the combiner does; ``None`` if more can raise."""
+        if self.observing or self.combiner is None:
+            return None
+        arguments = _fallible_arguments(self.combiner, key_and_value(element)[1])
+        if arguments is None:
+            return None
+        parts = (*arguments, TRUE)
+        shapes = (part.shape for part in parts if part.shape is not None)
+        return Part(Build(TupleOf(tuple(shapes)), parts), len(arguments), str(len(arguments)), BOOLEAN)
 
 
 @frozen
@@ -224,6 +247,24 @@ def _may_fail(combiner: AnyCombiner, value: Shape | None) -> bool:
             return value is None
         case _:
             return True
+
+
+def _fallible_arguments(combiner: AnyCombiner, value: Expr) -> tuple[Expr, ...] | None:
+    """Returns the arguments that may raise where a value is added; ``None`` if they are opaque or more may raise."""
+    match combiner:
+        case Together(parts=parts):
+            several = [_fallible_arguments(part, value) for part in parts]
+            known = [arguments for arguments in several if arguments is not None]
+            return tuple(chain.from_iterable(known)) if len(known) == len(several) else None
+        case Into(combiner=inner):
+            return _fallible_arguments(inner, value)
+        case Over(function=function, combiner=inner):
+            argument = analyse_function(function, value)
+            if argument.shape is None or first_opaque(argument) or _may_fail(inner, argument.shape):
+                return None
+            return (argument,)
+        case _:
+            return None if _may_fail(combiner, value.shape) else ()
 
 
 def _observe(leaf: DataDrivenTrigger, value: object, label: str) -> None:

@@ -46,6 +46,11 @@ polars_type: Final[ColumnTypes[pl.DataType]] = ColumnTypes(
 """Returns the Polars type of a shape."""
 
 
+def type_of(kind: object) -> pl.DataType:
+    """Returns a Polars type, which may be given by its class."""
+    return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]  # a Polars type or its class
+
+
 def columns_of(layout: Layout) -> Columns:
     """Returns the columns of a layout, by name."""
     match layout:

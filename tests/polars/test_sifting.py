@@ -1,63 +1,270 @@
-"""What it costs to keep bad rows apart: Python looks through few rows where few are bad, and finds the same ones."""
+"""Keeping bad rows apart: flags find the rows that Python, which computes all of them, finds bad, and only these."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+from typing import cast
 
 import polars as pl
 import pytest
+from attrs import frozen
 from flowalg_polars import batch
 from flowalg_polars.lowering import sifting
-from flowalg_polars.lowering.sifting import Sifted, Sifter
+from flowalg_polars.lowering.binding import bind_source
+from flowalg_polars.lowering.programs import compile_steps
+from flowalg_polars.lowering.python_steps import PythonPass, frame_schema
+from flowalg_polars.lowering.sections import Sifted, sift
+from flowalg_polars.lowering.sifting import sift_source, stored_records
+from flowalg_polars.meta import ELEMENT_META
+from flowalg_shard.tables.columns import EVENT_TIME
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, FixedWindows
-from flowalg.data.errors import ElementError
+from flowalg import KV, Count, FixedWindows, PCollection, Source, Sum
+from flowalg.data import INGRESS_TIME
+from flowalg.data.shapes import Shape
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import analyse
+from flowalg.pipeline.nodes import ElementWise, SourceNode
 from flowalg.runs import BadRecord
-from flowalg.runs.elements import read_or_reject
+from flowalg.runs.elements import ArrivalOf, Element, at_any_time, read_or_reject
 from tests.support.scores import NOON, SCORES
 
 ROWS = 40_000
 
 
-def work(rows: pl.DataFrame) -> pl.DataFrame:
-    """Doubles numbers; fails on a negative one, as columns do."""
-    if (rows["n"] < 0).any():
-        raise ElementError("a row is negative")
-    return rows.with_columns(n=2 * pl.col("n"))
+@frozen
+class Reading:
+    """A reading that functions may fail on."""
+
+    text: str
+    n: int
+    m: int
 
 
-def sift(bad: set[int]) -> tuple[Sifted, int]:
-    """Returns what a sifter makes of rows of which some are bad, and how many rows Python has looked through."""
-    seen = 0
-
-    def in_python(rows: pl.DataFrame) -> Sifted:
-        nonlocal seen
-        seen += rows.height
-        good = rows["n"] >= 0
-        rejected = (BadRecord("step", "negative", str(n)) for n in rows.filter(~good)["n"])
-        return Sifted(work(rows.filter(good)), tuple(rejected))
-
-    numbers = [-number - 1 if number in bad else number for number in range(ROWS)]
-    return Sifter(work, in_python).sift(pl.DataFrame({"n": numbers})), seen
+READINGS = Source("readings", Reading, event_time=INGRESS_TIME)
 
 
-@given(st.sets(st.integers(0, ROWS - 1), max_size=40))
-def test_a_sifter_finds_every_bad_row_and_keeps_the_order_of_the_others(bad: set[int]) -> None:
-    """However many rows are bad, the others are computed in order, and each bad one is found once."""
-    sifted, _ = sift(bad)
-    assert sifted.frame["n"].to_list() == [2 * number for number in range(ROWS) if number not in bad]
-    assert [record.record for record in sifted.bad] == [str(-number - 1) for number in sorted(bad)]
+def parsed(text: str) -> int:
+    """Reads a number; runs in Python."""
+    return int(text)
 
 
-@pytest.mark.parametrize(
-    ("count", "most"), [(1, 4_096), (2, 4_096 + 128), (8, 4_096 + 7 * 128), (40_000, ROWS)]
+def halves(reading: Reading) -> bool:
+    """Whether a quotient is even; runs in Python."""
+    return parsed(reading.text) % reading.m == 0
+
+
+def moved(reading: Reading) -> datetime:
+    """An event time that may be out of range; runs in Python."""
+    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=400 * parsed(reading.text) ** 5)
+
+
+def digits(reading: Reading) -> Iterable[int]:
+    """The digits of a text; runs in Python."""
+    return [parsed(digit) for digit in reading.text]
+
+
+def wrong(reading: Reading) -> int:
+    """A result of another type for some; runs in Python."""
+    return reading.n if reading.m else reading.text  # type: ignore[return-value]  # what a user may do
+
+
+STEPS: dict[str, Callable[[PCollection[Reading]], PCollection[object]]] = {
+    "a map in columns": lambda c: c.map(lambda r: (r.n, 100 // r.m)),
+    "a map of a tuple of several failures": lambda c: c.map(lambda r: (r.n % r.m, 7 // r.n, r.text)),
+    "a map that overflows": lambda c: c.map(lambda r: 2**63 - r.n),
+    "a map in Python": lambda c: c.map(lambda r: parsed(r.text)),
+    "a map in Python of another type": lambda c: c.map(wrong),
+    "a map partly in Python": lambda c: c.map(lambda r: (r.n // r.m, parsed(r.text), 7 // r.n)),
+    "a map in Python of an argument in columns that fails": lambda c: c.map(
+        lambda r: parsed(str(r.n // r.m))
+    ),
+    "a filter in columns": lambda c: c.filter(lambda r: 100 // r.m > r.n),
+    "a filter in Python": lambda c: c.filter(halves),
+    "event times in columns": lambda c: c.with_timestamps(
+        lambda r: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=9**6 * r.n // r.m)
+    ),
+    "event times in Python": lambda c: c.with_timestamps(moved),
+    "keys": lambda c: c.key_by(lambda r: r.n // r.m),
+    "values of pairs": lambda c: c.key_by(lambda r: r.n).map_values(lambda r: r.n // r.m),
+    "keys in Python": lambda c: c.key_by(lambda r: parsed(r.text)),
+    "values of pairs in Python": lambda c: c.key_by(lambda r: r.n).map_values(lambda r: parsed(r.text)),
+    "a comprehension whose items fail": lambda c: c.flat_map(lambda r: [r.n // x for x in [r.m, r.n]]),
+    "a comprehension whose condition fails": lambda c: c.flat_map(
+        lambda r: [x for x in [r.m, r.n, 2] if 6 // x > 1]
+    ),
+    "a comprehension over a list that fails": lambda c: c.flat_map(lambda r: [r.n // r.m, r.n]),
+    "a flat_map in Python": lambda c: c.flat_map(digits),
+    "a chain": lambda c: (
+        c.filter(lambda r: 6 // r.n > -2)
+        .map(lambda r: (r.n // r.m, r.text))
+        .map(lambda pair: parsed(pair[1]))
+    ),
+}
+
+
+CHAINS = {name: cast("ElementWise", make(READINGS).node).steps for name, make in STEPS.items()}
+SHAPE = cast("SourceNode", READINGS.node).shape
+
+
+def rows_of(readings: list[Reading]) -> pl.DataFrame:
+    """Returns elements at one event time."""
+    columns = [
+        [r.text for r in readings],
+        [r.n for r in readings],
+        [r.m for r in readings],
+        [0] * len(readings),
+    ]
+    return pl.DataFrame(columns, schema=frame_schema(SHAPE, ELEMENT_META))
+
+
+def in_python(steps: tuple[Step, ...], rows: pl.DataFrame) -> Sifted:
+    """Returns what Python makes of rows, step by step."""
+    shape: Shape = SHAPE
+    bad: list[BadRecord] = []
+    for analysis in analyse(steps, SHAPE):
+        assert analysis.after is not None
+        sifted = PythonPass(shape, analysis.after, ((analysis.step,),), ELEMENT_META).sift(rows)
+        rows, shape = sifted.frame, analysis.after
+        bad += sifted.bad
+    return Sifted(rows, tuple(bad))
+
+
+@pytest.mark.parametrize("name", STEPS)
+@given(
+    st.lists(
+        st.builds(
+            Reading,
+            st.sampled_from(["1", "2", "7", "13", "x", ""]),
+            st.integers(-3, 9),
+            st.sampled_from([0, 1, 2, 3]),
+        ),
+        max_size=40,
+    )
 )
-def test_python_looks_through_few_rows_where_few_are_bad(count: int, most: int) -> None:
-    """Some thousand rows around the first bad one, and about a hundred around each of the others if they are rare."""
-    _, seen = sift({number * (ROWS // count) for number in range(count)})
-    assert seen <= most
+def test_flags_tell_the_elements_on_which_python_fails(name: str, readings: list[Reading]) -> None:
+    """Columns with flags give the elements and the bad records that Python finds, one element at a time."""
+    rows = rows_of(readings)
+    sifted, expected = (
+        sift(compile_steps(CHAINS[name], SHAPE, ELEMENT_META).sections, rows),
+        in_python(CHAINS[name], rows),
+    )
+    assert Counter(sifted.frame.rows()) == Counter(expected.frame.rows())
+    assert Counter(sifted.bad) == Counter(expected.bad)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_python_sees_bad_elements_only(name: str) -> None:
+    """Of many elements of which some are bad, Python sees the bad ones only, where flags tell them."""
+    readings = [Reading("x", 0, 0) if number % 100 == 7 else Reading("2", 3, 1) for number in range(1_000)]
+    rows, seen = rows_of(readings), 0
+    counting = PythonPass.sift
+
+    def counted(python: PythonPass, frame: pl.DataFrame) -> Sifted:
+        nonlocal seen
+        seen += frame.height
+        return counting(python, frame)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PythonPass, "sift", counted)
+        sifted = sift(compile_steps(CHAINS[name], SHAPE, ELEMENT_META).sections, rows)
+    assert len(sifted.bad) == 10
+    assert seen == (1_000 if name in UNTOLD else 10)
+
+
+UNTOLD = {
+    "a comprehension over a list that fails",
+    "a flat_map in Python",
+}
+"""The steps of which only running tells where they fail, once one element fails."""
+
+
+class Color(Enum):
+    """Two colors."""
+
+    RED = 1
+    BLUE = 2
+
+
+@frozen
+class Inner:
+    """A record in a record."""
+
+    day: date | None
+    color: Color
+
+
+@frozen
+class Wide:
+    """A record with a field of each kind that a frame may hold wrongly."""
+
+    at: datetime
+    color: Color | None
+    colors: list[Color]
+    inner: Inner
+    shift: timedelta
+
+
+WIDE = Source("wide", Wide, event_time=lambda w: w.at + w.shift)
+
+WIDE_NODE = cast("SourceNode", WIDE.node)
+WIDE_SCHEMA: dict[str, pl.DataType] = {
+    "at": pl.Datetime("ms", "UTC"),
+    "color": pl.String(),
+    "colors": pl.List(pl.String()),
+    "inner": pl.Struct({"day": pl.Date(), "color": pl.String()}),
+    "shift": pl.Duration("us"),
+}
+NAMES = st.sampled_from(["RED", "BLUE", "BLUE", "GREEN", None])
+FAR = 300 * 10**3 * 365 * 86_400
+"""The milliseconds of three hundred thousand years."""
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "at": st.sampled_from([0, 1, 86_400_000, FAR * 1_000, -FAR * 1_000, None]),
+                "color": NAMES,
+                "colors": st.none() | st.lists(NAMES, max_size=3),
+                "inner": st.none()
+                | st.fixed_dictionaries(
+                    {"day": st.sampled_from([0, 7, 10**8, -(10**8), None]), "color": NAMES}
+                ),
+                "shift": st.sampled_from([0, 5, 2**62, None]),
+            }
+        ),
+        max_size=30,
+    )
+)
+def test_flags_tell_the_rows_that_are_no_records(rows: list[dict[str, object]]) -> None:
+    """Of the rows of a source, Python reads those that are bad, and the others are the elements that it would read."""
+    numbers = {
+        "at": pl.Int64(),
+        "inner": pl.Struct({"day": pl.Int32(), "color": pl.String()}),
+        "shift": pl.Int64(),
+    }
+    frame = pl.DataFrame(rows, schema=WIDE_SCHEMA | numbers).cast(pl.Schema(WIDE_SCHEMA))
+    bound = bind_source(WIDE_NODE, WIDE_SCHEMA, pl.lit(0, pl.Int64()))
+    expected = [read_or_reject(WIDE_NODE, record, at_any_time) for record in stored_records(WIDE_NODE, frame)]
+    read: list[object] = []
+
+    def reading(source: SourceNode, record: object, arrival: ArrivalOf) -> Element | BadRecord:
+        read.append(record)
+        return read_or_reject(source, record, arrival)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sifting, "read_or_reject", reading)
+        sifted = sift_source(WIDE_NODE, bound, frame)
+    bad = [record for record in expected if isinstance(record, BadRecord)]
+    assert Counter(sifted.bad) == Counter(bad)
+    assert len(read) == len(bad)
+    times = [element.event_time for element in expected if not isinstance(element, BadRecord)]
+    assert sorted(sifted.frame[EVENT_TIME]) == sorted(times)
 
 
 def test_rows_that_lack_a_field_are_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,3 +291,22 @@ def test_rows_that_lack_a_field_are_not_searched_for(monkeypatch: pytest.MonkeyP
         ROWS // 100,
         ROWS // 100,
     )
+
+
+def test_the_arguments_of_combiners_are_admitted_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grouping whose combiners read lifted arguments admits elements by flags, and gives the panes of the others."""
+    looked: list[int] = []
+    counting = PythonPass.sift
+
+    def counted(python: PythonPass, frame: pl.DataFrame) -> Sifted:
+        looked.append(frame.height)
+        return counting(python, frame)
+
+    monkeypatch.setattr(PythonPass, "sift", counted)
+    keyed = READINGS.key_by(lambda r: r.text)
+    sums = keyed.combine_per_key(Sum.of(lambda r: 6 // r.n), Sum.of(lambda r: 6 // r.m), Count())
+    rows = pl.DataFrame({"text": ["a", "a", "a", "b"], "n": [1, 0, 2, 0], "m": [1, 2, 3, 0]})
+    run = batch.run(sums, {READINGS: rows}, dead_letters=True)
+    assert [pane.element for pane in run.panes] == [KV("a", (9, 8, 2))]
+    assert len(run.bad_records) == 2
+    assert sum(looked) == 2

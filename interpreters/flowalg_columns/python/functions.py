@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias, TypeVar, assert_never
 
+import numpy as np
+import pyarrow as pa
 from attrs import frozen
 
+from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf
-from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, user_call
 from flowalg.elementwise.steps import Filter, Map, WithTimestamps
 from flowalg.lifting.required_fields import delegated_call, required_shape
 from flowalg.lifting.tree.expressions import (
@@ -23,7 +26,7 @@ from flowalg.lifting.tree.expressions import (
     walk,
 )
 from flowalg_columns.layout import Branch, Layout, Tree, key_and_value, layout_of, leaf_columns
-from flowalg_columns.python.rows import check_results
+from flowalg_columns.python.rows import result_of, results_of, sift
 from flowalg_columns.values import AnyArray, read_arrays, write_nested
 
 A = TypeVar("A")
@@ -47,9 +50,33 @@ class ArrayFunction:
 
     def __call__(self, columns: Sequence[AnyArray]) -> AnyArray:
         """Computes the results."""
+        return self._write(self._results(self._read(columns)))
+
+    def flag(self, columns: Sequence[AnyArray]) -> tuple[AnyArray, AnyArray]:
+        """Computes the results, null for elements on which the function fails, and whether it fails for each."""
+        elements = self._read(columns)
+        results, good, _ = sift(self._results, elements, result_of(self.step, self.function))
+        try:
+            array = self._write(results)
+        except FlowalgError:
+            _, typed, _ = sift(lambda some: [self._write(some)], results)
+            array = self._write([results[position] for position in typed])
+            good = [good[position] for position in typed]
+        if len(good) == len(elements):
+            return array, pa.repeat(False, len(elements))
+        failed = np.ones(len(elements), np.bool_)
+        failed[good] = False
+        rows = pa.array(np.cumsum(~failed) - 1, mask=failed)
+        return array.take(rows), pa.array(failed)
+
+    def _read(self, columns: Sequence[AnyArray]) -> list[object]:
         names = leaf_columns(self.element)
-        elements = read_arrays(self.element, dict(zip(names, columns, strict=True)))
-        results = check_results(self.step, elements, apply_all(self.function, elements, self.step.label))
+        return read_arrays(self.element, dict(zip(names, columns, strict=True)))
+
+    def _results(self, elements: list[object]) -> list[object]:
+        return results_of(self.step, self.function, elements)
+
+    def _write(self, results: list[object]) -> AnyArray:
         return write_nested(self.result, results, f"the result of {self.step.label}")
 
 

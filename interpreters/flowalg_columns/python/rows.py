@@ -5,7 +5,7 @@ A single step with one result for each element is a column instead; see ``python
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, assert_never, cast
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from flowalg_shard.tables.columns import (
 )
 
 from flowalg.data.errors import FlowalgError
-from flowalg.elementwise.functions import apply_all
+from flowalg.elementwise.functions import Function, apply_all, one_by_one
 from flowalg.elementwise.steps import (
     Filter,
     FlatMap,
@@ -38,6 +38,7 @@ from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, PANE_TIME, S
 from flowalg_columns.values import AnyArray, read_elements, write_arrays
 
 A = TypeVar("A")
+B = TypeVar("B")
 
 
 @frozen
@@ -68,7 +69,8 @@ class Rows:
             self.inputs = self.elements
         results = self.apply(
             step,
-            lambda elements: check_results(step, elements, apply_all(step.function, elements, step.label)),
+            lambda elements: results_of(step, step.function, elements),
+            result_of(step, step.function),
         )
         match step:
             case Map() | Split():
@@ -84,26 +86,25 @@ class Rows:
             case _:
                 assert_never(step)
 
-    def apply(self, step: Step, function: Callable[[list[object]], list[A]]) -> list[A]:
-        """Returns the results of a step for elements. Elements on which it raises are moved to ``bad_elements``."""
-        try:
+    def apply(
+        self,
+        step: Step,
+        function: Callable[[list[object]], list[A]],
+        one: Callable[[object], A] | None = None,
+    ) -> list[A]:
+        """Returns the results of a step for elements. Elements on which it raises are moved to ``bad_elements``.
+
+        ``one`` is the same for one element, with any error.
+        """
+        if self.bad_elements is None:
             return function(self.elements)
-        except Exception as error:
-            if self.bad_elements is None or isinstance(error, MemoryError):
-                raise
-        results: list[A] = []
-        good: list[int] = []
-        for position, element in enumerate(self.elements):
-            try:
-                results += function([element])
-            except MemoryError:
-                raise
-            except Exception as error:
-                bad = bad_element(step, self.inputs[position], error)
-                self.bad_elements.append(BadElement(self.origins[position], bad))
-            else:
-                good.append(position)
-        self._keep(good)
+        results, good, failures = sift(function, self.elements, one)
+        if failures:
+            self.bad_elements += (
+                BadElement(self.origins[position], bad_element(step, self.inputs[position], error))
+                for position, error in failures
+            )
+            self._keep(good)
         return results
 
     def _keep(self, positions: Iterable[int]) -> None:
@@ -115,22 +116,67 @@ class Rows:
             self.inputs = [self.inputs[position] for position in kept]
 
 
-def check_results(step: Step, elements: Sequence[object], results: list[object]) -> list[object]:
-    """Returns the results of a step's function for elements, checked to have the type that the step requires.
+def sift(
+    function: Callable[[list[A]], list[B]], elements: list[A], one: Callable[[A], B] | None = None
+) -> tuple[list[B], list[int], list[tuple[int, Exception]]]:
+    """Returns the results of a function for elements, the positions of those, and the errors of the others.
+
+    If it fails for all together, each has the result of ``one``, and where that fails the error of the function.
+    """
+    try:
+        return function(elements), list(range(len(elements))), []
+    except MemoryError:
+        raise
+    except Exception:
+        call = one or (lambda element: function([element])[0])
+    results: list[B] = []
+    failures: dict[int, Exception] = {}
+    remaining = iter(elements)
+    while (position := len(results) + len(failures)) < len(elements):
+        try:
+            for element in remaining:
+                results.append(call(element))
+        except MemoryError:
+            raise
+        except Exception:
+            position = len(results) + len(failures)
+            try:
+                results += function([elements[position]])
+            except MemoryError:
+                raise
+            except Exception as error:
+                failures[position] = error
+    good = [position for position in range(len(elements)) if position not in failures]
+    return results, good, list(failures.items())
+
+
+def results_of(step: Step, function: Function, elements: list[object]) -> list[object]:
+    """Returns the results of a function for elements, checked to have the type that its step requires.
 
     An event time is a plain number, as in its column.
     """
+    results = apply_all(function, elements, step.label)
+    check = _check_of(step)
+    return results if check is None else list(map(check, elements, results))
+
+
+def result_of(step: Step, function: Function) -> Callable[[object], object]:
+    """Returns the function from an element to its checked result. It raises what the function raises."""
+    call, check = one_by_one(function), _check_of(step)
+    return call if check is None else lambda element: check(element, call(element))
+
+
+def _check_of(step: Step) -> Callable[[object, object], object] | None:
+    """Returns the check of a step's results; ``None`` if any result is valid."""
     match step:
         case Map() | Split():
-            return results
+            return None
         case Filter():
-            return [require_bool(step, result) for result in results]
+            return lambda _, result: require_bool(step, result)
         case FlatMap():
-            return [
-                items_of(step, element, result) for element, result in zip(elements, results, strict=True)
-            ]
+            return lambda element, result: items_of(step, element, result)
         case WithTimestamps():
-            return [int(require_event_time(step, result)) for result in results]
+            return lambda _, result: int(require_event_time(step, result))
     assert_never(step)
 
 

@@ -246,10 +246,10 @@ class _Lowering:
         match node:
             case planned.Read(source=source):
                 frame = self.frames[source.name]
-                program = bind_source(source, dict(frame.collect_schema()), self.time)
+                bound = bind_source(source, dict(frame.collect_schema()), self.time)
                 if self.letters is not None:
-                    return self.letters.bind_source(source, program, frame)
-                return Flow(program.apply(frame), program.shape, program.meta, program.notes)
+                    return self.letters.bind_source(source, bound, frame)
+                return Flow(bound.apply(frame), bound.shape, bound.meta, bound.notes)
             case planned.Apply(input=inner, steps=steps):
                 before = flow(inner)
                 program = compile_steps(steps, before.shape, before.meta)

@@ -21,7 +21,7 @@ from flowalg_polars.batch.flow import Flow
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.python_steps import frame_schema
-from flowalg_polars.lowering.sifting import Sifted
+from flowalg_polars.lowering.sections import Sifted
 from flowalg_polars.meta import ELEMENT_META
 
 _HORIZON: Final = "__horizon"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
@@ -15,9 +15,11 @@ from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
 from flowalg_polars.batch.flow import Flow
+from flowalg_polars.lowering.binding import BoundSource
 from flowalg_polars.lowering.programs import Program
 from flowalg_polars.lowering.python_steps import frame_schema
-from flowalg_polars.lowering.sifting import Sifted, sift_source, sift_steps
+from flowalg_polars.lowering.sections import Sift, sift
+from flowalg_polars.lowering.sifting import sift_source
 
 _LETTER: Final = {name: pl.String() for name in (STAGE, ERROR, DROPPED_VALUE)}
 """The columns of a bad record, which are null on the rows of elements."""
@@ -29,24 +31,24 @@ class DeadLetters:
 
     frames: list[pl.LazyFrame] = field(factory=list)
 
-    def bind_source(self, source: SourceNode, program: Program, frame: pl.LazyFrame) -> Flow:
+    def bind_source(self, source: SourceNode, program: BoundSource, frame: pl.LazyFrame) -> Flow:
         """Returns the flow of a source's good records."""
         return self._sifted(program, frame, lambda rows: sift_source(source, program, rows))
 
     def apply(self, flow: Flow, program: Program) -> Flow:
         """Returns the flow after a program, without the elements on which it fails."""
-        if not program.passes:
+        if not program.can_fail:
             return flow.after(program)
-        after = self._sifted(program, flow.frame, lambda rows: sift_steps(program, rows))
+        after = self._sifted(program, flow.frame, lambda rows: sift(program.sections, rows))
         return after.with_notes(*flow.notes)
 
-    def _sifted(self, program: Program, frame: pl.LazyFrame, sift: Callable[[pl.DataFrame], Sifted]) -> Flow:
-        return self.divide(frame, sift, program.shape, program.meta, program.notes)
+    def _sifted(self, program: Program, frame: pl.LazyFrame, work: Sift) -> Flow:
+        return self.divide(frame, work, program.shape, program.meta, program.notes)
 
     def divide(
         self,
         frame: pl.LazyFrame,
-        sift: Callable[[pl.DataFrame], Sifted],
+        work: Sift,
         shape: Shape,
         meta: tuple[str, ...],
         notes: tuple[LiftingNote, ...],
@@ -57,7 +59,7 @@ class DeadLetters:
         schema = frame_schema(shape, meta)
 
         def divide(rows: pl.DataFrame) -> pl.DataFrame:
-            sifted = sift(rows)
+            sifted = work(rows)
             letters = letter_frame(sifted.bad)
             return pl.concat([sifted.frame.select(list(schema)), letters], how="diagonal")
 

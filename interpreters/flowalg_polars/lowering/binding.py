@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 import polars as pl
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.units import DurationRangeError, in_whole_microseconds
@@ -52,10 +52,13 @@ from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import event_time_label, event_time_step
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type
+from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, type_of
 from flowalg_polars.lowering.failures import evaluate_scalar
-from flowalg_polars.lowering.programs import ENGINE, Operation, Program
+from flowalg_polars.lowering.flags import flags_of, has_no_time
+from flowalg_polars.lowering.programs import ENGINE, Program
 from flowalg_polars.lowering.python_steps import apply_as_column
+from flowalg_polars.lowering.sections import FAILED, Flags, Operation
+from flowalg_polars.lowering.validity import invalid_rows
 from flowalg_polars.meta import ELEMENT_META
 
 _SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
@@ -123,7 +126,7 @@ def can_read(stored: pl.DataType, shape: Shape) -> bool:
                 return False
             fields = dict(stored)
             return all(
-                name in fields and can_read(_type(fields[name]), part) for name, part in parts_of(shape)
+                name in fields and can_read(type_of(fields[name]), part) for name, part in parts_of(shape)
             )
         case Scalar():
             return stored == polars_type(shape)
@@ -135,7 +138,7 @@ def can_read(stored: pl.DataType, shape: Shape) -> bool:
 
 
 def _inner(stored: pl.List | pl.Array) -> pl.DataType:
-    return _type(stored.inner)
+    return type_of(stored.inner)
 
 
 @frozen
@@ -150,9 +153,17 @@ class FieldPath:
         return evolve(self, path=f"{self.path}{suffix}")
 
 
+@frozen
+class BoundSource(Program):
+    """The program from the frames of a source to its elements; ``flags`` are for rows that are not ``invalid``."""
+
+    flags: Flags = field(kw_only=True)
+    invalid: pl.Expr = field(kw_only=True, eq=False)
+
+
 def bind_source(
     source: SourceNode, schema: Mapping[str, pl.DataType], arrival: pl.Expr, kept: tuple[str, ...] = ()
-) -> Program:
+) -> BoundSource:
     """Returns the program from frames of a schema to the elements of a source, with their event times.
 
     ``arrival`` is the processing time of a row. The columns ``kept`` of the frames stay with the elements.
@@ -161,40 +172,66 @@ def bind_source(
     """
     shape = source.shape
     require_schema(source, schema)
-    columns = flatten_columns(_record(source, schema), shape)
-    timed, note = _event_times(source, arrival, kept)
+    columns = [*flatten_columns(_record(source, schema), shape), *map(pl.col, kept)]
+    timed = _event_times(source, arrival, (*ELEMENT_META, *kept))
     checked = pl.col(EVENT_TIME).map_batches(
         lambda times: require_in_range(source.name, times), return_dtype=pl.Int64(), is_elementwise=True
     )
     operations = (
-        lambda frame: frame.select(*columns, *kept),
-        timed,
+        lambda frame: frame.select(columns),
+        timed.operation,
         lambda frame: frame.with_columns(checked),
     )
-    return Program(shape, (*ELEMENT_META, *kept), operations, (note,), fallible=True)
+    flags = Flags(lambda frame: timed.flagged(frame.select(columns)))
+    return BoundSource(
+        shape,
+        (*ELEMENT_META, *kept),
+        operations,
+        (timed.note,),
+        fallible=True,
+        flags=flags,
+        invalid=invalid_rows(source, schema),
+    )
 
 
-def _event_times(
-    source: SourceNode, arrival: pl.Expr, kept: tuple[str, ...]
-) -> tuple[Operation, LiftingNote]:
-    """Returns the operation that adds the event times of elements, and how it runs."""
+@frozen
+class _Timed:
+    """The operation that adds the event times of elements, also with flags, and how it runs."""
+
+    operation: Operation
+    flagged: Operation
+    note: LiftingNote
+
+
+def _event_times(source: SourceNode, arrival: pl.Expr, meta: tuple[str, ...]) -> _Timed:
     label, step, shape = event_time_label(source), event_time_step(source), source.shape
     if step is None:
-        return lambda frame: frame.with_columns(arrival.alias(EVENT_TIME)), LiftingNote(
-            label, None, None, ENGINE
+        lifted = LiftingNote(label, None, None, ENGINE)
+        failed = has_no_time(arrival).alias(FAILED)
+        return _Timed(
+            lambda frame: frame.with_columns(arrival.alias(EVENT_TIME)),
+            lambda frame: frame.with_columns(arrival.alias(EVENT_TIME), failed),
+            lifted,
         )
     expression = qualify_locations(label, analyse_function(step.function, Param(shape)))
-    opaque = first_opaque(expression)
+    analysis = StepAnalysis(step, shape, expression, shape)
+    flags, opaque = flags_of(analysis, meta), first_opaque(expression)
+    assert flags is not None, "an event time has flags"
     if opaque is None:
         element = columns_of(layout_of(shape))
         point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
-        return lambda frame: frame.with_columns(point.alias(EVENT_TIME)), LiftingNote(
-            label, None, None, ENGINE
-        )
-    analysis = StepAnalysis(step, shape, expression, shape)
-    return lambda frame: apply_as_column(
-        frame.with_columns(pl.lit(0, pl.Int64()).alias(EVENT_TIME)), analysis, (*ELEMENT_META, *kept)
-    ), LiftingNote(label, opaque.reason, opaque.location or None, ENGINE)
+        lifted = LiftingNote(label, None, None, ENGINE)
+        return _Timed(lambda frame: frame.with_columns(point.alias(EVENT_TIME)), flags.rows, lifted)
+
+    def rows(frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns rows with an event time, which the function is called beside."""
+        return frame.with_columns(pl.lit(0, pl.Int64()).alias(EVENT_TIME))
+
+    return _Timed(
+        lambda frame: apply_as_column(rows(frame), analysis, meta),
+        lambda frame: flags.rows(rows(frame)),
+        LiftingNote(label, opaque.reason, opaque.location or None, ENGINE),
+    )
 
 
 def require_in_range(source: str, times: pl.Series) -> pl.Series:
@@ -224,7 +261,7 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         assert isinstance(stored, pl.Struct)
         types = dict(stored)
         parts = (
-            _read(column.struct.field(name), _type(types[name]), part, path.child(f".{name}"))
+            _read(column.struct.field(name), type_of(types[name]), part, path.child(f".{name}"))
             for name, part in parts_of(shape)
         )
         return Branch(shape, tuple(parts))
@@ -259,7 +296,7 @@ def _in_microseconds(stored: pl.DataType) -> pl.DataType:
             inner = _in_microseconds(_inner(stored))
             return stored if inner == _inner(stored) else pl.List(inner)
         case pl.Struct():
-            return pl.Struct({part.name: _in_microseconds(_type(part.dtype)) for part in stored.fields})
+            return pl.Struct({part.name: _in_microseconds(type_of(part.dtype)) for part in stored.fields})
         case _:
             return stored
 
@@ -313,10 +350,6 @@ def canonical(column: pl.Expr, shape: Shape) -> pl.Expr:
             return pl.when(column.is_not_null()).then(pl.struct(parts))
         case _:
             return without_negative_zeros(column)
-
-
-def _type(kind: object) -> pl.DataType:
-    return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]  # a Polars type or its class
 
 
 def _is_plain(shape: Shape) -> bool:

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from functools import reduce
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import polars as pl
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import result_shape
-from flowalg_columns.layout import Branch, Leaf, layout_of
+from flowalg_columns.layout import Leaf, layout_of
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
 
-from flowalg.data.shapes import INTEGER, TIMESTAMP, Shape
+from flowalg.data.shapes import TIMESTAMP, Shape
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps, require_event_time
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
+from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.columns import columns_of, flatten_columns, polars_type
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
+from flowalg_polars.lowering.flags import Explode, flags_of
 from flowalg_polars.lowering.python_steps import PythonPass, apply_as_column, keep_where
+from flowalg_polars.lowering.sections import (
+    Flagged,
+    InPython,
+    Operation,
+    Safe,
+    Section,
+    Tried,
+    apply_all,
+    compute,
+)
 
 ENGINE = "Polars"
-
-Operation: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
 @frozen
@@ -36,8 +44,8 @@ class Program:
     """Operations on frames of elements: from elements of one shape to elements of another, ``shape``.
 
     ``meta`` are the metadata columns, which stay with their elements. It is ``fallible`` if an operation since the last
-    barrier may fail: no filter may move below it, which would hide the failure. ``failing`` are the numbers of all
-    operations that may fail. ``passes`` are the same steps in Python, if one of them can fail.
+    barrier may fail: no filter may move below it, which would hide the failure. ``sections`` keep apart the elements on
+    which a step fails.
     """
 
     shape: Shape
@@ -45,36 +53,25 @@ class Program:
     operations: tuple[Operation, ...] = ()
     notes: tuple[LiftingNote, ...] = ()
     fallible: bool = field(default=False, kw_only=True)
-    failing: frozenset[int] = field(default=frozenset(), kw_only=True)
-    passes: tuple[PythonPass, ...] = field(default=(), kw_only=True)
+    sections: tuple[Section, ...] = field(default=(), kw_only=True)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns a frame after all operations."""
-        return reduce(lambda before, operation: operation(before), self.operations, frame)
+        return apply_all(self.operations, frame)
 
     def compute(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns rows after all operations. It may be called inside a function of ``map_batches``.
+        """Returns rows after all operations. It may be called inside a function of ``map_batches``."""
+        return compute(self.apply(rows.lazy()))
 
-        It uses the in-memory engine. ``collect`` defaults to the streaming engine, which would deadlock: all of its
-        threads may be blocked in such functions.
-        """
-        return self.apply(rows.lazy()).collect(engine="in-memory")
-
-    def compute_all(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns rows as ``compute`` does, and fails also for a result that no later operation reads."""
-        frame = rows.lazy()
-        for number, operation in enumerate(self.operations):
-            frame = operation(frame)
-            if number in self.failing:
-                frame = frame.collect(engine="in-memory").lazy()
-        return frame.collect(engine="in-memory")
+    @property
+    def can_fail(self) -> bool:
+        """Whether an element can make a step fail."""
+        return not all(isinstance(section, Safe) for section in self.sections)
 
     def then(self, operation: Operation, shape: Shape, *, fallible: bool) -> Program:
         """Returns the program with one more operation."""
-        failing = self.failing | {len(self.operations)} if fallible else self.failing
         return evolve(
             self,
-            failing=failing,
             operations=(*self.operations, operation),
             shape=shape,
             fallible=self.fallible or fallible,
@@ -106,18 +103,28 @@ def compile_analyses(steps: Sequence[StepAnalysis], before: Shape, meta: tuple[s
     """Compiles a chain of element-wise steps that are analysed."""
     program = Program(before, meta)
     analyses = list(steps)
-    can_fail = any(analysis.opaque is not None or analysis.can_raise for analysis in analyses)
-    passes: list[PythonPass] = []
     while analyses:
         run = [analyses.pop(0)]
         lifted = run[0].opaque is None
         while analyses and not lifted and run[-1].after is None:
             run.append(analyses.pop(0))
         after = _lifted(program, run[0]) if lifted else _in_python(program, run)
-        chain = tuple(analysis.step for analysis in run)
-        passes.append(PythonPass(program.shape, after.shape, (chain,), meta))
-        program = after
-    return evolve(program, passes=tuple(passes) if can_fail else ())
+        program = evolve(after, sections=(*program.sections, _section(run, program, after)))
+    return program
+
+
+def _section(run: Sequence[StepAnalysis], before: Program, after: Program) -> Section:
+    """Returns the section of consecutive steps, which one program has and another has not yet."""
+    operations = after.operations[len(before.operations) :]
+    first, *others = run
+    if first.opaque is None and not first.can_raise:
+        return Safe(operations)
+    chain = tuple(analysis.step for analysis in run)
+    in_python = PythonPass(before.shape, after.shape, (chain,), before.meta).sift
+    if others or (first.opaque is not None and isinstance(first.step, FlatMap)):
+        return InPython(in_python)
+    flags = flags_of(first, before.meta)
+    return Tried(operations, in_python) if flags is None else Flagged(flags, in_python)
 
 
 def _lifted(program: Program, analysis: StepAnalysis) -> Program:
@@ -177,36 +184,9 @@ def _comprehension(program: Program, comprehension: Each) -> Program:
     rows = item_rows(comprehension, program.shape)
     items = evaluate(comprehension.of, columns_of(layout_of(program.shape)))
     assert isinstance(items, Leaf)
-    explode = _Explode(items.column, program.shape, rows, program.meta)
+    explode = Explode(items.column, program.shape, rows, program.meta)
     exploded = program.with_barrier.then(explode, rows.shape, fallible=can_raise_in_engine(comprehension.of))
     return _map(exploded if rows.kept == TRUE else _filter(exploded, rows.kept), rows.result)
-
-
-@frozen
-class _Explode:
-    """A row for each item of a list: its element, the item, and its position."""
-
-    items: pl.Expr
-    element: Shape
-    rows: ItemRows
-    meta: tuple[str, ...]
-
-    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        shape, element = self.rows.shape, columns_of(layout_of(self.element))
-        listed = frame.with_columns(self.items.alias(_ITEM))
-        position = pl.lit(0, dtype=pl.Int64())
-        if self.rows.reads_positions:
-            listed = listed.with_columns(
-                pl.int_ranges(pl.col(_ITEM).list.len(), dtype=pl.Int64()).alias(_POSITION)
-            )
-            position = pl.col(_POSITION)
-        rows = listed.explode(*([_ITEM, _POSITION] if self.rows.reads_positions else [_ITEM]))
-        parts = (element, unnest(pl.col(_ITEM), shape.items[1]), Leaf(INTEGER, position))
-        return rows.select(*flatten_columns(Branch(shape, parts), shape), *self.meta)
-
-
-_ITEM = "__item"
-_POSITION = "__position"
 
 
 def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -28,10 +28,10 @@ from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg.runs.bad_records import BadRecord
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate
+from flowalg_polars.lowering.sections import FAILED, Sifted
 from flowalg_polars.meta import META_TYPES
 
 
@@ -39,6 +39,35 @@ def python_column(
     step: OneToOne, function: Function | PlannedCall, element: Columns, result: Shape
 ) -> pl.Expr:
     """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
+    kind = polars_type(result)
+    return _called(
+        step, function, element, result, kind, lambda compute, arrays: series_of(compute(arrays), kind)
+    )
+
+
+def flagged_column(
+    step: OneToOne, function: Function | PlannedCall, element: Columns, result: Shape
+) -> pl.Expr:
+    """Returns the results as a column of structs of the result and ``FAILED``, which says where the function fails."""
+    kind = pl.Struct({PYTHON_RESULT: polars_type(result), FAILED: pl.Boolean()})
+
+    def compute(function: ArrayFunction, arrays: list[AnyArray]) -> pl.Series:
+        results, failed = function.flag(arrays)
+        flagged = pa.StructArray.from_arrays([results, failed], [PYTHON_RESULT, FAILED])
+        return series_of(flagged, kind)
+
+    return _called(step, function, element, result, kind, compute)
+
+
+def _called(
+    step: OneToOne,
+    function: Function | PlannedCall,
+    element: Columns,
+    result: Shape,
+    kind: pl.DataType,
+    compute: Callable[[ArrayFunction, list[AnyArray]], pl.Series],
+) -> pl.Expr:
+    """Returns the column of what is computed by a function of the columns of its argument."""
     call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
     shape = call.argument_shape
     if call.arguments is not None and shape is not None:
@@ -49,14 +78,13 @@ def python_column(
     names = leaf_columns(layout_of(element.shape))
     column_of = dict(zip(names, leaf_columns(element), strict=True))
     arguments = [column_of[leaf.column] for leaf in leaves(layout)]
-    kind = polars_type(result)
-    compute = ArrayFunction(step, call.function, layout, result)
+    computed = ArrayFunction(step, call.function, layout, result)
 
     def body(columns: Sequence[pl.Series]) -> pl.Series:
         rows, *arrays = columns
         whole = [array.new_from_index(0, len(rows)) if len(array) != len(rows) else array for array in arrays]
         with keep_causes():
-            return series_of(compute([array.to_arrow() for array in whole]), kind)
+            return compute(computed, [array.to_arrow() for array in whole])
 
     # The event time is an argument so that a function of constants is called for each row.
     return pl.map_batches([pl.col(EVENT_TIME), *arguments], body, return_dtype=kind, is_elementwise=True)
@@ -130,13 +158,13 @@ class PythonPass:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns the frame after the steps."""
-        return self._apply(frame, dead_letters=False)[0]
+        return self._apply(frame, dead_letters=False).frame
 
-    def sift(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[BadRecord]]:
+    def sift(self, frame: pl.DataFrame) -> Sifted:
         """Returns the frame after the steps, without the elements on which a step fails, and these."""
         return self._apply(frame, dead_letters=True)
 
-    def _apply(self, frame: pl.DataFrame, *, dead_letters: bool) -> tuple[pl.DataFrame, list[BadRecord]]:
+    def _apply(self, frame: pl.DataFrame, *, dead_letters: bool) -> Sifted:
         steps = PythonSteps(
             layout_of(self.before),
             layout_of(self.after),
@@ -147,9 +175,9 @@ class PythonPass:
         )
         schema = frame_schema(self.after, self.meta)
         sifted = [steps.sift(batch) for batch in to_arrow(frame, self.before, self.meta).to_batches()]
-        bad = [record for _, records in sifted for record in records]
+        bad = tuple(record for _, records in sifted for record in records)
         frames = [from_arrow(batch, schema) for batch, _ in sifted]
-        return (pl.concat(frames) if frames else pl.DataFrame(schema=schema)), bad
+        return Sifted(pl.concat(frames) if frames else pl.DataFrame(schema=schema), bad)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the lazy frame after the steps."""

@@ -38,7 +38,7 @@ from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
-from flowalg_polars.lowering.sifting import sift_steps
+from flowalg_polars.lowering.sections import sift
 from flowalg_polars.meta import ELEMENT_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.computations import ShardedComputation
@@ -210,9 +210,9 @@ class Graph:
 
     def _applied(self, program: Program, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns elements after a program; with dead letters, without those on which it fails."""
-        if self.bad_records is None or not program.passes:
+        if self.bad_records is None or not program.can_fail:
             return program.apply(frame)
-        sifted = sift_steps(program, frame.collect())
+        sifted = sift(program.sections, frame.collect())
         self.bad_records.records += sifted.bad
         return sifted.frame.lazy()
 

@@ -35,8 +35,7 @@ from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.watermarks import ClockSummary
-from flowalg_polars.lowering.binding import bind_source
-from flowalg_polars.lowering.programs import Program
+from flowalg_polars.lowering.binding import BoundSource, bind_source
 from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.lowering.sifting import sift_source
 from flowalg_polars.meta import ELEMENT_META
@@ -82,7 +81,7 @@ class StreamSource:
     stream: StreamInput
     bad_records: BadRecords | None = None
     recorded: bool = False
-    _programs: dict[tuple[tuple[str, object], ...], Program] = field(factory=dict)
+    _programs: dict[tuple[tuple[str, object], ...], BoundSource] = field(factory=dict)
 
     @property
     def upstream(self) -> Upstream:
@@ -140,7 +139,7 @@ class StreamSource:
             if not _FITS[valid](kind):
                 raise SchemaMismatchError(f"{named} must be {valid}; got {column} of type {kind}")
 
-    def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:
+    def _bind(self, rows: pl.DataFrame, program: BoundSource) -> pl.DataFrame:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""
         if self.bad_records is None:
             return program.apply(rows.lazy()).collect()
@@ -210,7 +209,7 @@ class StreamSource:
         carried = self.stream.processing_time is not None and not self.recorded
         return SourceReport(ClockSummary({}, None if carried else now, ended=ended))
 
-    def _program(self, frame: pl.LazyFrame) -> Program:
+    def _program(self, frame: pl.LazyFrame) -> BoundSource:
         schema = dict(frame.collect_schema())
         key = tuple(schema.items())
         if key not in self._programs:
@@ -218,6 +217,6 @@ class StreamSource:
         return self._programs[key]
 
 
-def _in_python(program: Program) -> bool:
+def _in_python(program: BoundSource) -> bool:
     """Whether the event times are computed in Python, so that they are computed once."""
     return any(note.reason is not None for note in program.notes)

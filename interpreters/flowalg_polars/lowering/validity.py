@@ -1,0 +1,78 @@
+"""Rows of a source that are no records, as a column: a search for what ``binding`` refuses, and Python explains.
+
+A row that is flagged and is a record after all costs time, and is read by Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import or_
+
+import polars as pl
+from flowalg_columns.layout import fields_in, parts_of
+
+from flowalg.data.shapes import (
+    EnumOf,
+    ListOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from flowalg.pipeline.nodes import SourceNode
+from flowalg_polars.columns import type_of
+
+
+def invalid_rows(source: SourceNode, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Returns whether a row is no record of a source: of a field that is null or has no value in Python."""
+    faults = (
+        fault
+        for name, field in fields_in(source.shape)
+        for fault in _faults(pl.col(name), schema[name], field)
+    )
+    return _any(faults)
+
+
+def _any(conditions: Iterable[pl.Expr]) -> pl.Expr:
+    return reduce(or_, (condition.fill_null(False) for condition in conditions), pl.lit(False))
+
+
+def _faults(column: pl.Expr, stored: pl.DataType, shape: Shape) -> Iterator[pl.Expr]:
+    if isinstance(shape, OptionalOf):
+        for fault in _faults(column, stored, shape.of):
+            yield column.is_not_null() & fault
+        return
+    yield column.is_null()
+    match shape:
+        case EnumOf(cls=cls):
+            yield ~column.cast(pl.String()).is_in(list(cls.__members__))
+        case ListOf(of=inner) | SetOf(of=inner) if isinstance(stored, pl.List | pl.Array):
+            items = column if isinstance(stored, pl.List) else column.arr.to_list()
+            yield items.list.eval(_any(_faults(pl.element(), type_of(stored.inner), inner))).list.any()
+        case RecordOf() | TupleOf() if isinstance(stored, pl.Struct):
+            types = dict(stored)
+            for name, part in parts_of(shape):
+                yield from _faults(column.struct.field(name), type_of(types[name]), part)
+        case Scalar() if isinstance(stored, pl.Datetime | pl.Date | pl.Duration):
+            yield from _outside(column.to_physical(), stored)
+        case _:
+            pass
+
+
+def _outside(number: pl.Expr, stored: pl.Datetime | pl.Date | pl.Duration) -> Iterator[pl.Expr]:
+    """Yields whether a time, a day or a duration is none in Python, or has no 64 bits in microseconds."""
+    match stored:
+        case pl.Date():
+            yield ~number.is_between(FIRST_DAY, LAST_DAY)
+        case pl.Datetime(time_unit="us"):
+            yield ~number.is_between(FIRST_MICROSECOND, LAST_MICROSECOND)
+        case pl.Datetime(time_unit="ms"):
+            yield ~number.is_between(FIRST_MICROSECOND // 1_000, LAST_MICROSECOND // 1_000)
+        case pl.Duration(time_unit="ms"):
+            yield ~number.is_between(-(2**63) // 1_000 + 1, 2**63 // 1_000 - 1)
+        case _:
+            pass
