@@ -299,13 +299,12 @@ def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
 
 def count_side_windows(state: OperatorState) -> int:
     """The number of windows of a side input that a shard keeps, open and complete ones."""
-    kept = unpack_side(state)
-    return len(kept.contents) + len(kept.values)
+    return unpack_side(state).windows
 
 
 def pack_side(state: SideState) -> bytes:
     """``OperatorState.side_input`` of a side."""
-    return pickle.dumps((state.contents, state.values, pack(state.waiting)))
+    return pickle.dumps((pack(state.contents), state.values, pack(state.waiting)))
 
 
 def unpack_side(state: OperatorState) -> SideState:
@@ -313,7 +312,7 @@ def unpack_side(state: OperatorState) -> SideState:
     if not state.side_input:
         return SideState()
     contents, values, waiting = cast("PackedSide", unpickle(state.side_input))
-    return SideState(contents, values, unpack(waiting))
+    return SideState(unpack(contents), values, unpack(waiting))
 
 
 def unpack_side_values(packed: bytes) -> dict[EventTime, object]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from flowalg_shard.operators import OperatorState, pack_side, unpack_side
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
-from flowalg_shard.step.side_inputs import SideState
+from flowalg_shard.step.side_inputs import SideState, by_window
 from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
 
@@ -92,16 +92,21 @@ def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:
     sides = [unpack_side(state) for state in states]
     values = {window: value for side in sides for window, value in side.values.items()}
     contents = {
-        window: value_list
+        window: part
         for side in sides
-        for window, value_list in side.contents.items()
+        for window, part in by_window(side.contents).items()
         if window not in values
     }
     ordered = {window: values[window] for window in sorted(values)}
+    kept = stack([*contents.values()])
     waiting = stack([side.waiting for side in sides])
     return [
         pack_side(
-            SideState(contents, ordered, waiting.gather_every(shards, number) if waiting.height else waiting)
+            SideState(
+                kept,
+                ordered,
+                waiting.gather_every(shards, number) if waiting.height else waiting,
+            )
         )
         for number in range(shards)
     ]

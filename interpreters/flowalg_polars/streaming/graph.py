@@ -24,11 +24,11 @@ from flowalg_shard.clocks.exchange import (
 from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome
 
-from flowalg.data.shapes import Shape
+from flowalg.data.shapes import MapOf, Shape, TupleOf
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
-from flowalg.lifting.lookups import steps_on_mapping
+from flowalg.lifting.lookups import lookups_of, steps_on_mapping
 from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
@@ -37,7 +37,7 @@ from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
-from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
+from flowalg_polars.lowering.programs import ENGINE, Program, compile_analyses, compile_steps
 from flowalg_polars.lowering.sections import sift
 from flowalg_polars.meta import ELEMENT_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
@@ -47,6 +47,7 @@ from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.rows import Elements, prepare_grouping
+from flowalg_polars.streaming.side_reads import InPython, LookedUp, Paired, SideRead
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint
 from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
@@ -243,29 +244,45 @@ class Graph:
     def _side_input(self, node: planned.ReadSide, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         main, side = of(node.input), of(node.side)
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
-        together, after, others = steps_on_mapping(analyse(node.steps, shape), shape)
+        read, then = self._side_read(node, main.elements, shape)
         followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
         stage = ShardedSide.of(
             node.transform,
             main.elements,
             side.elements,
             (list(main.upstreams.values()), list(side.upstreams.values())),
-            tuple(step.step for step in together),
-            after,
+            read,
             self.cluster,
             followed.upstreams,
         )
-        self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
-        self.notes += [note_of(step, ENGINE) for step in together]
         compiled = self._stage(
             node,
             stage,
-            Elements(after, main.elements.meta),
+            Elements(read.after, main.elements.meta),
             lambda arrivals: stage.advance(
                 main.run(arrivals), side.run(arrivals), followed.reports(arrivals)
             ),
         )
-        return self._steps(compiled, tuple(step.step for step in others)) if others else compiled
+        return self._program(compiled, then)
+
+    def _side_read(self, node: planned.ReadSide, main: Elements, shape: TupleOf) -> tuple[SideRead, Program]:
+        """Returns how elements read the value of a side input, and the steps that follow."""
+        label, meta, analyses = node.transform.label, main.meta, analyse(node.steps, shape)
+        value = shape.items[1]
+        lookups = lookups_of(analyses, shape) if isinstance(value, MapOf) else None
+        if isinstance(value, MapOf) and lookups is None:
+            together, after, others = steps_on_mapping(analyses, shape)
+            self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
+            self.notes += [note_of(step, ENGINE) for step in together]
+            read: SideRead = InPython(main, tuple(step.step for step in together), after, label)
+            then = compile_analyses(others, after, meta)
+        elif isinstance(value, MapOf) and lookups is not None:
+            read = LookedUp(main, lookups, value, label)
+            then = compile_analyses(lookups.steps, lookups.shape, meta)
+        else:
+            read, then = Paired(main, shape, label), compile_analyses(analyses, shape, meta)
+        self.notes += then.notes
+        return read, then
 
     def _computation(self, node: planned.Compute, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         inner = of(node.input)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from types import MappingProxyType
 
 import polars as pl
 from attrs import define, evolve, field, frozen
-from flowalg_columns.layout import layout_of, leaves
+from flowalg_columns.layout import layout_of
 from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
-from flowalg_columns.python.rows import Rows
-from flowalg_columns.values import read_elements, write_arrays
+from flowalg_columns.values import read_elements
 from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
 from flowalg_shard.metrics import (
     count_emitted,
@@ -34,7 +33,7 @@ from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
-from flowalg_shard.step.side_inputs import READ_START, SideDrops, SideStage
+from flowalg_shard.step.side_inputs import SideDrops, SideStage
 from flowalg_shard.tables.columns import (
     CHANGE,
     END,
@@ -48,19 +47,17 @@ from flowalg_shard.tables.columns import (
 from flowalg_shard.tables.packing import stack
 from flowalg_shard.tables.pickled import pickle_value
 
-from flowalg.data.shapes import Shape
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.windows.window_functions import partition_time
-from flowalg_polars.columns import polars_type
-from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
+from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import DropsOfSide, GroupingDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping
+from flowalg_polars.streaming.side_reads import SideRead
 
 
 @frozen
@@ -238,8 +235,7 @@ class ShardedSide:
     operator: Side
     main: Elements
     side: Elements
-    steps: tuple[Step, ...]
-    after: Shape
+    read: SideRead
     cluster: Cluster
     states: list[OperatorState]
     dropped: SideDrops = field(factory=SideDrops)
@@ -255,17 +251,16 @@ class ShardedSide:
         main: Elements,
         side: Elements,
         upstreams: tuple[Sequence[Upstream], Sequence[Upstream]],
-        steps: tuple[Step, ...],
-        after: Shape,
+        read: SideRead,
         cluster: Cluster,
         followed: tuple[Upstream, ...] = (),
     ) -> ShardedSide:
-        """Returns the operator of a node before the first instant; ``steps`` read the values of the side."""
+        """Returns the operator of a node before the first instant; ``read`` gives elements what they read."""
         stage = SideStage.of(node)
         operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]), followed)
         clocks = known_clocks(operator, ())
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
-        return cls(stage, operator, main, side, steps, after, cluster, states)
+        return cls(stage, operator, main, side, read, cluster, states)
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -297,7 +292,7 @@ class ShardedSide:
         self.dropped = SideDrops(drops[0].side, stack([side_drops.elements for side_drops in drops]))
         self.report = StageReport(received[0].clocks, min(report.hold for report in received))
         table = stack(passed)
-        frame = self._read(table.sort(_NUMBER), readings) if table.height else self._empty
+        frame = self.read(table.sort(_NUMBER), readings) if table.height else self._empty
         self.seconds = time.perf_counter() - started
         return Arrival(frame.lazy(), {0: self.report})
 
@@ -320,7 +315,7 @@ class ShardedSide:
 
     @property
     def _empty(self) -> pl.DataFrame:
-        return pl.DataFrame(schema=frame_schema(self.after, self.main.meta))
+        return pl.DataFrame(schema=frame_schema(self.read.after, self.main.meta))
 
     def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
         first = self._after_waiting() if self.arrived is None else self.arrived
@@ -345,18 +340,6 @@ class ShardedSide:
         bounds = () if self.stage.fresh else (START, END)
         return rows.select(EVENT_TIME, weight_of(self.side.meta), *bounds).with_columns(packed)
 
-    def _read(self, table: pl.DataFrame, readings: Mapping[EventTime, object]) -> pl.DataFrame:
-        """Returns elements paired with the values that they read, after the steps."""
-        elements = read_elements(layout_of(self.main.shape), to_arrow(table, self.main.shape, self.main.meta))
-        starts = table[READ_START].to_list()
-        pairs: list[object] = [
-            (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
-        ]
-        rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
-        for step in self.steps:
-            rows.apply_step(step)
-        return written_rows(rows, self.after, self.main.meta, table, self.steps, self.label)
-
     def drops(self, name: str) -> DropsOfSide:
         """Returns the late elements of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
@@ -368,22 +351,3 @@ class ShardedSide:
 
 
 _NUMBER = "__number"
-
-
-def written_rows(
-    rows: Rows,
-    after: Shape,
-    meta: tuple[str, ...],
-    table: pl.DataFrame,
-    steps: Sequence[Step],
-    label: str,
-) -> pl.DataFrame:
-    """Returns the elements that steps in Python made of a table, with the metadata of the rows they come from."""
-    layout = layout_of(after)
-    where = f"the result of {steps[-1].label if steps else label}"
-    columns = [
-        series_of(array, polars_type(leaf.shape)).alias(leaf.column)
-        for array, leaf in zip(write_arrays(layout, rows.elements, where), leaves(layout), strict=True)
-    ]
-    others = table.select(meta)[rows.origins].with_columns(pl.Series(EVENT_TIME, rows.times, pl.Int64()))
-    return pl.DataFrame([*columns, *others.get_columns()])

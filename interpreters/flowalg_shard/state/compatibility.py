@@ -193,7 +193,8 @@ def describe_side(
 ) -> StageDescription:
     """The facts about a side input that its state depends on: its values, and the elements that wait for it."""
     facts = {
-        "elements": f"{structure(main)} beside {structure(side)}",
+        "elements": structure(main),
+        "side": structure(side),
         "view": describe(stage.view),
         "windows": _windows(stage),
     }

@@ -6,10 +6,10 @@ worker.
 
 from __future__ import annotations
 
-import pickle
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import polars as pl
@@ -27,6 +27,7 @@ from flowalg_shard.contents.objects import KeptValue, ValueList, remaining
 from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.tables.pickled import pickle_value, unpickle
 
 READ_START: Final = "__read_start"
 READ_END: Final = "__read_end"
@@ -75,16 +76,22 @@ class Watermarks:
 class SideState:
     """The state of a shard: the contents of side windows, the values that elements read of others, waiting elements.
 
-    Values are of windows that elements have read; for ``LatestComplete`` of all complete ones, in order.
+    The contents are a bag of pickled values with their event times, weights and windows. Pickled values are of windows
+    that elements have read; for ``LatestComplete`` of all complete ones, in order.
     """
 
-    contents: Mapping[Window, ValueList] = field(factory=dict)
-    values: Mapping[Window, object] = field(factory=dict)
+    contents: pl.DataFrame = field(factory=pl.DataFrame)
+    values: Mapping[Window, bytes] = field(factory=dict)
     waiting: pl.DataFrame = field(factory=pl.DataFrame)
 
+    @property
+    def windows(self) -> int:
+        """The number of windows, open and complete ones."""
+        return len(_windows_in(self.contents, START, END)) + len(self.values)
 
-PackedSide: TypeAlias = tuple[Mapping[Window, ValueList], Mapping[Window, object], bytes]
-"""A ``SideState`` whose elements are packed."""
+
+PackedSide: TypeAlias = tuple[bytes, Mapping[Window, bytes], bytes]
+"""A ``SideState`` whose tables are packed."""
 
 
 @frozen
@@ -161,72 +168,89 @@ def read_side(
     windows unless it is fresh.
     """
     contents, late = _absorb(stage, state.contents, side, before.side)
-    arrived = _with_read_window(stage.windows, elements)
+    arrived = _with_window(stage.windows, elements, READ_START, READ_END)
     in_time, expired = _divided(arrived, pl.col(EVENT_TIME) >= stage.horizon(before.elements))
     candidates = stack([state.waiting, in_time])
     passed, waiting = _divided(candidates, pl.col(stage.time_read) <= now.side)
     horizon = stage.horizon(now.elements)
+    read = _windows_in(passed, READ_START, READ_END)
     match stage.view:
         case LatestComplete() as view:
-            complete = _with_complete_windows(view, contents, state.values, now.side)
-            values = _latest_values(view, complete, _windows_read(passed))
-            after = SideState(contents, _from_newest_before(complete, horizon), waiting)
+            closed, open_windows = _divided(contents, pl.col(END) <= now.side)
+            complete = _with_complete_windows(stage.label, view, by_window(closed), state.values)
+            values = _latest_values(view, complete, read)
+            after = SideState(open_windows, _from_newest_before(complete, horizon), waiting)
         case view:
-            complete = dict(state.values)
-            values = _values_of_windows(view, contents, complete, _windows_read(passed))
-            awaited = {*_windows_read(waiting)}
-            after = SideState(
-                {
-                    window: value_list
-                    for window, value_list in contents.items()
-                    if window.end > horizon or window in awaited
-                },
-                {window: value for window, value in complete.items() if window.end > horizon},
-                waiting,
-            )
+            parts = by_window(contents)
+            values, complete = _values_of_windows(stage.label, view, parts, state.values, read)
+            awaited = {*_windows_in(waiting, READ_START, READ_END)}
+            kept = [part for window, part in parts.items() if window.end > horizon or window in awaited]
+            needed = {window: stored for window, stored in complete.items() if window.end > horizon}
+            after = SideState(stack(kept), needed, waiting)
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
     output = SideOutput(passed.drop(READ_END, strict=False), values, SideDrops(late, expired), hold)
     return after, output
 
 
 def _values_of_windows(
+    label: str,
     view: Singleton | AsMap,
-    contents: dict[Window, ValueList],
-    complete: dict[Window, object],
+    contents: dict[Window, pl.DataFrame],
+    stored: Mapping[Window, bytes],
     windows: Sequence[Window],
-) -> dict[EventTime, object]:
-    """Returns the values of complete windows, by their start; moves them from the contents to the complete ones."""
+) -> tuple[dict[EventTime, object], dict[Window, bytes]]:
+    """Returns the values of complete windows, by their start, and stored; takes the windows from the contents."""
+    complete = dict(stored)
+    values: dict[EventTime, object] = {}
     for window in windows:
-        if window not in complete:
-            complete[window] = view.read(_values(contents.pop(window, ValueList())), window)
-    return {window.start: complete[window] for window in windows}
+        if window in complete:
+            values[window.start] = _read(complete[window])
+        else:
+            value = view.read(_values(contents.pop(window, pl.DataFrame())), window)
+            values[window.start], complete[window] = value, pickle_value(label, _VALUE, value)
+    return values, complete
 
 
 def _with_complete_windows(
+    label: str,
     view: LatestComplete,
-    contents: dict[Window, ValueList],
-    stored: Mapping[Window, object],
-    watermark: EventTime,
-) -> dict[Window, object]:
-    """Returns what is known after each complete window, in order; takes the windows from the contents."""
+    closed: Mapping[Window, pl.DataFrame],
+    stored: Mapping[Window, bytes],
+) -> dict[Window, bytes]:
+    """Returns what is known after each complete window, in order, given the contents of those that are complete now."""
     complete = dict(stored)
-    newest = complete[max(complete)] if complete else view.initial
-    for window in sorted(window for window in contents if window.end <= watermark):
-        values = _values(contents.pop(window))
+    newest = _read(complete[max(complete)]) if closed and complete else view.initial
+    for window in sorted(closed):
+        values = _values(closed[window])
         if values:
-            complete[window] = newest = view.update(newest, values, window)
+            newest = view.update(newest, values, window)
+            complete[window] = pickle_value(label, _VALUE, newest)
     return complete
 
 
 def _latest_values(
-    view: LatestComplete, complete: Mapping[Window, object], windows: Iterable[Window]
+    view: LatestComplete, complete: Mapping[Window, bytes], windows: Iterable[Window]
 ) -> dict[EventTime, object]:
     """Returns what elements in some windows read, by the start of the window."""
-    values, ends = [view.initial, *complete.values()], [window.end for window in complete]
-    return {window.start: view.read(values[bisect_right(ends, window.start)], window) for window in windows}
+    values, ends = [*complete.values()], [window.end for window in complete]
+
+    def known(start: EventTime) -> object:
+        number = bisect_right(ends, start)
+        return _read(values[number - 1]) if number else view.initial
+
+    return {window.start: view.read(known(window.start), window) for window in windows}
 
 
-def _from_newest_before(complete: Mapping[Window, object], horizon: EventTime) -> dict[Window, object]:
+_VALUE: Final = "a value of its side input"
+
+
+@lru_cache(maxsize=16)
+def _read(stored: bytes) -> object:
+    """Returns a stored value, the same one in each instant that reads it."""
+    return unpickle(stored)
+
+
+def _from_newest_before(complete: Mapping[Window, bytes], horizon: EventTime) -> dict[Window, bytes]:
     """Returns the complete windows without those that end before the newest which ends at or before the horizon."""
     first = max((window.end for window in complete if window.end <= horizon), default=MIN_TIME)
     return {window: value for window, value in complete.items() if window.end >= first}
@@ -237,59 +261,71 @@ def _divided(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.D
     return (rows, rows) if rows.is_empty() else (rows.filter(condition), rows.filter(~condition))
 
 
-def _windows_read(rows: pl.DataFrame) -> list[Window]:
-    """Returns the windows of the side that elements read, in order."""
+def _windows_in(rows: pl.DataFrame, start: str, end: str) -> list[Window]:
+    """Returns the windows whose bounds are in two columns, in order."""
     if rows.is_empty():
         return []
-    bounds = rows.select(READ_START, READ_END).unique().sort(READ_START)
-    return [Window(EventTime(start), EventTime(end)) for start, end in bounds.iter_rows()]
+    bounds = rows.select(start, end).unique().sort(start, end)
+    return [Window(EventTime(first), EventTime(last)) for first, last in bounds.iter_rows()]
+
+
+def by_window(contents: pl.DataFrame) -> dict[Window, pl.DataFrame]:
+    """Returns the rows of each window."""
+    if contents.is_empty():
+        return {}
+    parts = contents.partition_by(START, END, maintain_order=True, as_dict=True)
+    return {Window(EventTime(start), EventTime(end)): part for (start, end), part in parts.items()}
 
 
 def _absorb(
-    stage: SideStage, contents: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
-) -> tuple[dict[Window, ValueList], tuple[LateElement, ...]]:
+    stage: SideStage, contents: pl.DataFrame, side: pl.DataFrame, before: EventTime
+) -> tuple[pl.DataFrame, tuple[LateElement, ...]]:
     """Returns the contents of side windows with the new elements, and the late elements."""
-    after = dict(contents)
-    copied = set[Window]()
-    drops = []
-    columns = [VALUE, EVENT_TIME, WEIGHT, *(() if stage.fresh else (START, END))]
-    for packed, point, weight, *bounds in side.select(columns).iter_rows() if side.height else ():
-        value, time = pickle.loads(packed), EventTime(point)  # trusted: pickled by the engine
-        window = _window(stage.windows, time, bounds)
-        if window.end > before:
-            if window not in copied:
-                copied.add(window)
-                values = contents.get(window, ValueList())
-                after[window] = ValueList([*values.values], values.retractions)
-            after[window].add(KeptValue(value, time, weight))
-        else:
-            drops.append(LateElement(value, window, DropReason.CLOSED))
-    return after, tuple(drops)
+    if side.is_empty():
+        return contents, ()
+    placed = _with_window(stage.windows, side, START, END) if stage.fresh else side
+    rows = placed.select(VALUE, EVENT_TIME, WEIGHT, START, END)
+    in_time, late = _divided(rows, pl.col(END) > before)
+    after = stack([contents, in_time])
+    if in_time.select((pl.col(WEIGHT) < 0).any()).item():
+        after = _without_opposites(after)
+    drops = late.select(VALUE, START, END).iter_rows()
+    return after, tuple(
+        LateElement(unpickle(value), Window(EventTime(start), EventTime(end)), DropReason.CLOSED)
+        for value, start, end in drops
+    )
 
 
-def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Window:
-    if not bounds:
-        return window_read(windows, point)
-    start, end = bounds
-    return Window(EventTime(start), EventTime(end))
+def _without_opposites(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the contents without values beside their retractions of the same event time, as far as bytes tell."""
+    by = [VALUE, EVENT_TIME, START, END]
+    positive = pl.col(WEIGHT) > 0
+    cancelled = pl.min_horizontal(positive.sum().over(by), (~positive).sum().over(by))
+    return rows.filter(pl.int_range(pl.len()).over([*by, WEIGHT]) >= cancelled)
 
 
-def _values(contents: ValueList) -> list[object]:
+def _values(rows: pl.DataFrame) -> list[object]:
+    """Returns the values in the rows of a window, in order."""
+    if rows.is_empty():
+        return []
+    contents = ValueList()
+    for value, time, weight in rows.select(VALUE, EVENT_TIME, WEIGHT).iter_rows():
+        contents.add(KeptValue(unpickle(value), EventTime(time), weight))
     return sort_by_time(
         (kept.event_time, kept.value) for kept in remaining(contents.values) if kept.weight > 0
     )
 
 
-def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
-    """Returns the elements with the windows of the side that they read."""
-    if elements.is_empty():
-        return elements
-    points = elements.select(pl.col(EVENT_TIME).unique())
+def _with_window(windows: WindowFn, rows: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """Returns rows with the window of the side that contains their event time, in two columns."""
+    if rows.is_empty():
+        return rows
+    points = rows.select(pl.col(EVENT_TIME).unique())
     if assigned_in_columns(windows):
         assigned = assign_windows(windows, points)
     else:
         read = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
         bounds = {START: [window.start for window in read], END: [window.end for window in read]}
         assigned = points.with_columns(pl.Series(name, times, pl.Int64()) for name, times in bounds.items())
-    named = assigned.rename({START: READ_START, END: READ_END})
-    return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")
+    named = assigned.rename({START: start, END: end})
+    return rows.join(named, on=EVENT_TIME, how="left", maintain_order="left")

@@ -1,0 +1,159 @@
+"""What elements read of a side input: columns beside theirs, found by a join for each key, or values in Python.
+
+A stage keeps the side as values in Python. Those that elements read become columns once, not with each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol, TypeAlias
+
+import polars as pl
+from attrs import define, field, frozen
+from flowalg_columns.layout import Branch, Leaf, layout_of, leaves
+from flowalg_columns.python.rows import Rows
+from flowalg_columns.values import read_elements, write_arrays, write_nested
+from flowalg_shard.step.side_inputs import READ_START
+from flowalg_shard.tables.columns import EVENT_TIME
+
+from flowalg.data.shapes import BOOLEAN, MapOf, Shape, TupleOf
+from flowalg.data.time import EventTime
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.lookups import Lookups
+from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.expressions import compile_scalar
+from flowalg_polars.lowering.python_steps import series_of, to_arrow
+from flowalg_polars.streaming.rows import Elements
+
+Readings: TypeAlias = Mapping[EventTime, object]
+"""What elements read, by the start of the window of the side that they read."""
+
+_VERSION: Final = "__version"
+_VALUE: Final = "__side_value"
+_KEY: Final = "__side_key"
+_FOUND: Final = "__side_found"
+
+
+class SideRead(Protocol):
+    """Elements with what they read, which are of the shape ``after``."""
+
+    @property
+    def after(self) -> Shape:
+        """The shape of what is returned."""
+        ...
+
+    def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
+        """Returns the elements of a table that has ``READ_START``, with their metadata."""
+        ...
+
+
+@frozen
+class InPython:
+    """Elements after steps that Python applies to pairs of an element and the value that it reads."""
+
+    main: Elements
+    steps: tuple[Step, ...]
+    after: Shape
+    label: str
+
+    def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
+        """Returns the elements after the steps."""
+        main = self.main
+        elements = read_elements(layout_of(main.shape), to_arrow(table, main.shape, main.meta))
+        starts = table[READ_START].to_list()
+        pairs: list[object] = [
+            (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
+        ]
+        rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
+        for step in self.steps:
+            rows.apply_step(step)
+        layout = layout_of(self.after)
+        where = f"the result of {self.steps[-1].label if self.steps else self.label}"
+        columns = [
+            series_of(array, polars_type(leaf.shape)).alias(leaf.column)
+            for array, leaf in zip(write_arrays(layout, rows.elements, where), leaves(layout), strict=True)
+        ]
+        others = table.select(main.meta)[rows.origins].with_columns(
+            pl.Series(EVENT_TIME, rows.times, pl.Int64())
+        )
+        return pl.DataFrame([*columns, *others.get_columns()])
+
+
+@frozen
+class Paired:
+    """Pairs of an element and the value that it reads, as columns."""
+
+    main: Elements
+    after: TupleOf
+    label: str
+
+    def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
+        """Returns the pairs."""
+        read = self.after.items[1]
+        numbered, values = _versions(table, readings)
+        column = series_of(write_nested(read, values, f"the value of {self.label}"), polars_type(read))
+        paired = numbered.with_columns(column.gather(numbered[_VERSION]).alias(_VALUE))
+        parts = (columns_of(layout_of(self.main.shape)), unnest(pl.col(_VALUE), read))
+        return paired.select(*flatten_columns(Branch(self.after, parts), self.after), *self.main.meta)
+
+
+@define
+class LookedUp:
+    """Elements with what a join finds of each key that they look up; a mapping becomes a table once."""
+
+    main: Elements
+    lookups: Lookups
+    mapping: MapOf
+    label: str
+    _tables: dict[int, tuple[object, pl.DataFrame]] = field(factory=dict)
+
+    @property
+    def after(self) -> TupleOf:
+        """The element, and what is found of each key."""
+        return self.lookups.shape
+
+    def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
+        """Returns the elements with what is found."""
+        rows, values = _versions(table, readings)
+        known = self._tables
+        self._tables = {id(value): known.get(id(value)) or (value, self._table(value)) for value in values}
+        tables = [self._tables[id(value)][1] for value in values]
+        entries = pl.concat(
+            part.with_columns(pl.lit(number, pl.UInt32()).alias(_VERSION))
+            for number, part in enumerate(tables)
+        )
+        element = columns_of(layout_of(self.main.shape))
+        found: list[Columns] = []
+        for number, (key, shape) in enumerate(zip(self.lookups.keys, self.after.items[1:], strict=True)):
+            assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
+            names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
+            keyed = rows.with_columns(compile_scalar(key, element)[0].alias(names[_KEY]))
+            by = [_VERSION, names[_KEY]]
+            rows = keyed.join(entries.rename(names), on=by, how="left", maintain_order="left")
+            is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
+            found.append(Branch(shape, (is_found, unnest(pl.col(names[_VALUE]), shape.items[1]))))
+        columns = flatten_columns(Branch(self.after, (element, *found)), self.after)
+        return rows.select(*columns, *self.main.meta)
+
+    def _table(self, mapping: object) -> pl.DataFrame:
+        """Returns the entries of a mapping."""
+        assert isinstance(mapping, dict), "elements look keys up in a mapping"
+        parts = ((_KEY, self.mapping.key, mapping.keys()), (_VALUE, self.mapping.value, mapping.values()))
+        columns = [
+            series_of(write_nested(shape, list(items), f"a value of {self.label}"), polars_type(shape)).alias(
+                name
+            )
+            for name, shape, items in parts
+        ]
+        return pl.DataFrame(columns).with_columns(pl.lit(True).alias(_FOUND))
+
+
+def _versions(table: pl.DataFrame, readings: Readings) -> tuple[pl.DataFrame, list[object]]:
+    """Returns the elements with the number of the value that each reads, and the values."""
+    values = {id(value): value for value in readings.values()}
+    numbers = {identity: number for number, identity in enumerate(values)}
+    versions = pl.DataFrame(
+        {READ_START: [*readings], _VERSION: [numbers[id(value)] for value in readings.values()]},
+        schema={READ_START: pl.Int64(), _VERSION: pl.UInt32()},
+    )
+    return table.join(versions, on=READ_START, how="left", maintain_order="left"), [*values.values()]
