@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 from flowalg_laws import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines
 from flowalg_polars import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.side_reads import InPython
 from flowalg_reference import Reference
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from flowalg import (
     PCollection,
     Repeat,
     Sum,
+    Timeline,
     ToList,
 )
 from flowalg.errors import FlowalgError
@@ -112,3 +115,17 @@ def test_elements_read_what_the_reference_reads(name: str, data: st.DataObject) 
     run = PolarsStreaming(cluster).run(pipeline, inputs)
     assert run.elements == wanted.elements
     assert sum(drop.count for drop in run.dropped) == len(wanted.dropped)
+
+
+@pytest.mark.parametrize("name", sorted(READS.keys() - {"a mapping"}))
+def test_values_and_keys_are_read_in_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python sees no pair of an element and a side input where lifted steps read a single value or keys."""
+
+    def fail(*_: object) -> pl.DataFrame:
+        raise AssertionError("read in Python")
+
+    monkeypatch.setattr(InPython, "__call__", fail)
+    side, f = READS[name](2)
+    noon = datetime(2024, 1, 1, 12, tzinfo=UTC)
+    timeline = Timeline.batch([Reading("a", 3, noon, noon)], time=noon)
+    assert PolarsStreaming().run(READINGS.map_with(side, f), {READINGS: timeline}).elements
