@@ -146,6 +146,9 @@ _POLICIES: Final[tuple[type, ...]] = (
 )
 """The built-in policies."""
 
+_SELECTIONS: Final = tuple(kind for kind in JoinKind if kind.selects)
+"""The joins that are a feature besides ``JoinKind``, which all joins need."""
+
 _OF_AREA: Final[Mapping[Area, tuple[AnyFeature, ...]]] = {
     Area.WINDOWS: get_args(WindowFn),
     Area.TRIGGERS: get_args(Trigger),
@@ -153,7 +156,7 @@ _OF_AREA: Final[Mapping[Area, tuple[AnyFeature, ...]]] = {
     Area.PANE_TIMES: (TimestampCombiner.EARLIEST, TimestampCombiner.LATEST),
     Area.TRANSFORMS: (
         *(*get_args(Step), *Metadata, GroupingKind.COMBINE_GLOBALLY, GroupingKind.DISTINCT),
-        *(Flatten, CoGroupByKey, JoinKind, *get_args(View), Process),
+        *(Flatten, CoGroupByKey, JoinKind, *_SELECTIONS, *get_args(View), Process),
     ),
     Area.COMBINERS: _COMBINERS,
     Area.WATERMARKS: _POLICIES,
@@ -181,7 +184,8 @@ _PHRASES: Final[Mapping[AnyFeature, str]] = {
     GroupingKind.DISTINCT: "`distinct`",
     Flatten: "`flatten`",
     CoGroupByKey: "`co_group_by_key`",
-    JoinKind: ", ".join(f"`{kind.value}`" for kind in JoinKind),
+    JoinKind: ", ".join(f"`{kind.value}`" for kind in JoinKind if not kind.selects),
+    **{kind: f"`{kind.value}`" for kind in _SELECTIONS},
     Singleton: "side inputs, `as_singleton`",
     AsMap: "side inputs, `as_map`",
     LatestComplete: "side inputs that change slowly, `latest_complete`",
@@ -233,6 +237,8 @@ def _of_node(node: Node) -> Iterator[AnyFeature]:
         case CoGroupByKey(join=join):
             yield from features_of_strategy(node.windowed_by.strategy)
             yield CoGroupByKey if join is None else JoinKind
+            if join in _SELECTIONS:
+                yield join
         case WithSide(view=view):
             yield from _of_view(view)
         case Flatten() | Process():

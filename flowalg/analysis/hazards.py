@@ -20,7 +20,7 @@ from flowalg.data.views import HasView
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import drops_panes, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import is_of_join
+from flowalg.pipeline.joins import JoinKind, is_of_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -164,7 +164,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 yield from _of_grouping(node)
                 yield from _of_last_window(label, node.inputs, node.windowed_by.strategy.windows)
                 if isinstance(node, CoGroupByKey) and node.join is not None:
-                    yield from _of_join(label, node.windowed_by.strategy)
+                    yield from _of_join(label, node.join, node.windowed_by.strategy)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
             case WithSide():
@@ -315,8 +315,8 @@ def _grows(combiner: object) -> bool:
             return False
 
 
-def _of_join(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
-    if normalise(strategy.trigger) in (AtCount(1), Always()):
+def _of_join(label: str, kind: JoinKind, strategy: WindowingStrategy) -> Iterator[Hazard]:
+    if not kind.keeps_left and normalise(strategy.trigger) in (AtCount(1), Always()):
         yield Hazard(
             Danger.NO_OUTPUT,
             label,

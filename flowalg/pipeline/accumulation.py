@@ -8,7 +8,7 @@ from attrs import evolve
 
 from flowalg.elementwise.steps import Filter, FlatMap
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import emits_pairs
+from flowalg.pipeline.joins import keeps_pairs
 from flowalg.pipeline.nodes import GroupingNode, Node, Process, WithSide
 from flowalg.pipeline.structure import last_groupings, rebuild_all, steps_after_groupings
 from flowalg.windows.strategy import Accumulation, emits_one_pane
@@ -70,9 +70,9 @@ def groupings_outdated(*roots: Node) -> Iterator[GroupingNode]:
 def drops_panes(root: Node) -> bool:
     """Returns whether a step after the last groupings can emit fewer elements of a later pane than of an earlier one.
 
-    That of a join emits all pairs of each pane.
+    That of a join emits all pairs of each pane, of which an anti join and a difference may have none.
     """
     return any(
-        isinstance(step, Filter) or (isinstance(step, FlatMap) and not emits_pairs(step))
+        isinstance(step, Filter) or (isinstance(step, FlatMap) and not keeps_pairs(step))
         for step in steps_after_groupings(root)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import cast
 
@@ -103,10 +103,11 @@ class Matches:
 
 
 @frozen
-class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
+class Join(Combiner[Tagged, Matches, list[object]]):
     """The pairs of two collections that have not been emitted, left values first by event time, then by value.
 
-    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values.
+    With ``times`` each pair has a third item, its event time: that of the earlier or of the later of its values. A kind
+    that selects has left values instead of pairs, each with its own event time in a tuple if there are ``times``.
 
     Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
     together therefore have each pair once. A kind that keeps values without a match does not obey it.
@@ -148,8 +149,10 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
         """Returns all values as one group, since a pane has all other pairs."""
         return Matches((_both((*accumulator.emitted, accumulator.new)),))
 
-    def extract(self, accumulator: Matches) -> list[tuple[object, ...]]:  # noqa: D102
+    def extract(self, accumulator: Matches) -> list[object]:  # noqa: D102
         *emitted, new = groups = (*accumulator.emitted, accumulator.new)
+        if self.kind.selects:
+            return [self._alone(left) for left in _in_order(self._selected(emitted, new))]
         everything = _in_order(value for _, right in groups for value in right)
         lefts = [(value.time, (value, everything)) for value in new[0]]
         for number, (left, _) in enumerate(emitted):
@@ -164,6 +167,17 @@ class Join(Combiner[Tagged, Matches, list[tuple[object, ...]]]):
         for value, others in sort_by_time(lefts, by=lambda pair: pair[0].value):
             pairs += self.kind.pairs((value,), others)
         return [self._pair(left, right) for left, right in pairs]
+
+    def _selected(self, emitted: Sequence[Sides], new: Sides) -> Iterable[Matched]:
+        """Returns the left values that are selected. A semi join has emitted those of a group with right values."""
+        matched = any(right for _, right in (*emitted, new))
+        if self.kind is JoinKind.SEMI:
+            unmatched = (left for left, right in emitted if not right)
+            return chain(new[0], *unmatched) if matched else ()
+        return () if matched else chain.from_iterable(left for left, _ in (*emitted, new))
+
+    def _alone(self, left: Matched) -> object:
+        return left.value if self.times is None else (left.value, time_of(self.times, [left.time]))
 
     def _pair(self, left: Matched | None, right: Matched | None) -> tuple[object, ...]:
         values = None if left is None else left.value, None if right is None else right.value

@@ -1,13 +1,13 @@
-"""The kinds of joins, and the step that emits their pairs one by one."""
+"""The kinds of joins, and the steps that emit their pairs one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum, unique
 from functools import cache
 from itertools import chain
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from attrs import frozen
 
@@ -36,16 +36,24 @@ B = TypeVar("B")
 
 @unique
 class JoinKind(Enum):
-    """The method of ``PCollection`` that made a join: which values are in a pair with ``None`` if nothing matches."""
+    """The method of ``PCollection`` that made a join: which pairs it has, or which left values it selects."""
 
     INNER = "inner_join"
     LEFT = "left_join"
     FULL = "full_join"
+    SEMI = "semi_join"
+    ANTI = "anti_join"
+    EXCEPT = "except_"
+
+    @property
+    def selects(self) -> bool:
+        """Whether the result has left values by themselves, and not in pairs."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.EXCEPT)
 
     @property
     def keeps_left(self) -> bool:
-        """Whether left values without a match are kept."""
-        return self is not JoinKind.INNER
+        """Whether left values without a match are kept. A later match of one is then a correction."""
+        return self not in (JoinKind.INNER, JoinKind.SEMI)
 
     @property
     def keeps_right(self) -> bool:
@@ -67,6 +75,8 @@ class JoinKind(Enum):
 
 def require_distinct_nothing(kind: JoinKind, left: Shape, right: Shape) -> None:
     """Raises ``ArgumentError`` if a value of an optional side may be ``None``, as the mark of no match is."""
+    if kind.selects:
+        return
     for side, shape, kept in (("right", right, kind.keeps_left), ("left", left, kind.keeps_right)):
         if kept and isinstance(shape, OptionalOf):
             valid = (
@@ -123,13 +133,61 @@ def without_time(pair: KV[K, tuple[A, B, datetime]]) -> KV[K, tuple[A, B]]:
     return KV(pair.key, (pair.value[0], pair.value[1]))
 
 
+def time_of_selected(pair: KV[K, tuple[A, datetime]]) -> datetime:
+    """Returns the event time of a selected left value."""
+    return pair.value[1]
+
+
+def selected_without_time(pair: KV[K, tuple[A, datetime]]) -> KV[K, A]:
+    """Returns a selected left value without its event time."""
+    return KV(pair.key, pair.value[0])
+
+
+def time_of_element(timed: tuple[A, datetime]) -> datetime:
+    """Returns the event time of an element."""
+    return timed[1]
+
+
+def element_without_time(timed: tuple[A, datetime]) -> A:
+    """Returns an element without its event time."""
+    return timed[0]
+
+
 @cache
 def timing_steps(kind: JoinKind, scope: tuple[str, ...]) -> tuple[WithTimestamps, Map]:
     """Returns the steps that give each pair its own event time. They are the same objects for all chains of a join."""
-    return (
-        WithTimestamps(Call(time_of_pair), kind.value, scope=scope),
-        Map(Call(without_time), kind.value, scope=scope),
-    )
+    match kind:
+        case JoinKind.EXCEPT:
+            time, rest = Call(time_of_element), Call(element_without_time)
+        case JoinKind.SEMI | JoinKind.ANTI:
+            time, rest = Call(time_of_selected), Call(selected_without_time)
+        case _:
+            time, rest = Call(time_of_pair), Call(without_time)
+    return WithTimestamps(time, kind.value, scope=scope), Map(rest, kind.value, scope=scope)
+
+
+def by_itself(element: A) -> A:
+    """Returns an element as its own key."""
+    return element
+
+
+def remaining(sides: KV[object, tuple[list[A], list[A]]]) -> list[A]:
+    """Returns the equal elements on the left that are left over, when each on the right has taken one away."""
+    return [element for place, element in enumerate(sides.value[0]) if place >= len(sides.value[1])]
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def remaining_at(
+    sides: KV[object, tuple[list[tuple[A, int]], list[tuple[A, int]]]],
+) -> list[tuple[A, datetime]]:
+    """Returns the equal elements that are left over, each with its event time: the earliest have been taken away."""
+    return [
+        (timed[0], _EPOCH + timedelta(microseconds=timed[1]))
+        for place, timed in enumerate(sides.value[0])
+        if place >= len(sides.value[1])
+    ]
 
 
 @frozen
@@ -185,15 +243,30 @@ def time_of(times: TimestampCombiner, of_values: Sequence[int]) -> datetime:
     return EventTime(chosen).datetime
 
 
-def emits_pairs(step: Step) -> bool:
-    """Returns whether a step is that of a join, which emits the pairs of a pane one by one."""
+def step_apart(kind: JoinKind, times: TimestampCombiner | None) -> Call:
+    """Returns the function that emits what a join has of the values of both sides, where these are apart."""
+    if kind is JoinKind.EXCEPT:
+        return Call(remaining if times is None else remaining_at)
+    return Call(PairSides(times))
+
+
+def keeps_pairs(step: Step) -> bool:
+    """Returns whether a step emits the pairs of a join of which a later pane has some if an earlier one had any."""
     f = user_call(step.function).f
-    return f is each_pair or isinstance(f, PairSides)
+    return isinstance(f, PairSides) or (f is each_pair and step.name != JoinKind.ANTI.value)
 
 
 def is_of_join(step: Step) -> bool:
     """Returns whether a step is one that a join has added, whose function is not the user's."""
-    return emits_pairs(step) or user_call(step.function).f in (can_match, has_key)
+    f = user_call(step.function).f
+    return isinstance(f, PairSides) or f in (
+        each_pair,
+        can_match,
+        has_key,
+        by_itself,
+        remaining,
+        remaining_at,
+    )
 
 
 def each_pair(matches: KV[K, list[B]]) -> list[KV[K, B]]:

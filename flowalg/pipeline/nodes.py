@@ -434,8 +434,10 @@ class CoGroupByKey(_Grouping):
     For a ``join`` of two collections it is one list of their pairs; under ``DISCARDING``, of those not yet emitted.
     ``timed`` says that each pair has a third item, its own event time (``flowalg.pipeline.pair_times``).
 
-    A full join whose key may have a ``None`` in it keeps its values ``apart``, as a co-group does: only the step that
-    emits its pairs knows the key (``flowalg.pipeline.joins.PairSides``).
+    That of a join which selects has left values.
+
+    A difference keeps its values ``apart``, as a co-group does. So does a full join whose key may have a ``None`` in
+    it: only the step that emits its pairs knows the key (``flowalg.pipeline.joins.PairSides``).
     """
 
     collections: tuple[Node, ...]
@@ -481,7 +483,7 @@ class CoGroupByKey(_Grouping):
             return
         if any(inner.may_retract for inner in self.inputs):
             why = "the values that it joins can be retracted, and DISCARDING panes are never corrected"
-        elif self.join is not JoinKind.INNER and not emits_one_pane(strategy):
+        elif self.join.keeps_left and not emits_one_pane(strategy):
             why = "a value without a match can be matched later, and DISCARDING panes are never corrected"
         else:
             return
@@ -519,6 +521,8 @@ class CoGroupByKey(_Grouping):
         key, values = pairs[0].fields[0].shape, [pair.fields[1].shape for pair in pairs]
         if self.join is not None and not self.apart:
             left, right = values
+            if self.join.selects:
+                return kv_of(key, ListOf(TupleOf((left, TIMESTAMP)) if self.timed else left))
             pair = self.join.shape(left, right)
             return kv_of(key, ListOf(TupleOf((*pair.items, TIMESTAMP)) if self.timed else pair))
         if self.timed:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from flowalg.elementwise.functions import Call
-from flowalg.pipeline.joins import JoinKind, PairSides, timing_steps
+from flowalg.pipeline.joins import JoinKind, step_apart, timing_steps
 from flowalg.pipeline.nodes import CoGroupByKey, ElementWise, Node
 from flowalg.pipeline.structure import rebuild_all
 
@@ -32,7 +31,7 @@ def with_pair_times(node: Node) -> Node:
             if tuple(after[: len(timing)]) == timing:
                 return node
             if join.apart:
-                flat_map = evolve(flat_map, function=Call(PairSides(join.pair_times)))
+                flat_map = evolve(flat_map, function=step_apart(kind, join.pair_times))
             return ElementWise.after(join, flat_map, *timing, *after)
         case _:
             return node

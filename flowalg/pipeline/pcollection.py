@@ -30,11 +30,12 @@ from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTim
 from flowalg.pipeline.holes import fill
 from flowalg.pipeline.joins import (
     JoinKind,
-    PairSides,
+    by_itself,
     can_match,
     each_pair,
     has_key,
     may_have_none,
+    step_apart,
 )
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -383,6 +384,53 @@ class PCollection(HasView, Generic[A_co]):
         """
         return PCollection(self._join(right, JoinKind.FULL))
 
+    def semi_join(self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]) -> PCollection[KV[K, V]]:
+        """Returns the pairs of this collection whose key has a value in ``right``, in the same window: each once.
+
+        Under ``DISCARDING`` a pane has those that have been in none, as for ``inner_join``.
+
+        Example:
+
+        >>> high = points.filter(lambda pair: pair.value > 4)
+        >>> results(points.semi_join(high.filter(lambda pair: pair.key == "red")))
+        [KV(key='red', value=5), KV(key='red', value=3)]
+        """
+        return PCollection(self._join(right, JoinKind.SEMI))
+
+    def anti_join(self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]) -> PCollection[KV[K, V]]:
+        """Returns the pairs of this collection whose key has no value in ``right``, in the same window.
+
+        Law: ``semi_join`` and ``anti_join`` together are the collection. Under ``DISCARDING`` a window must emit one
+        pane only, as for ``left_join``.
+
+        Example:
+
+        >>> results(points.anti_join(points.filter(lambda pair: pair.value > 5)))
+        [KV(key='red', value=5), KV(key='red', value=3)]
+        """
+        return PCollection(self._join(right, JoinKind.ANTI))
+
+    def except_(self: PCollection[A], right: PCollection[A]) -> PCollection[A]:
+        """Returns the difference of two collections as bags: each element of ``right`` takes away an equal one.
+
+        They are in the same windows, and the earliest elements are taken away first. Law: ``flatten(a, b).except_(b)``
+        has the elements of ``a``. Under ``DISCARDING`` a window must emit one pane only, as for ``left_join``. The
+        elements are identified by themselves, also if they are pairs: ``final_values(by=lambda element: element)``.
+
+        Example:
+
+        >>> teams, high = scores.map(lambda s: s.team), scores.filter(lambda s: s.points > 4)
+        >>> results(teams.except_(high.map(lambda s: s.team)))
+        ['red']
+        """
+        _require_same_elements(JoinKind.EXCEPT.value, self, right)
+        name = JoinKind.EXCEPT.value
+        sides = tuple(
+            ElementWise.after(side.node, Map(WithKey(Call(by_itself)), name)) for side in (self, right)
+        )
+        apart = CoGroupByKey(sides, JoinKind.EXCEPT, apart=True)
+        return PCollection(ElementWise.after(apart, FlatMap(step_apart(JoinKind.EXCEPT, None), name)))
+
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
         """Combines all elements of each window, regardless of keys; for several combiners use ``together``.
 
@@ -661,7 +709,7 @@ class PCollection(HasView, Generic[A_co]):
         if kind.keeps_right:
             # Both sides keep these values, in the windows and panes of their key.
             apart = CoGroupByKey(sides, kind, apart=True)
-            return ElementWise.after(apart, FlatMap(Call(PairSides()), kind.value))
+            return ElementWise.after(apart, FlatMap(step_apart(kind, None), kind.value))
         left = sides[0] if kind.keeps_left else ElementWise.after(sides[0], matching)
         return ElementWise.after(CoGroupByKey((left, ElementWise.after(sides[1], matching)), kind), flat_map)
 
@@ -719,6 +767,16 @@ def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
             f"{transform} needs keys of one type: those of collection {one_number} are {first}, "
             f"and those of collection {number} are {other}"
         )
+
+
+def _require_same_elements(transform: str, left: PCollection[object], right: object) -> None:
+    """Raises ``ArgumentError`` unless both are collections of elements of one type, if the types are known."""
+    if not isinstance(right, PCollection):
+        raise ArgumentError(f"collection 2 of {transform}", right, "a PCollection")
+    shapes = left.shape, right.shape
+    if None not in shapes and shapes[0] != shapes[1]:
+        valid = f"{shapes[0]}, as those of collection 1 are"
+        raise ArgumentError(f"the elements of collection 2 of {transform}", str(shapes[1]), valid)
 
 
 def _list_of(item: type | None) -> ElementType:

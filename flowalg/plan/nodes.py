@@ -67,7 +67,7 @@ class CoGroup(_PlanNode):
 
 @frozen(eq=False)
 class JoinByKey(_PlanNode):
-    """The pairs of a join one by one, each with its event time, in a batch."""
+    """The pairs of a join one by one, or what it selects, each with its event time, in a batch."""
 
     transform: CoGroupByKey
     kind: JoinKind

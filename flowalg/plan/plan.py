@@ -209,7 +209,7 @@ class _Planner:
             case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as join, steps=(_, *after)) if (
                 not self.streams
             ):
-                if join.apart:
+                if join.apart and not kind.selects:
                     timed = with_pair_times(evolve(node, input=with_pair_times(join)))
                     assert isinstance(timed, ElementWise)
                     return planned.Apply((of(join),), timed.steps)

@@ -26,6 +26,8 @@ from flowalg_polars.columns import Columns, nest, polars_type, unnest
 _TAG: Final = "__tag"
 _RIGHT: Final = "__right "
 _RIGHT_TIME: Final = "__right time"
+_TAKEN: Final = "__taken"
+_PLACE: Final = "__place"
 _LEFT_MATCHED: Final = "__left matched"
 _RIGHT_MATCHED: Final = "__right matched"
 
@@ -87,10 +89,14 @@ def _tag_union(
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group.
+    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group. A kind that selects
+    has left values instead of pairs.
     """
     effective = node.windowed_by
     strategy = effective.strategy
+    own_time = node.pair_times is not None
+    if as_merging(strategy.windows) is not None and effective.fresh and kind.selects:
+        return _explode_selected(_co_group(node, flows, time, timed=own_time), kind, timed=own_time)
     if as_merging(strategy.windows) is not None and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
@@ -99,6 +105,8 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: 
     left, right = (
         assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
     )
+    if kind.selects:
+        return _select(node.label, left, right, time, kind, own_time=own_time)
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 
@@ -186,6 +194,40 @@ def _equi_join(
     return Flow(frame.select(*element, *meta), pair, PANE_META, (*left.flow.notes, *right.flow.notes))
 
 
+def _select(
+    label: str, left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind, *, own_time: bool
+) -> Flow:
+    """Returns what a join selects of the left pairs; each has its ``own_time``, or the last instant of its window."""
+    require_one_key([require_exact_pairs(side.flow.shape, label) for side in (left, right)], label)
+    by = [*key_columns(left.flow.shape), *left.by]
+    same = zip((*key_columns(right.flow.shape), *right.by), by, strict=True)
+    side = right.flow.frame.select(pl.col(name).alias(other) for name, other in same)
+    element, shape = left.flow.element, left.flow.shape
+    if kind is JoinKind.EXCEPT:
+        frame, element = _less(left.flow.frame, side, by, in_order=own_time), key_and_value(element)[1]
+        shape = element.shape
+    else:
+        frame = _join(left.flow.frame, side, by, kind)
+    assert left.end is not None, "a window that does not merge has an end"
+    point = pl.col(EVENT_TIME) if own_time else left.end - 1
+    names = leaf_columns(layout_of(shape))
+    columns = [column.alias(name) for column, name in zip(leaf_columns(element), names, strict=True)]
+    rows = frame.select(*columns, *pane_columns(left.start, left.end, point, time))
+    return Flow(rows, shape, PANE_META, (*left.flow.notes, *right.flow.notes))
+
+
+def _less(left: pl.LazyFrame, right: pl.LazyFrame, by: Sequence[str], *, in_order: bool) -> pl.LazyFrame:
+    """Returns rows without one for each equal row on the right: the earliest, if the order matters."""
+    if not by:
+        one = pl.lit(1, pl.Int8()).alias(_TAG)
+        return _less(left.with_columns(one), right.with_columns(one), [_TAG], in_order=in_order)
+    taken = right.group_by(by).len(_TAKEN)
+    ordered = left.sort(EVENT_TIME) if in_order else left
+    numbered = ordered.with_columns(pl.int_range(pl.len()).over(by).alias(_PLACE))
+    counted = numbered.join(taken, on=by, how="left", nulls_equal=True)
+    return counted.filter(pl.col(_PLACE) >= pl.col(_TAKEN).fill_null(0))
+
+
 def _join(left: pl.LazyFrame, right: pl.LazyFrame, by: Sequence[str], kind: JoinKind) -> pl.LazyFrame:
     """Returns the join of rows by some columns; without columns there is one key and one window."""
     if not by:
@@ -198,6 +240,12 @@ def _join(left: pl.LazyFrame, right: pl.LazyFrame, by: Sequence[str], kind: Join
             return left.join(right, on=by, how="left", nulls_equal=True)
         case JoinKind.FULL:
             return left.join(right, on=by, how="full", nulls_equal=True, coalesce=True)
+        case JoinKind.SEMI:
+            return left.join(right, on=by, how="semi", nulls_equal=True)
+        case JoinKind.ANTI:
+            return left.join(right, on=by, how="anti", nulls_equal=True)
+        case JoinKind.EXCEPT:
+            raise AssertionError("a difference is no join of rows")
     assert_never(kind)
 
 
@@ -237,3 +285,30 @@ def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
     names = leaf_columns(layout_of(pair))
     element = [column.alias(name) for column, name in zip((*keys, *values), names, strict=True)]
     return Flow(rows.select(*element, *flow.meta), pair, flow.meta, flow.notes)
+
+
+def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
+    """Returns the left values of a co-group that a join selects, one row for each, with its own time if ``timed``."""
+    shape = flow.shape
+    assert isinstance(shape, RecordOf)
+    key, lists = (field.shape for field in shape.fields)
+    assert isinstance(lists, TupleOf)
+    left = lists.items[0]
+    assert isinstance(left, ListOf)
+    first, second = leaf_columns(key_and_value(layout_of(shape))[1])
+    others = pl.col(second).list.len()
+    if kind is JoinKind.EXCEPT:
+        kept = flow.frame.with_columns(pl.col(first).list.slice(others))
+    else:
+        kept = flow.frame.filter(others > 0 if kind is JoinKind.SEMI else others == 0)
+    value, own, point = left.of, pl.col(first), pl.col(EVENT_TIME)
+    if timed:
+        assert isinstance(value, TupleOf)
+        value, (own, point) = value.items[0], (own.struct[number] for number in (0, 1))
+    keys = () if kind is JoinKind.EXCEPT else leaf_columns(key_and_value(flow.element)[0])
+    selected = value if kind is JoinKind.EXCEPT else kv_of(key, value)
+    columns, names = (*keys, *leaf_columns(unnest(own, value))), leaf_columns(layout_of(selected))
+    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    meta = [point.alias(name) if name == EVENT_TIME else pl.col(name) for name in flow.meta]
+    rows = kept.explode(first, empty_as_null=False)
+    return Flow(rows.select(*element, *meta), selected, flow.meta, flow.notes)

@@ -25,6 +25,7 @@ from flowalg_shard.contents.lists import (
     lift_distinct,
     lift_timed,
     pairs_of,
+    selected_of,
     sorted_values,
 )
 from flowalg_shard.contents.stage import RESULT, TOP_RANK, TOP_VALUE, AggregateColumn, Stage
@@ -154,7 +155,8 @@ class ColumnContents:
             if table.schema[name] == pl.Int128():
                 _check_range(table, name, self.stage.window_key, self.stage.label)
         if self.stage.join is not None:
-            return table.with_columns(pairs_of(self.stage.join, table, self._lists).alias(RESULT))
+            list_results = selected_of if self.stage.join.kind.selects else pairs_of
+            return table.with_columns(list_results(self.stage.join, table, self._lists).alias(RESULT))
         return table.with_columns(_extract(column, table) for column in self.stage.aggregates)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:

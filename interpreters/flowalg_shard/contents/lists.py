@@ -13,6 +13,7 @@ from typing import Final
 import polars as pl
 
 from flowalg.pipeline.co_group import Join
+from flowalg.pipeline.joins import JoinKind
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg_shard.tables.columns import EVENT_TIME, SIDE, START
 from flowalg_shard.tables.lists import ROW, implode, items_of
@@ -85,6 +86,22 @@ def pairs_of(join: Join, table: pl.DataFrame, names: Sequence[str]) -> pl.Series
         chosen = pl.min_horizontal if join.times is TimestampCombiner.EARLIEST else pl.max_horizontal
         items.append(pl.from_epoch(chosen(TIME, _RIGHT + TIME), "us").dt.replace_time_zone("UTC").alias("_3"))
     return implode(pairs.select(ROW, pl.struct(items).alias(_PAIR)), _PAIR, table.height)
+
+
+def selected_of(join: Join, table: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Returns the left values that a join selects, of two columns of lists. A semi join emits each in one pane only."""
+    left, right = (items_of(table, name) for name in names)
+    if join.kind is JoinKind.SEMI:
+        # Those of a window that had a right value have been emitted.
+        matched = left.join(right, on=ROW, how="semi")
+        chosen = matched.join(right, on=[ROW, EMITTED], how="anti")
+    else:
+        chosen = left.join(right, on=ROW, how="anti")
+    item = pl.col(ITEM)
+    if join.times is not None:
+        time = pl.from_epoch(TIME, "us").dt.replace_time_zone("UTC")
+        item = pl.struct(item.alias("_1"), time.alias("_2"))
+    return implode(chosen.sort(ROW, TIME, ITEM).select(ROW, item.alias(_PAIR)), _PAIR, table.height)
 
 
 def _pairs_of_old(old: pl.DataFrame, right: pl.DataFrame) -> list[pl.DataFrame]:

@@ -115,10 +115,14 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Column) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group.
+    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group, as for a difference.
+    A kind that selects has left values instead of pairs.
     """
     effective = node.windowed_by
     strategy = effective.strategy
+    own_time = node.pair_times is not None
+    if kind is JoinKind.EXCEPT or (as_merging(strategy.windows) and effective.fresh and kind.selects):
+        return _explode_selected(_co_group(node, flows, time, timed=own_time), kind, timed=own_time)
     if as_merging(strategy.windows) and effective.fresh:
         if node.pair_times is None:
             return _explode_lists(lower_co_group(node, flows, time), kind)
@@ -129,6 +133,8 @@ def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time
     left, right = (
         assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
     )
+    if kind.selects:
+        return _select(node.label, left, right, time, kind, own_time=own_time)
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
 
 
@@ -216,7 +222,36 @@ def _equi_join(
     return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta_types()).with_notes(*right.flow.notes)
 
 
-_HOW: Final = {JoinKind.INNER: "inner", JoinKind.LEFT: "left", JoinKind.FULL: "full"}
+def _select(
+    label: str, left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind, *, own_time: bool
+) -> Flow:
+    """Returns the left pairs that a join selects; each has its ``own_time``, or the last instant of its window."""
+    for side in (left, right):
+        require_exact_pairs(side.flow.shape, label)
+    keys = leaves(key_layout(left.flow))
+    names = (*(leaf.column for leaf in leaves(key_layout(right.flow))), *right.by)
+    renamed = right.flow.frame.select(*(col(name).alias(f"{_RIGHT}{name}") for name in names))
+    on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
+        col(name) == col(f"{_RIGHT}{name}") for name in left.by
+    ]
+    frame = left.flow.frame.join(renamed, on or F.lit(True), _HOW[kind])
+    assert left.end is not None, "a window that does not merge has an end"
+    point = col(EVENT_TIME) if own_time else left.end - F.lit(1)
+    element = leaf_columns(left.flow.element)
+    selected = dict(zip(leaf_columns(layout_of(left.flow.shape)), element, strict=True))
+    selected |= pane_columns(left.start, left.end, point, time)
+    return evolve(left.flow, frame=Selection(frame, selected), meta=pane_meta_types()).with_notes(
+        *right.flow.notes
+    )
+
+
+_HOW: Final = {
+    JoinKind.INNER: "inner",
+    JoinKind.LEFT: "left",
+    JoinKind.FULL: "full",
+    JoinKind.SEMI: "left_semi",
+    JoinKind.ANTI: "left_anti",
+}
 
 
 def _where_matched(matched: str, value: Columns, shape: Shape) -> Columns:
@@ -259,6 +294,33 @@ def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
     element = _pair_columns(flow, *kind.shape(left.of, right.of).items)
     frame = rows.select(*flatten_columns(element, pair), *map(col, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
+
+
+def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
+    """Returns the left values of a co-group that a join selects, one row for each, with its own time if ``timed``."""
+    assert isinstance(flow.shape, RecordOf)
+    key, lists = (field.shape for field in flow.shape.fields)
+    assert isinstance(lists, TupleOf)
+    left = lists.items[0]
+    assert isinstance(left, ListOf)
+    lefts, count = col("value/_1"), F.size(col("value/_2"))
+    kept = flow.frame
+    if kind is JoinKind.EXCEPT:
+        lefts = F.slice(lefts, count + F.lit(1), F.size(lefts))
+    else:
+        kept = kept.filter(count > F.lit(0) if kind is JoinKind.SEMI else count == F.lit(0))
+    others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
+    rows = kept.select(*others, F.explode(lefts).alias("value/_1"))
+    value, own, point = left.of, col("value/_1"), col(EVENT_TIME)
+    if timed:
+        assert isinstance(value, TupleOf)
+        value, own, point = value.items[0], own["_1"], own["_2"]
+    selected, element = value, unnest(own, value)
+    if kind is not JoinKind.EXCEPT:
+        selected = kv_of(key, value)
+        element = Branch(selected, (key_and_value(flow.element)[0], element))
+    meta = [point.alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
+    return evolve(flow, frame=rows.select(*flatten_columns(element, selected), *meta), shape=selected)
 
 
 def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
