@@ -38,6 +38,7 @@ from flowalg.combiners import ApproximateDistinct
 from flowalg.combiners.core import Together
 from flowalg.elementwise.steps import Filter, Map, Step
 from flowalg.errors import ArgumentError
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import Flatten
 from flowalg.pipeline.side_inputs import LatestComplete, View
 from flowalg.triggers import Trigger
@@ -97,7 +98,7 @@ def test_every_feature_has_a_minimal_job() -> None:
     """Every feature has a job with no other features than the common ones, so every stale declaration is found.
 
     The exceptions are several sources, which only occur in a union, a co-group or a side input, and what only refines
-    another feature: side inputs that change slowly, and signals to keys.
+    another feature: side inputs that change slowly, signals to keys, and joins that select.
     """
     minimal = {
         feature
@@ -105,7 +106,7 @@ def test_every_feature_has_a_minimal_job() -> None:
         for job in JOBS
         if feature in job.features and job.features <= COMMON | {feature}
     }
-    refinements = {LatestComplete, Feature.SIGNALS_TO_KEYS}
+    refinements = {LatestComplete, Feature.SIGNALS_TO_KEYS, *(kind for kind in JoinKind if kind.selects)}
     lacking = set() if distinct_counts() else {ApproximateDistinct}
     assert AREA_OF.keys() - minimal == {Feature.SEVERAL_SOURCES, *refinements, *lacking}
     assert any(Feature.SEVERAL_SOURCES in job.features for job in JOBS)

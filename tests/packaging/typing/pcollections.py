@@ -217,6 +217,10 @@ def joins(
     assert_type(seats.inner_join(keyed), PCollection[KV[str, tuple[int, Flight]]])
     assert_type(seats.left_join(keyed), PCollection[KV[str, tuple[int, Flight | None]]])
     assert_type(seats.full_join(keyed), PCollection[KV[str, tuple[int | None, Flight | None]]])
+    assert_type(seats.semi_join(keyed), PCollection[KV[str, int]])
+    assert_type(seats.anti_join(keyed), PCollection[KV[str, int]])
+    assert_type(flights.except_(flights), PCollection[Flight])
+    assert_type(seats.except_(seats), PCollection[KV[str, int]])
 
 
 def sides(

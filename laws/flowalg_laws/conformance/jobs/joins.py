@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
@@ -19,6 +20,7 @@ from flowalg import (
     Repeat,
     Sessions,
 )
+from flowalg.windows import TimestampCombiner
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, feed
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, job
 from flowalg_laws.conformance.jobs.transforms import MORE, OTHERS, by_key_and_five, in_fives, other_values
@@ -270,6 +272,139 @@ def an_inner_join_by_keys_that_may_be_missing(readings: list[Reading], more: lis
             yield pair, window
 
 
+def selected_in_fives(readings: list[Reading], more: list[Reading], *, matched: bool) -> Answer:
+    """Yields the values of each key and window whose key has a value on the right in it, or has none."""
+    rights = by_key_and_five(more)
+    for (name, window), values in by_key_and_five(readings).items():
+        if ((name, window) in rights) is matched:
+            for value in values:
+                yield KV(name, value), window
+
+
+def often_in_fives(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns a collection in windows of five minutes, with early and late panes, whose mode is unset."""
+    return collection.window(FIVE, trigger=OFTEN, allowed_lateness=FOREVER)
+
+
+@job(
+    new_in_fives(VALUES).semi_join(new_in_fives(other_values)),
+    SOME,
+    MORE,
+    panes="""
+        10: +a=1 [0, 5) early 0
+        11: +a=3 [0, 5) early 1
+        12: +a=5 [5, 10) early 0
+        13: +a=6 [0, 5) early 2
+        14: +a=9 [0, 5) on_time 3
+        14: +b=8 [10, 15) early 0
+    """,
+)
+def a_semi_join(readings: list[Reading], more: list[Reading]) -> Answer:
+    """The left values whose key has a value on the right in their window: each once, when it has one."""
+    yield from selected_in_fives(readings, more, matched=True)
+
+
+@job(often_in_fives(VALUES).anti_join(often_in_fives(other_values)), SOME, MORE)
+def an_anti_join(readings: list[Reading], more: list[Reading]) -> Answer:
+    """The left values whose key has no value on the right in their window. A later one takes them back."""
+    yield from selected_in_fives(readings, more, matched=False)
+
+
+@job(without_windows(VALUES).semi_join(without_windows(other_values)).with_timestamp(), SOME, MORE)
+def a_semi_join_without_windows(readings: list[Reading], more: list[Reading]) -> Answer:
+    """The left values whose key has a value on the right at any time, each with its own event time."""
+    for reading in readings:
+        if any(other.key == reading.key for other in more):
+            yield (KV(reading.key, reading.value), reading.at), None
+
+
+def selected_in_sessions(readings: list[Reading], more: list[Reading], *, matched: bool) -> Answer:
+    """Yields the left values of each session of both collections that has a value on the right, or has none."""
+    for name in sorted({reading.key for reading in (*readings, *more)}):
+        for session in sessions(reading for reading in (*readings, *more) if reading.key == name):
+            if any(reading in more for reading in session) is matched:
+                for reading in session:
+                    if reading in readings:
+                        yield KV(name, reading.value), (session[0].at, session[-1].at + THREE)
+
+
+@job(in_sessions(VALUES).semi_join(in_sessions(other_values)), SOME, MORE)
+def a_semi_join_of_sessions(readings: list[Reading], more: list[Reading]) -> Answer:
+    """A value on the right that joins two sessions is a match for the values of both."""
+    yield from selected_in_sessions(readings, more, matched=True)
+
+
+@job(in_sessions(VALUES).anti_join(in_sessions(other_values)), SOME, MORE)
+def an_anti_join_of_sessions(readings: list[Reading], more: list[Reading]) -> Answer:
+    """The values of a session without a value on the right."""
+    yield from selected_in_sessions(readings, more, matched=False)
+
+
+@job(keyed(READINGS).anti_join(keyed(OTHERS)), SOME, MORE)
+def an_anti_join_by_keys_that_may_be_missing(readings: list[Reading], more: list[Reading]) -> Answer:
+    """A key that is ``None`` matches nothing, so an anti join has all of its values."""
+    rights = by_key_and_five(more)
+    for reading in readings:
+        window = fixed(reading.at, 5)
+        if reading.key == "b":
+            yield KV(None, reading.value), window
+        elif (reading.key, window) not in rights:
+            yield KV(reading.key, reading.value), window
+
+
+def counts_in_fives(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns the number of values of each key and window of five minutes, which later panes correct."""
+    return often_in_fives(collection).combine_per_key(Count())
+
+
+@job(
+    counts_in_fives(VALUES).semi_join(counts_in_fives(other_values).filter(lambda pair: pair.value > 1)),
+    SOME,
+    MORE,
+)
+def a_semi_join_of_corrected_values(readings: list[Reading], more: list[Reading]) -> Answer:
+    """Both sides are counts, and what they were before is retracted."""
+    rights = by_key_and_five(more)
+    for place, values in by_key_and_five(readings).items():
+        if len(rights.get(place, ())) > 1:
+            yield KV(place[0], len(values)), place[1]
+
+
+def remainders(collection: PCollection[KV[str, int]]) -> PCollection[int]:
+    """Returns the remainders of values, of which several are equal, in windows of five minutes."""
+    return collection.window(
+        FIVE, trigger=OFTEN, allowed_lateness=FOREVER, timestamp_combiner=TimestampCombiner.LATEST
+    ).map(lambda pair: pair.value % 3)
+
+
+@job(remainders(VALUES).except_(remainders(other_values)).with_timestamp(), SOME, MORE)
+def a_difference(readings: list[Reading], more: list[Reading]) -> Answer:
+    """Each element on the right takes away an equal one on the left, in its window: the earliest one."""
+    left = defaultdict[tuple[int, Span], list[datetime]](list)
+    for reading in sorted(readings, key=lambda reading: reading.at):
+        left[reading.value % 3, fixed(reading.at, 5)].append(reading.at)
+    right = Counter[tuple[int, Span]]((reading.value % 3, fixed(reading.at, 5)) for reading in more)
+    for (element, window), times in left.items():
+        for at in times[right[element, window] :]:
+            yield (element, at), window
+
+
+@job(
+    counts_in_fives(VALUES)
+    .map(lambda pair: pair.value)
+    .except_(counts_in_fives(other_values).map(lambda pair: pair.value)),
+    SOME,
+    MORE,
+)
+def a_difference_of_corrected_values(readings: list[Reading], more: list[Reading]) -> Answer:
+    """Both sides are counts, and what they were before is retracted."""
+    left, right = (
+        Counter((len(values), window) for (_, window), values in by_key_and_five(records).items())
+        for records in (readings, more)
+    )
+    yield from (left - right).elements()
+
+
 JOBS = (
     a_join_with_itself,
     an_inner_join,
@@ -282,4 +417,13 @@ JOBS = (
     a_join_in_windows_of_its_own,
     a_join_by_keys_that_may_be_missing,
     an_inner_join_by_keys_that_may_be_missing,
+    a_semi_join,
+    an_anti_join,
+    a_semi_join_without_windows,
+    a_semi_join_of_sessions,
+    an_anti_join_of_sessions,
+    an_anti_join_by_keys_that_may_be_missing,
+    a_semi_join_of_corrected_values,
+    a_difference,
+    a_difference_of_corrected_values,
 )
