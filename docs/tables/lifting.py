@@ -64,8 +64,8 @@ Spark's streams with those of the same functions in Python:
 ```
 
 A function of `map_with`, `filter_with` or `flat_map_with` may look keys up in the mapping `view` of a side input. In a
-batch, a join on the window and the key finds their values. The key must not fail, and is a boolean, an integer, a text
-or a time. `tests/core/test_lookups.py` compares these with the reference:
+batch, and on a local stream, a join on the window and the key finds their values. The key must not fail, and is a
+boolean, an integer, a text or a time. `tests/core/test_lookups.py` compares these with the reference:
 
 ```text
 view[e.s]

@@ -508,7 +508,10 @@ class PCollection(HasView, Generic[A_co]):
         return PCollection(Process(self.node, tuples(n), in_order, late))
 
     def distinct(self) -> PCollection[A_co]:
-        """Returns the distinct elements of each window, once for each of its panes."""
+        """Returns the distinct elements of each window, once for each of its panes.
+
+        They are identified by themselves, also if they are pairs: ``final_values(by=lambda element: element)``.
+        """
         counted = CombinePerKey(
             ElementWise.after(self.node, Map(WithKey(Call(_itself)), "distinct")),
             require_combiner("", Count()),

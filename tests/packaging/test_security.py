@@ -77,7 +77,6 @@ UNPICKLING: Final = frozenset(
         "flowalg_shard/operators.py",
         "flowalg_shard/state/window_store.py",
         "flowalg_shard/contents/objects.py",
-        "flowalg_shard/step/side_inputs.py",
         "flowalg_shard/tables/pickled.py",
         "flowalg_spark/changes/state_writing.py",
         "flowalg_spark/state/state_format.py",
