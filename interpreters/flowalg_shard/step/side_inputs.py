@@ -244,7 +244,7 @@ def _latest_values(
 _VALUE: Final = "a value of its side input"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _read(stored: bytes) -> object:
     """Returns a stored value, the same one in each instant that reads it."""
     return unpickle(stored)
