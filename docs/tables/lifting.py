@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import partial
 from inspect import getdoc
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -95,7 +97,7 @@ def page() -> str:
 def _family(family: Family) -> Iterator[str]:
     yield f"## {family.title}\n"
     yield family.notes + "\n"
-    expressions = [f for f in family.functions if f.__name__ == "<lambda>"]
+    expressions = [f for f in family.functions if getattr(f, "__name__", "<lambda>") == "<lambda>"]
     if expressions:
         yield "```text"
         yield from map(_show, expressions)
@@ -115,7 +117,15 @@ def _left() -> Iterator[str]:
 
 
 def _show(f: Callable[..., object]) -> str:
-    """Returns the expression of a lambda, or the name of a function with the first line of its docstring."""
+    """Returns the expression of a lambda, or the name of a function with the first line of its docstring.
+
+    A partial call or a getter is shown as it is made.
+    """
+    if isinstance(f, partial):
+        named = (f"{name}={value!r}" for name, value in f.keywords.items())
+        return f"partial({', '.join((f.func.__name__, *map(repr, f.args), *named))})"
+    if isinstance(f, attrgetter | itemgetter):
+        return repr(f).removeprefix("operator.")
     match syntax_of(f):
         case Success(ast.Lambda(body=body)):
             return ast.unparse(body)

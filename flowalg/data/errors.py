@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import PurePath
 from types import FunctionType
 from typing import Final, TypeVar
@@ -74,13 +74,17 @@ def describe_raised(error: BaseException) -> str:
 def describe_function(f: Callable[..., object]) -> str:
     """Returns the name of a function with its file and line, for messages.
 
-    For a callable of this library that wraps a user function (attribute ``wrapped``), describes the user function.
+    For a callable of this library that wraps a user function (attribute ``wrapped``), describes the user function, and
+    for ``functools.partial`` the function that it calls.
     """
     f = getattr(f, "wrapped", f)
+    while isinstance(f, partial):
+        f = f.func
     code = getattr(f, "__code__", None)
     name = getattr(f, "__qualname__", None) or repr(f)
     if code is None:
-        return f"{getattr(f, '__module__', '?')}.{name}"
+        module = getattr(f, "__module__", "?")
+        return name if name.startswith(f"{module}.") else f"{module}.{name}"
     return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
 
 

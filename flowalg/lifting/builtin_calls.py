@@ -7,12 +7,25 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from operator import attrgetter, itemgetter
 from types import BuiltinFunctionType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import attrs
 
-from flowalg.data.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf, Shape
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DAY,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    ListOf,
+    RecordOf,
+    Shape,
+    TupleOf,
+)
 from flowalg.lifting.operations import records, times
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose, to_bool
@@ -153,6 +166,8 @@ def lift_builtin_call(
     """Lifts a call of a built-in function; returns ``None`` if it cannot be lift."""
     if target is attrs.evolve and len(args) == 1:
         return records.evolve(args[0], named, location)
+    if isinstance(target, attrgetter | itemgetter) and len(args) == 1 and not named:
+        return _get(target, args[0], location)
     if not isinstance(target, type | BuiltinFunctionType):
         return None
     if target in (timedelta, datetime, date, Decimal):
@@ -163,6 +178,26 @@ def lift_builtin_call(
             return Opaque(result_shape(target), unknown.reason, unknown.location)
         return _BUILTINS[target](args, location)
     return None
+
+
+def _get(getter: attrgetter[object] | itemgetter[object], of: Expr, location: str) -> Expr | None:
+    """Lifts fields of a record or items of a tuple or list; several are a tuple."""
+    names = cast("tuple[object, ...]", getter.__reduce__()[1])
+    parts = tuple(_part(of, name, location) for name in names)
+    got = tuple(part for part in parts if part is not None)
+    if len(got) < len(parts):
+        return None
+    return got[0] if len(got) == 1 else records.make_tuple(got, location)
+
+
+def _part(of: Expr, name: object, location: str) -> Expr | None:
+    match name:
+        case str() if isinstance(of.shape, RecordOf):
+            return records.get_field(of, name, location)
+        case int() if isinstance(of.shape, TupleOf | ListOf):
+            return records.get_item(of, name, location)
+        case _:
+            return None
 
 
 def _construct(cls: object, args: Arguments, named: Mapping[str, Expr], location: str) -> Expr | None:

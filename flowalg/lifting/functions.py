@@ -19,7 +19,7 @@ from flowalg.data.errors import describe_function
 from flowalg.data.shapes import TupleOf
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose
-from flowalg.lifting.python.captured_values import resolve_global
+from flowalg.lifting.python.captured_values import default_values, resolve_global
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
@@ -61,11 +61,14 @@ def _lift_call(
             return Opaque(None, str(reason), location)
         case _:
             return Opaque(None, "its source is not available", location)
-    names = _bind(syntax.args, args, named)
+    defaults = default_values(f)
+    names = _bind(syntax.args, args, named, defaults)
     if names is None:
-        count = len(syntax.args.posonlyargs) + len(syntax.args.args)
-        return Opaque(None, f"it takes {count} arguments, not {len(args) + len(named)}", location)
-    scope = Scope(location, partial(resolve_global, f), names, lift_function, (*inside, f.__code__))
+        count = f.__code__.co_argcount + f.__code__.co_kwonlyargcount
+        takes = f"{count - len(defaults)} to {count}" if defaults else str(count)
+        return Opaque(None, f"it takes {takes} arguments, not {len(args) + len(named)}", location)
+    captured = partial(_captured, f, defaults)
+    scope = Scope(location, captured, names, lift_function, (*inside, f.__code__))
     body = syntax.body
     lifted = lift_block(body, scope) if isinstance(body, list) else lift_expression(body, scope)
     for name, value in names.items():
@@ -77,15 +80,23 @@ def _lift_call(
 
 
 def _bind(
-    parameters: ast.arguments, args: tuple[Expr, ...], named: Mapping[str, Expr]
+    parameters: ast.arguments,
+    args: tuple[Expr, ...],
+    named: Mapping[str, Expr],
+    defaults: Mapping[str, object],
 ) -> dict[str, Expr] | None:
-    """Binds arguments to parameters; returns ``None`` unless each parameter has exactly one argument."""
+    """Binds arguments to parameters; returns ``None`` unless each has exactly one argument, or none and a default."""
     positional = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(positional, args, strict=False))
-    by_name = {arg.arg for arg in parameters.args}
+    by_name = {arg.arg for arg in (*parameters.args, *parameters.kwonlyargs)}
     fits = len(args) <= len(positional) and named.keys() <= by_name - bound.keys()
     bound.update(named)
-    return bound if fits and len(bound) == len(positional) else None
+    return bound if fits and by_name.union(positional) <= bound.keys() | defaults.keys() else None
+
+
+def _captured(f: FunctionType, defaults: Mapping[str, object], name: str) -> object:
+    """Returns the value of a name that has no expression: a default value, or that of a variable."""
+    return defaults[name] if name in defaults else resolve_global(f, name)
 
 
 def _limit_size(lifted: Expr, location: str) -> Expr:

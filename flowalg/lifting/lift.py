@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 
 from attrs import evolve
@@ -13,6 +14,7 @@ from flowalg.lifting.builtin_calls import lift_builtin_call, result_shape
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import is_assignable, widen
+from flowalg.lifting.python.captured_values import without_partial
 from flowalg.lifting.syntax import annotated_shape
 from flowalg.lifting.tree.expressions import Constant, Expr, Opaque
 
@@ -33,18 +35,26 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
 
 
 def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Expr:
-    if isinstance(f, FunctionType):
-        try:
-            return lift_function(f, arguments, {}, ())
-        except RecursionError:
-            return Opaque(annotated_shape(f), "operations nested too deep to be read", describe_function(f))
     location = describe_function(f)
-    lifted = lift_builtin_call(f, arguments, {}, location)
+    called = without_partial(f, arguments, {})
+    if called is None:
+        function = f.func if isinstance(f, partial) else f
+        reason = "an argument of partial that is not an immutable value"
+        return Opaque(annotated_shape(function), reason, location)
+    target, args, named = called
+    if isinstance(target, FunctionType):
+        try:
+            return lift_function(target, args, named, ())
+        except RecursionError:
+            return Opaque(annotated_shape(target), "operations nested too deep to be read", location)
+    lifted = lift_builtin_call(target, args, named, location)
     if lifted is not None:
         return lifted
-    if isinstance(f, type):
-        made = records.construct(f, arguments, {}, location)
+    if isinstance(target, type):
+        made = records.construct(target, args, named, location)
         return (
-            evolve(made, shape=result_shape(f)) if isinstance(made, Opaque) and made.shape is None else made
+            evolve(made, shape=result_shape(target))
+            if isinstance(made, Opaque) and made.shape is None
+            else made
         )
     return Opaque(annotated_shape(f), f"{type(f).__name__} has no Python source", location)

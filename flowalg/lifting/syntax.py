@@ -7,9 +7,10 @@ translation is sound: an expression without opaque parts computes exactly what t
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
-from typing import get_args, get_origin, get_type_hints
+from typing import Final, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import evolve
@@ -36,7 +37,7 @@ from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
-from flowalg.lifting.python.captured_values import MISSING, to_constant
+from flowalg.lifting.python.captured_values import MISSING, to_constant, without_partial
 from flowalg.lifting.python.enums import is_plain
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.syntax_names import describe_expression, symbol_of
@@ -404,16 +405,19 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
         if made is not None:
             return made
     args = tuple(lift_expression(arg, scope) for arg in node.args)
-    named = {str(keyword.arg): lift_expression(keyword.value, scope) for keyword in node.keywords}
+    named: Mapping[str, Expr] = {
+        str(keyword.arg): lift_expression(keyword.value, scope) for keyword in node.keywords
+    }
     location = scope.location(node)
     if isinstance(node.func, ast.Attribute) and target is MISSING:
         return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
+    target, args, named = without_partial(target, args, named) or (target, args, named)
     lifted = builtin_calls.lift_builtin_call(target, args, named, location)
     if lifted is not None:
         return lifted
     if isinstance(target, type) and attrs.has(target):
         return records.construct(target, args, named, location)
-    if isinstance(target, FunctionType):
+    if isinstance(target, FunctionType) and not _is_of_library(target):
         inlined = scope.inline(target, args, named, scope.inside)
         opaque = None if isinstance(inlined, Build | Each) else first_opaque(inlined)
         called = (
@@ -423,6 +427,14 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
     opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
+
+
+_LIBRARIES: Final = sys.stdlib_module_names | {"attr"}
+"""Modules whose functions are not inlined: why one of their lines is not lifted says nothing to a user."""
+
+
+def _is_of_library(f: FunctionType) -> bool:
+    return f.__module__.partition(".")[0] in _LIBRARIES
 
 
 def _as_call(
@@ -444,7 +456,7 @@ def _construct_constant(cls: type, node: ast.Call, scope: Scope) -> Expr | None:
 
 
 def _lift_method(
-    function: ast.Attribute, of: Expr, args: tuple[Expr, ...], named: dict[str, Expr], scope: Scope
+    function: ast.Attribute, of: Expr, args: tuple[Expr, ...], named: Mapping[str, Expr], scope: Scope
 ) -> Expr:
     name = function.attr
     location = scope.location(function)

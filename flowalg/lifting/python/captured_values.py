@@ -9,9 +9,11 @@ from __future__ import annotations
 import builtins
 import inspect
 from abc import ABCMeta
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, EnumType
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Final
 
@@ -119,6 +121,31 @@ def resolve_global(f: FunctionType, name: str) -> object:
         except ValueError:
             return MISSING
     return f.__globals__[name] if name in f.__globals__ else vars(builtins).get(name, MISSING)
+
+
+def default_values(f: FunctionType) -> dict[str, object]:
+    """Returns the current default values of a function, by parameter."""
+    defaults, code = f.__defaults__ or (), f.__code__
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return dict(zip(names, defaults, strict=True)) | (f.__kwdefaults__ or {})
+
+
+def without_partial(
+    f: object, args: tuple[Expr, ...], named: Mapping[str, Expr]
+) -> tuple[object, tuple[Expr, ...], Mapping[str, Expr]] | None:
+    """Returns the function that a call calls, and its arguments, with those of ``functools.partial``.
+
+    ``None`` if one of these is no immutable value.
+    """
+    if not isinstance(f, partial) or type(f) is not partial:
+        return f, args, named
+    first = [to_constant(value) for value in f.args]
+    by_name = {name: to_constant(value) for name, value in f.keywords.items() if name not in named}
+    constants = [value for value in (*first, *by_name.values()) if value is not None]
+    if len(constants) < len(first) + len(by_name):
+        return None
+    names = dict(zip(by_name, constants[len(first) :], strict=True))
+    return f.func, (*constants[: len(first)], *args), {**names, **named}
 
 
 def resolve_attribute(owner: object, name: str) -> object:

@@ -51,8 +51,8 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
     code = f.__code__
     if code.co_flags & _GENERATOR_OR_COROUTINE:
         return Failure("a generator or coroutine")
-    if code.co_flags & _VARIABLE_ARGUMENTS or code.co_kwonlyargcount or f.__defaults__:
-        return Failure("default, keyword-only or variable arguments")
+    if code.co_flags & _VARIABLE_ARGUMENTS:
+        return Failure("variable arguments")
     file = _compile("".join(linecache.getlines(code.co_filename, f.__globals__)), code.co_filename)
     if file is None:
         return Failure("source that is not available")

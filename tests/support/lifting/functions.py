@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Final
 
 import attrs
@@ -100,10 +102,26 @@ def divide(e: Edge) -> int:
     return ratio if e.b else ratio + 1
 
 
+def shifted(e: Edge, by: int = 3, *, label: str = "a", rate: int = RATE) -> tuple[str, int]:
+    """Defaults that are given or not, also of parameters without a position."""
+    if e.b:
+        by = by + 1
+    return e.s + label, (e.x + by) * rate
+
+
+def weighed(weight: float, e: Edge) -> float:
+    """A function of a constant and an element."""
+    return e.f * weight
+
+
 def factor() -> int:
     """A function without parameters."""
     return RATE
 
+
+HALF: Final = partial(weighed, 0.5)
+PLACE: Final = itemgetter(1, 0)
+WORD: Final = attrgetter("word")
 
 FAMILIES: Final = (
     Family(
@@ -130,8 +148,10 @@ FAMILIES: Final = (
     Family(
         "Functions",
         "Functions whose body consists of assignments, `if` and `return`, called from a lifted function; methods "
-        "and properties that the record class defines. Elements are instances of exactly that class. Recursive "
-        "functions, and functions with default, keyword-only or variable arguments, are not lifted.",
+        "and properties that the record class defines. Elements are instances of exactly that class. Default values "
+        "are captured as variables are. `functools.partial` of immutable values, `operator.attrgetter` of fields, "
+        "and `operator.itemgetter` are functions too. Recursive functions, and functions with variable arguments, "
+        "are not lifted.",
         (
             double,
             bucket,
@@ -147,6 +167,16 @@ FAMILIES: Final = (
             lambda e: Inner(e.x, e.s).twice,
             lambda e: Settings.scale(e.x),
             lambda e: factor() * e.x,
+            shifted,
+            lambda e: shifted(e, 5, label="z"),
+            lambda e: shifted(e, rate=e.x)[1],
+            partial(weighed, 1.5),
+            partial(shifted, label="ü", by=7),
+            lambda e: HALF(e) + e.g,
+            attrgetter("s"),
+            attrgetter("x", "inner"),
+            lambda e: PLACE(e.pair),
+            lambda e: WORD(e.inner),
         ),
     ),
     Family(

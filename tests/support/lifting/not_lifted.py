@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -84,9 +85,14 @@ def nothing(e: Edge) -> None:
     return None  # noqa: RET501
 
 
-def add(e: Edge, k: int = 1) -> int:
-    """A function with a default."""
-    return e.x + k
+def add(e: Edge, *others: int) -> int:
+    """A function of any number of arguments."""
+    return e.x + len(others)
+
+
+def longest(texts: list[str], e: Edge) -> str:
+    """A function of a list and an element."""
+    return max([*texts, e.s], key=len)
 
 
 _UNICODE: Final = "case mapping and character classes differ between engines"
@@ -222,8 +228,11 @@ NOT_LIFTED: Final = (
         "whose default is not a constant",
         "the default is computed by a call",
     ),
-    NotLifted(lambda e: attrs.asdict(e.inner), None, "default", "only `attrs.evolve` is supported"),
-    NotLifted(add, INTEGER, "default, keyword-only or variable", "default values can be replaced"),
+    NotLifted(
+        lambda e: attrs.asdict(e.inner), None, "a call of attrs.asdict", "only `attrs.evolve` is supported"
+    ),
+    NotLifted(add, INTEGER, "variable arguments", "not implemented"),
+    NotLifted(partial(longest, ["a"]), TEXT, "an argument of partial that is not", "it may be changed"),
     NotLifted(lambda e: Inner(*e.pair), None, "unpacked arguments", "not implemented"),
     NotLifted(str, TEXT, "the string form of Edge", "a record may define its own string form"),
     NotLifted(
