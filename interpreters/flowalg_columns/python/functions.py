@@ -66,7 +66,7 @@ class ArrayFunction:
             return array, pa.repeat(False, len(elements))
         failed = np.ones(len(elements), np.bool_)
         failed[good] = False
-        rows = pa.array(np.cumsum(~failed) - 1, mask=failed)
+        rows = pa.array(np.cumsum(~failed) - 1, pa.int64(), mask=failed)
         return array.take(rows), pa.array(failed)
 
     def _read(self, columns: Sequence[AnyArray]) -> list[object]:
