@@ -78,8 +78,7 @@ def describe_function(f: Callable[..., object]) -> str:
     for ``functools.partial`` the function that it calls.
     """
     f = getattr(f, "wrapped", f)
-    while isinstance(f, partial):
-        f = f.func
+    f = f.func if isinstance(f, partial) else f
     code = getattr(f, "__code__", None)
     name = getattr(f, "__qualname__", None) or repr(f)
     if code is None:

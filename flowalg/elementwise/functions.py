@@ -97,7 +97,7 @@ def apply_all(function: Function, elements: Sequence[object], transform: str) ->
         case Call(f=f):
             return _call_each(f, elements, transform)
         case Spread(call=Call(f=f)):
-            return _call_each(lambda x: f(*x) if isinstance(x, tuple) else f(x), elements, transform, f)
+            return _call_each(one_by_one(function), elements, transform, f)
         case WithKey(call=Call(f=f)):
             return list(map(KV, _call_each(f, elements, transform), elements))
         case OnValue(function=inner):

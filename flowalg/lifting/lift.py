@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import FunctionType
 
 from attrs import evolve
@@ -38,9 +37,8 @@ def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Exp
     location = describe_function(f)
     called = without_partial(f, arguments, {})
     if called is None:
-        function = f.func if isinstance(f, partial) else f
         reason = "an argument of partial that is not an immutable value"
-        return Opaque(annotated_shape(function), reason, location)
+        return Opaque(annotated_shape(f), reason, location)
     target, args, named = called
     if isinstance(target, FunctionType):
         try:

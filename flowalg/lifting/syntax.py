@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Final, get_args, get_origin, get_type_hints
 
@@ -485,7 +486,7 @@ def annotated_shape(f: object) -> Shape | None:
     if not callable(f):
         return None
     try:
-        hint = get_type_hints(f).get("return")
+        hint = get_type_hints(f.func if isinstance(f, partial) else f).get("return")
         return None if hint is None else shape_of(hint)
     except (NameError, TypeError, RecordTypeError):
         return None

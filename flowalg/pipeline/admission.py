@@ -38,7 +38,7 @@ from flowalg.elementwise.functions import Call, require_keyed, user_function_err
 from flowalg.elementwise.splitting import Outcomes
 from flowalg.elementwise.steps import Filter, Map, Split, Step
 from flowalg.lifting.analysis import analyse_function, key_and_value
-from flowalg.lifting.tree.expressions import TRUE, Build, Expr, Param, Part, first_opaque
+from flowalg.lifting.tree.expressions import TRUE, Build, Expr, Opaque, Param, Part, first_opaque
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.graph import Fold, fold_all
 from flowalg.pipeline.nodes import (
@@ -105,7 +105,7 @@ class Admitted:
         """Returns true, which fails where an argument of the combiner does; ``None`` if more can raise."""
         if self.observing or self.combiner is None:
             return None
-        arguments = _fallible_arguments(self.combiner, key_and_value(element)[1])
+        arguments = _arguments(self.combiner, key_and_value(element)[1])
         if arguments is None:
             return None
         parts = (*arguments, TRUE)
@@ -226,45 +226,39 @@ def _calls_user_code(windows: WindowFn) -> bool:
 
 def _may_fail(combiner: AnyCombiner, value: Shape | None) -> bool:
     """Whether adding a value of a shape may raise, as far as is known."""
-    match combiner:
-        case Together(parts=parts):
-            return any(_may_fail(part, value) for part in parts)
-        case Into(combiner=inner):
-            return _may_fail(inner, value)
-        case Over(function=function, combiner=inner):
-            if value is None:
-                return True
-            argument = analyse_function(function, Param(value))
-            fails = first_opaque(argument) is not None or can_raise_in_engine(argument)
-            return fails or _may_fail(inner, argument.shape)
-        case Count():
-            return False
-        case Sum() | Mean():
-            return value not in (INTEGER, FLOAT)
-        case Min() | Max():
-            return value not in _EXACT
-        case ToList() | ToSet():
-            return value is None
-        case _:
-            return True
+    read: Expr = Opaque(None, "the type of the value is unknown", "") if value is None else Param(value)
+    arguments = _arguments(combiner, read)
+    return arguments is None or any(map(can_raise_in_engine, arguments))
 
 
-def _fallible_arguments(combiner: AnyCombiner, value: Expr) -> tuple[Expr, ...] | None:
-    """Returns the arguments that may raise where a value is added; ``None`` if they are opaque or more may raise."""
+def _arguments(combiner: AnyCombiner, value: Expr) -> tuple[Expr, ...] | None:
+    """Returns the expressions that a combiner computes of a value before it adds that.
+
+    ``None`` if one of them is opaque, or if more than computing them may raise.
+    """
     match combiner:
         case Together(parts=parts):
-            several = [_fallible_arguments(part, value) for part in parts]
+            several = [_arguments(part, value) for part in parts]
             known = [arguments for arguments in several if arguments is not None]
             return tuple(chain.from_iterable(known)) if len(known) == len(several) else None
         case Into(combiner=inner):
-            return _fallible_arguments(inner, value)
+            return _arguments(inner, value)
         case Over(function=function, combiner=inner):
             argument = analyse_function(function, value)
-            if argument.shape is None or first_opaque(argument) or _may_fail(inner, argument.shape):
+            if argument.shape is None or first_opaque(argument) is not None:
                 return None
-            return (argument,)
+            further = _arguments(inner, argument)
+            return None if further is None else (argument, *further)
+        case Count():
+            return ()
+        case Sum() | Mean():
+            return () if value.shape in (INTEGER, FLOAT) else None
+        case Min() | Max():
+            return () if value.shape in _EXACT else None
+        case ToList() | ToSet():
+            return None if value.shape is None else ()
         case _:
-            return None if _may_fail(combiner, value.shape) else ()
+            return None
 
 
 def _observe(leaf: DataDrivenTrigger, value: object, label: str) -> None:

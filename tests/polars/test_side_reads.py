@@ -11,7 +11,7 @@ from flowalg_laws import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines
 from flowalg_polars import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.side_reads import InPython
+from flowalg_polars.streaming.side_reads import PairedInPython
 from flowalg_reference import Reference
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,7 +124,7 @@ def test_values_and_keys_are_read_in_columns(name: str, monkeypatch: pytest.Monk
     def fail(*_: object) -> pl.DataFrame:
         raise AssertionError("read in Python")
 
-    monkeypatch.setattr(InPython, "__call__", fail)
+    monkeypatch.setattr(PairedInPython, "__call__", fail)
     side, f = READS[name](2)
     noon = datetime(2024, 1, 1, 12, tzinfo=UTC)
     timeline = Timeline.batch([Reading("a", 3, noon, noon)], time=noon)

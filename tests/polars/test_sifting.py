@@ -122,6 +122,20 @@ def rows_of(readings: list[Reading]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=frame_schema(SHAPE, ELEMENT_META))
 
 
+@pytest.fixture
+def rows_in_python(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of rows that Python computes again, for each call."""
+    counts: list[int] = []
+    original = PythonPass.sift
+
+    def counted(python: PythonPass, frame: pl.DataFrame) -> Sifted:
+        counts.append(frame.height)
+        return original(python, frame)
+
+    monkeypatch.setattr(PythonPass, "sift", counted)
+    return counts
+
+
 def in_python(steps: tuple[Step, ...], rows: pl.DataFrame) -> Sifted:
     """Returns what Python makes of rows, step by step."""
     shape: Shape = SHAPE
@@ -158,29 +172,19 @@ def test_flags_tell_the_elements_on_which_python_fails(name: str, readings: list
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_python_sees_bad_elements_only(name: str) -> None:
+def test_python_sees_bad_elements_only(name: str, rows_in_python: list[int]) -> None:
     """Of many elements of which some are bad, Python sees the bad ones only, where flags tell them."""
     readings = [Reading("x", 0, 0) if number % 100 == 7 else Reading("2", 3, 1) for number in range(1_000)]
-    rows, seen = rows_of(readings), 0
-    counting = PythonPass.sift
-
-    def counted(python: PythonPass, frame: pl.DataFrame) -> Sifted:
-        nonlocal seen
-        seen += frame.height
-        return counting(python, frame)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PythonPass, "sift", counted)
-        sifted = sift(compile_steps(CHAINS[name], SHAPE, ELEMENT_META).sections, rows)
+    sifted = sift(compile_steps(CHAINS[name], SHAPE, ELEMENT_META).sections, rows_of(readings))
     assert len(sifted.bad) == 10
-    assert seen == (1_000 if name in UNTOLD else 10)
+    assert sum(rows_in_python) == (1_000 if name in UNTOLD else 10)
 
 
 UNTOLD = {
     "a comprehension over a list that fails",
     "a flat_map in Python",
 }
-"""The steps of which only running tells where they fail, once one element fails."""
+"""The steps without flags: Python computes all elements if one fails."""
 
 
 class Color(Enum):
@@ -293,20 +297,12 @@ def test_rows_that_lack_a_field_are_not_searched_for(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_the_arguments_of_combiners_are_admitted_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arguments_of_combiners_are_admitted_in_columns(rows_in_python: list[int]) -> None:
     """A grouping whose combiners read lifted arguments admits elements by flags, and gives the panes of the others."""
-    looked: list[int] = []
-    counting = PythonPass.sift
-
-    def counted(python: PythonPass, frame: pl.DataFrame) -> Sifted:
-        looked.append(frame.height)
-        return counting(python, frame)
-
-    monkeypatch.setattr(PythonPass, "sift", counted)
     keyed = READINGS.key_by(lambda r: r.text)
     sums = keyed.combine_per_key(Sum.of(lambda r: 6 // r.n), Sum.of(lambda r: 6 // r.m), Count())
     rows = pl.DataFrame({"text": ["a", "a", "a", "b"], "n": [1, 0, 2, 0], "m": [1, 2, 3, 0]})
     run = batch.run(sums, {READINGS: rows}, dead_letters=True)
     assert [pane.element for pane in run.panes] == [KV("a", (9, 8, 2))]
     assert len(run.bad_records) == 2
-    assert sum(looked) == 2
+    assert sum(rows_in_python) == 2

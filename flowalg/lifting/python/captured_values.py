@@ -135,7 +135,7 @@ def without_partial(
 ) -> tuple[object, tuple[Expr, ...], Mapping[str, Expr]] | None:
     """Returns the function that a call calls, and its arguments, with those of ``functools.partial``.
 
-    ``None`` if one of these is no immutable value.
+    ``None`` if one of these values can be changed.
     """
     if not isinstance(f, partial) or type(f) is not partial:
         return f, args, named

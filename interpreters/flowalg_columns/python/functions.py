@@ -26,7 +26,7 @@ from flowalg.lifting.tree.expressions import (
     walk,
 )
 from flowalg_columns.layout import Branch, Layout, Tree, key_and_value, layout_of, leaf_columns
-from flowalg_columns.python.rows import result_of, results_of, sift
+from flowalg_columns.python.rows import result_of, results_of, try_each
 from flowalg_columns.values import AnyArray, read_arrays, write_nested
 
 A = TypeVar("A")
@@ -55,11 +55,11 @@ class ArrayFunction:
     def flag(self, columns: Sequence[AnyArray]) -> tuple[AnyArray, AnyArray]:
         """Computes the results, null for elements on which the function fails, and whether it fails for each."""
         elements = self._read(columns)
-        results, good, _ = sift(self._results, elements, result_of(self.step, self.function))
+        results, good, _ = try_each(self._results, elements, result_of(self.step, self.function))
         try:
             array = self._write(results)
         except FlowalgError:
-            _, typed, _ = sift(lambda some: [self._write(some)], results)
+            _, typed, _ = try_each(lambda some: [self._write(some)], results)
             array = self._write([results[position] for position in typed])
             good = [good[position] for position in typed]
         if len(good) == len(elements):

@@ -98,7 +98,7 @@ class Rows:
         """
         if self.bad_elements is None:
             return function(self.elements)
-        results, good, failures = sift(function, self.elements, one)
+        results, good, failures = try_each(function, self.elements, one)
         if failures:
             self.bad_elements += (
                 BadElement(self.origins[position], bad_element(step, self.inputs[position], error))
@@ -116,38 +116,44 @@ class Rows:
             self.inputs = [self.inputs[position] for position in kept]
 
 
-def sift(
+def try_each(
     function: Callable[[list[A]], list[B]], elements: list[A], one: Callable[[A], B] | None = None
 ) -> tuple[list[B], list[int], list[tuple[int, Exception]]]:
     """Returns the results of a function for elements, the positions of those, and the errors of the others.
 
-    If it fails for all together, each has the result of ``one``, and where that fails the error of the function.
+    If it fails for all together, it is called for each. ``one`` is the same for one element and cheaper; its errors
+    are those of the function.
     """
     try:
         return function(elements), list(range(len(elements))), []
     except MemoryError:
         raise
     except Exception:
-        call = one or (lambda element: function([element])[0])
+        pass
     results: list[B] = []
-    failures: dict[int, Exception] = {}
-    remaining = iter(elements)
-    while (position := len(results) + len(failures)) < len(elements):
+    good: list[int] = []
+    failures: list[tuple[int, Exception]] = []
+    for position, element in enumerate(elements):
         try:
-            for element in remaining:
-                results.append(call(element))
+            results.append(_alone(function, element, one))
         except MemoryError:
             raise
-        except Exception:
-            position = len(results) + len(failures)
-            try:
-                results += function([elements[position]])
-            except MemoryError:
-                raise
-            except Exception as error:
-                failures[position] = error
-    good = [position for position in range(len(elements)) if position not in failures]
-    return results, good, list(failures.items())
+        except Exception as error:
+            failures.append((position, error))
+        else:
+            good.append(position)
+    return results, good, failures
+
+
+def _alone(function: Callable[[list[A]], list[B]], element: A, one: Callable[[A], B] | None) -> B:
+    if one is not None:
+        try:
+            return one(element)
+        except MemoryError:
+            raise
+        except Exception:  # the function raises it again, with the step and the element
+            pass
+    return function([element])[0]
 
 
 def results_of(step: Step, function: Function, elements: list[object]) -> list[object]:

@@ -245,7 +245,7 @@ def _join(left: pl.LazyFrame, right: pl.LazyFrame, by: Sequence[str], kind: Join
         case JoinKind.ANTI:
             return left.join(right, on=by, how="anti", nulls_equal=True)
         case JoinKind.EXCEPT:
-            raise AssertionError("a difference is no join of rows")
+            raise AssertionError("a difference numbers its rows instead")
     assert_never(kind)
 
 

@@ -50,9 +50,9 @@ class _Result:
 
 
 def flags_of(analysis: StepAnalysis, meta: tuple[str, ...]) -> Flags | None:
-    """Returns a step with flags; ``None`` if only running it tells on which elements it fails.
+    """Returns a step with flags, which is lifted or has one result of a known type for each element.
 
-    The step is lifted, or has one result of a known type for each element.
+    ``None`` for a comprehension over a list whose expression can fail: the list has no items to flag.
     """
     before = analysis.before
     assert before is not None, "the type of the element is known"
@@ -106,12 +106,10 @@ def _in_python(analysis: StepAnalysis, before: Shape, element: Columns) -> _Resu
             parts = (element, *map(_result_in, calls, shapes))
             rest = _lifted(partial.rest, Branch(partial.shape, parts))
             return _Result(rest.columns, reduce(or_, map(_failed_in, calls), rest.fails), calls)
-        case Filter() as step:
-            call = flagged_column(step, step.function, element, BOOLEAN).alias(PYTHON_RESULT)
-            return _Result(_result_in(call, BOOLEAN), _failed_in(call), (call,))
-        case WithTimestamps() as step:
-            call = flagged_column(step, step.function, element, INTEGER).alias(PYTHON_RESULT)
-            return _Result(_result_in(call, INTEGER), _failed_in(call), (call,))
+        case Filter() | WithTimestamps() as step:
+            shape = BOOLEAN if isinstance(step, Filter) else INTEGER
+            call = flagged_column(step, step.function, element, shape).alias(PYTHON_RESULT)
+            return _Result(_result_in(call, shape), _failed_in(call), (call,))
         case FlatMap() | Split():
             raise AssertionError("a flat_map or split has no single result for an element")
     assert_never(analysis.step)

@@ -32,7 +32,7 @@ from flowalg_polars.lowering.sections import (
     Safe,
     Section,
     Tried,
-    apply_all,
+    apply_operations,
     compute,
 )
 
@@ -57,7 +57,7 @@ class Program:
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns a frame after all operations."""
-        return apply_all(self.operations, frame)
+        return apply_operations(self.operations, frame)
 
     def compute(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows after all operations. It may be called inside a function of ``map_batches``."""

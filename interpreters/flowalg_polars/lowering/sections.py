@@ -2,8 +2,8 @@
 
 Element-wise work is deterministic and sees one element at a time, so the elements without the bad ones give what they
 would have given beside them. A step that can fail is columns with a flag on the rows that fail; Python, which has the
-same meaning, then finds the step and the error of these. Only running tells on which elements other steps fail: Python
-computes them all if one fails.
+same meaning, then finds the step and the error of these. Other steps are tried as a whole: if they fail, Python
+computes all elements.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class InPython:
 Section: TypeAlias = Safe | Flagged | Tried | InPython
 
 
-def apply_all(operations: Iterable[Operation], frame: pl.LazyFrame) -> pl.LazyFrame:
+def apply_operations(operations: Iterable[Operation], frame: pl.LazyFrame) -> pl.LazyFrame:
     """Returns a frame after operations."""
     return reduce(lambda before, operation: operation(before), operations, frame)
 
@@ -104,7 +104,7 @@ def sift(sections: Iterable[Section], rows: pl.DataFrame) -> Sifted:
     bad: list[BadRecord] = []
     for section in sections:
         if isinstance(section, Safe):
-            frame = apply_all(section.operations, frame)
+            frame = apply_operations(section.operations, frame)
             continue
         before = compute(frame)
         try:
@@ -125,7 +125,7 @@ def _sift(section: Flagged | Tried | InPython, rows: pl.DataFrame) -> Sifted:
         case Flagged(flags=flags, in_python=in_python):
             return _by_flags(flags, in_python, rows)
         case Tried(operations=operations):
-            return Sifted(compute(apply_all(operations, rows.lazy())))
+            return Sifted(compute(apply_operations(operations, rows.lazy())))
         case InPython(in_python=in_python):
             return in_python(rows)
     assert_never(section)

@@ -1,6 +1,6 @@
-"""Rows of a source that are no records, as a column: a search for what ``binding`` refuses, and Python explains.
+"""Rows of a source that cannot be records, as a column: those that ``binding`` refuses, whose errors Python gives.
 
-A row that is flagged and is a record after all costs time, and is read by Python.
+A flag on a row that is a record costs time only, since Python reads that row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flowalg_polars.columns import type_of
 
 
 def invalid_rows(source: SourceNode, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """Returns whether a row is no record of a source: of a field that is null or has no value in Python."""
+    """Returns whether a row cannot be a record of a source, since a field is null or Python has no such value."""
     faults = (
         fault
         for name, field in fields_in(source.shape)
@@ -64,7 +64,7 @@ def _faults(column: pl.Expr, stored: pl.DataType, shape: Shape) -> Iterator[pl.E
 
 
 def _outside(number: pl.Expr, stored: pl.Datetime | pl.Date | pl.Duration) -> Iterator[pl.Expr]:
-    """Yields whether a time, a day or a duration is none in Python, or has no 64 bits in microseconds."""
+    """Yields whether Python has no such time or day, or a duration is beyond 64 bits in microseconds."""
     match stored:
         case pl.Date():
             yield ~number.is_between(FIRST_DAY, LAST_DAY)

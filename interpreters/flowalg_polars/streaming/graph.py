@@ -47,7 +47,7 @@ from flowalg_polars.streaming.element_outputs import ElementOutput
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.rows import Elements, prepare_grouping
-from flowalg_polars.streaming.side_reads import InPython, LookedUp, Paired, SideRead
+from flowalg_polars.streaming.side_reads import LookedUp, Paired, PairedInPython, SideRead
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint
 from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
@@ -245,6 +245,7 @@ class Graph:
         main, side = of(node.input), of(node.side)
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
         read, then = self._side_read(node, main.elements, shape)
+        self.notes += then.notes
         followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
         stage = ShardedSide.of(
             node.transform,
@@ -269,20 +270,17 @@ class Graph:
         """Returns how elements read the value of a side input, and the steps that follow."""
         label, meta, analyses = node.transform.label, main.meta, analyse(node.steps, shape)
         value = shape.items[1]
-        lookups = lookups_of(analyses, shape) if isinstance(value, MapOf) else None
-        if isinstance(value, MapOf) and lookups is None:
-            together, after, others = steps_on_mapping(analyses, shape)
-            self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
-            self.notes += [note_of(step, ENGINE) for step in together]
-            read: SideRead = InPython(main, tuple(step.step for step in together), after, label)
-            then = compile_analyses(others, after, meta)
-        elif isinstance(value, MapOf) and lookups is not None:
-            read = LookedUp(main, lookups, value, label)
+        if not isinstance(value, MapOf):
+            return Paired(main, shape, label), compile_analyses(analyses, shape, meta)
+        lookups = lookups_of(analyses, shape)
+        if lookups is not None:
             then = compile_analyses(lookups.steps, lookups.shape, meta)
-        else:
-            read, then = Paired(main, shape, label), compile_analyses(analyses, shape, meta)
-        self.notes += then.notes
-        return read, then
+            return LookedUp(main, lookups, value, label), then
+        together, after, others = steps_on_mapping(analyses, shape)
+        self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
+        self.notes += [note_of(step, ENGINE) for step in together]
+        steps = tuple(step.step for step in together)
+        return PairedInPython(main, steps, after, label), compile_analyses(others, after, meta)
 
     def _computation(self, node: planned.Compute, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         inner = of(node.input)

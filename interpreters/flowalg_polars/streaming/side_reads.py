@@ -48,7 +48,7 @@ class SideRead(Protocol):
 
 
 @frozen
-class InPython:
+class PairedInPython:
     """Elements after steps that Python applies to pairs of an element and the value that it reads."""
 
     main: Elements
