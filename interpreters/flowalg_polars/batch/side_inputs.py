@@ -9,11 +9,10 @@ import polars as pl
 from attrs import define
 from flowalg_columns.checks.shapes import shape_with_side
 from flowalg_columns.checks.values import NO_SINGLETON
-from flowalg_columns.layout import Branch, layout_of, leaf_columns
+from flowalg_columns.layout import Branch, layout_of
 from flowalg_columns.notes import LiftingNote, note_of
-from flowalg_columns.python.rows import Rows
 from flowalg_columns.python.side_values import SideValues
-from flowalg_columns.values import read_elements, write_arrays
+from flowalg_columns.values import read_elements
 from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
@@ -33,7 +32,7 @@ from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.lookups import lower_lookups
 from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
 from flowalg_polars.lowering.programs import ENGINE, compile_analyses
-from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
+from flowalg_polars.lowering.python_steps import apply_to_pairs, frame_schema, to_arrow
 
 _SIDE: Final = "__side"
 _COUNT: Final = "__side_count"
@@ -161,29 +160,5 @@ class _ReadInPython:
     meta: tuple[str, ...]
 
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
-        times = rows[EVENT_TIME].to_list()
-        elements = read_elements(layout_of(self.main), to_arrow(rows, self.main, self.meta))
-        pairs: list[object] = [
-            (element, self.reader.read(time)) for element, time in zip(elements, times, strict=True)
-        ]
-        work = Rows(pairs, [*times], list(range(rows.height)))
-        for step in self.steps:
-            work.apply_step(step)
-        where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
-        layout = layout_of(self.after)
-        arrays = write_arrays(layout, work.elements, where)
-        others = rows.select(self.meta)[work.origins].with_columns(
-            pl.Series(EVENT_TIME, work.times, pl.Int64())
-        )
-        columns = [
-            series_named(name, array) for name, array in zip(leaf_columns(layout), arrays, strict=True)
-        ]
-        whole = pl.DataFrame([*columns, *others.get_columns()])
-        return whole.cast(frame_schema(self.after, self.meta))  # type: ignore[arg-type]  # a mapping of names
-
-
-def series_named(name: str, array: object) -> pl.Series:
-    """Returns an Arrow array as a named series."""
-    series = pl.from_arrow(array)  # type: ignore[arg-type]  # any Arrow array
-    assert isinstance(series, pl.Series)
-    return series.alias(name)
+        read = map(self.reader.read, rows[EVENT_TIME].to_list())
+        return apply_to_pairs(rows, read, self.steps, (self.main, self.after), self.meta, "with_side")

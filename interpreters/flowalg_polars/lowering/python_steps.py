@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -20,8 +20,8 @@ from flowalg_columns.python.functions import (
     partial_calls,
     plan_call,
 )
-from flowalg_columns.python.rows import PythonSteps
-from flowalg_columns.values import AnyArray
+from flowalg_columns.python.rows import PythonSteps, Rows
+from flowalg_columns.values import AnyArray, read_elements, write_arrays
 from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
@@ -134,6 +134,34 @@ def _apply_partially(
     parts = (element, *(unnest(pl.col(name), result) for name, _, result in partial.calls))
     columns = evaluate(partial.rest, Branch(partial.shape, parts))
     return frame.with_columns(computed).select(*flatten_columns(columns, after), *meta)
+
+
+def apply_to_pairs(
+    frame: pl.DataFrame,
+    read: Iterable[object],
+    steps: Sequence[Step],
+    shapes: tuple[Shape, Shape],
+    meta: Sequence[str],
+    label: str,
+) -> pl.DataFrame:
+    """Returns what steps in Python make of pairs of an element and the value that it reads of a side input.
+
+    ``shapes`` are those of the elements and of the results. Without steps, errors name the side input by its ``label``.
+    """
+    main, after = shapes
+    elements = read_elements(layout_of(main), to_arrow(frame, main, meta))
+    rows = Rows(
+        list(zip(elements, read, strict=True)), frame[EVENT_TIME].to_list(), list(range(frame.height))
+    )
+    for step in steps:
+        rows.apply_step(step)
+    layout, where = layout_of(after), f"the result of {steps[-1].label if steps else label}"
+    columns = [
+        series_of(array, polars_type(leaf.shape)).alias(leaf.column)
+        for array, leaf in zip(write_arrays(layout, rows.elements, where), leaves(layout), strict=True)
+    ]
+    others = frame.select(meta)[rows.origins].with_columns(pl.Series(EVENT_TIME, rows.times, pl.Int64()))
+    return pl.DataFrame([*columns, *others.get_columns()])
 
 
 _KEPT = "__kept"

@@ -10,11 +10,9 @@ from typing import Final, Protocol, TypeAlias
 
 import polars as pl
 from attrs import define, field, frozen
-from flowalg_columns.layout import Branch, Leaf, layout_of, leaves
-from flowalg_columns.python.rows import Rows
-from flowalg_columns.values import read_elements, write_arrays, write_nested
+from flowalg_columns.layout import Branch, Leaf, layout_of
+from flowalg_columns.values import write_nested
 from flowalg_shard.step.side_inputs import READ_START
-from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import BOOLEAN, MapOf, Shape, TupleOf
 from flowalg.data.time import EventTime
@@ -22,7 +20,7 @@ from flowalg.elementwise.steps import Step
 from flowalg.lifting.lookups import Lookups
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
 from flowalg_polars.expressions import compile_scalar
-from flowalg_polars.lowering.python_steps import series_of, to_arrow
+from flowalg_polars.lowering.python_steps import apply_to_pairs, series_of
 from flowalg_polars.streaming.rows import Elements
 
 Readings: TypeAlias = Mapping[EventTime, object]
@@ -59,24 +57,8 @@ class PairedInPython:
     def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
         """Returns the elements after the steps."""
         main = self.main
-        elements = read_elements(layout_of(main.shape), to_arrow(table, main.shape, main.meta))
-        starts = table[READ_START].to_list()
-        pairs: list[object] = [
-            (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
-        ]
-        rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
-        for step in self.steps:
-            rows.apply_step(step)
-        layout = layout_of(self.after)
-        where = f"the result of {self.steps[-1].label if self.steps else self.label}"
-        columns = [
-            series_of(array, polars_type(leaf.shape)).alias(leaf.column)
-            for array, leaf in zip(write_arrays(layout, rows.elements, where), leaves(layout), strict=True)
-        ]
-        others = table.select(main.meta)[rows.origins].with_columns(
-            pl.Series(EVENT_TIME, rows.times, pl.Int64())
-        )
-        return pl.DataFrame([*columns, *others.get_columns()])
+        read = (readings[EventTime(start)] for start in table[READ_START].to_list())
+        return apply_to_pairs(table, read, self.steps, (main.shape, self.after), main.meta, self.label)
 
 
 @frozen
