@@ -7,22 +7,18 @@ from typing import Final
 
 import polars as pl
 from flowalg_columns.checks.values import several_values
-from flowalg_columns.layout import Branch, Leaf, key_and_value
+from flowalg_columns.layout import key_and_value
 
 from flowalg.data.errors import ElementError
-from flowalg.data.shapes import BOOLEAN, TupleOf
 from flowalg.lifting.lookups import Lookups
 from flowalg_polars.batch.flow import Flow
-from flowalg_polars.columns import Columns, flatten_columns, nest, unnest
-from flowalg_polars.expressions import compile_scalar
+from flowalg_polars.columns import nest
+from flowalg_polars.lowering.lookups import KEY, VALUE, look_up
 from flowalg_polars.lowering.programs import compile_analyses
 
 _SIDE: Final = "__side"
-_KEY: Final = "__side_key"
-_VALUE: Final = "__side_value"
 _COUNT: Final = "__side_count"
 _MOST: Final = "__side_most"
-_FOUND: Final = "__side_found"
 
 
 def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start: pl.Expr) -> Flow:
@@ -31,11 +27,10 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
     ``start`` is that of the side's own windows. A key with several values in a window that is read fails.
     """
     key, value = key_and_value(side.element)
-    pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(_KEY), nest(value).alias(_VALUE))
-
-    counts = pairs.group_by(_SIDE, _KEY).agg(pl.len().alias(_COUNT))
+    pairs = side.frame.select(start.alias(_SIDE), nest(key).alias(KEY), nest(value).alias(VALUE))
+    counts = pairs.group_by(_SIDE, KEY).agg(pl.len().alias(_COUNT))
     most = counts.group_by(_SIDE).agg(
-        pl.col(_COUNT).max(), pl.col(_KEY).sort_by(_COUNT).last().cast(pl.String()).alias(_MOST)
+        pl.col(_COUNT).max(), pl.col(KEY).sort_by(_COUNT).last().cast(pl.String()).alias(_MOST)
     )
     frame = main.frame.with_columns(read.alias(_SIDE)).join(most, on=_SIDE, how="left")
     # A key with several values would repeat elements. A filter fails first, also if no later step reads the value.
@@ -43,18 +38,7 @@ def lower_lookups(lookups: Lookups, main: Flow, side: Flow, read: pl.Expr, start
         [pl.col(_COUNT), pl.col(_MOST)], _require_one_value, return_dtype=pl.Boolean(), is_elementwise=True
     )
     frame = frame.filter(has_one_value)
-    lookup_columns: list[Columns] = []
-    for number, (looked_up, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
-        assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
-        names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
-        keyed = frame.with_columns(compile_scalar(looked_up, main.element)[0].alias(names[_KEY]))
-        right = pairs.select(_SIDE, _KEY, _VALUE, pl.lit(True).alias(_FOUND)).rename(names)
-        frame = keyed.join(right, on=[_SIDE, names[_KEY]], how="left")
-        is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
-        parts = (is_found, unnest(pl.col(names[_VALUE]), shape.items[1]))
-        lookup_columns.append(Branch(shape, parts))
-    columns = Branch(lookups.shape, (main.element, *lookup_columns))
-    joined = frame.select(*flatten_columns(columns, lookups.shape), *main.meta)
+    joined = look_up(frame, pairs, lookups, main.element, _SIDE, main.meta, in_order=False)
     flow = Flow(joined, lookups.shape, main.meta, (*main.notes, *side.notes))
     return flow.after(compile_analyses(lookups.steps, lookups.shape, main.meta))
 

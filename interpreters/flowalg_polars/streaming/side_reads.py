@@ -10,16 +10,16 @@ from typing import Final, Protocol, TypeAlias
 
 import polars as pl
 from attrs import define, field, frozen
-from flowalg_columns.layout import Branch, Leaf, layout_of
+from flowalg_columns.layout import Branch, layout_of
 from flowalg_columns.values import write_nested
 from flowalg_shard.step.side_inputs import READ_START
 
-from flowalg.data.shapes import BOOLEAN, MapOf, Shape, TupleOf
+from flowalg.data.shapes import MapOf, Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.lookups import Lookups
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
-from flowalg_polars.expressions import compile_scalar
+from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.lowering.lookups import KEY, VALUE, look_up
 from flowalg_polars.lowering.python_steps import apply_to_pairs, series_of
 from flowalg_polars.streaming.rows import Elements
 
@@ -27,9 +27,6 @@ Readings: TypeAlias = Mapping[EventTime, object]
 """What elements read, by the start of the window of the side that they read."""
 
 _VERSION: Final = "__version"
-_VALUE: Final = "__side_value"
-_KEY: Final = "__side_key"
-_FOUND: Final = "__side_found"
 
 
 class SideRead(Protocol):
@@ -74,8 +71,8 @@ class Paired:
         read = self.after.items[1]
         numbered, values = _versions(table, readings)
         column = series_of(write_nested(read, values, f"the value of {self.label}"), polars_type(read))
-        paired = numbered.with_columns(column.gather(numbered[_VERSION]).alias(_VALUE))
-        parts = (columns_of(layout_of(self.main.shape)), unnest(pl.col(_VALUE), read))
+        paired = numbered.with_columns(column.gather(numbered[_VERSION]).alias(VALUE))
+        parts = (columns_of(layout_of(self.main.shape)), unnest(pl.col(VALUE), read))
         return paired.select(*flatten_columns(Branch(self.after, parts), self.after), *self.main.meta)
 
 
@@ -105,29 +102,21 @@ class LookedUp:
             for number, part in enumerate(tables)
         )
         element = columns_of(layout_of(self.main.shape))
-        found: list[Columns] = []
-        for number, (key, shape) in enumerate(zip(self.lookups.keys, self.after.items[1:], strict=True)):
-            assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
-            names = {name: f"{name}{number}" for name in (_KEY, _VALUE, _FOUND)}
-            keyed = rows.with_columns(compile_scalar(key, element)[0].alias(names[_KEY]))
-            by = [_VERSION, names[_KEY]]
-            rows = keyed.join(entries.rename(names), on=by, how="left", maintain_order="left")
-            is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
-            found.append(Branch(shape, (is_found, unnest(pl.col(names[_VALUE]), shape.items[1]))))
-        columns = flatten_columns(Branch(self.after, (element, *found)), self.after)
-        return rows.select(*columns, *self.main.meta)
+        meta = self.main.meta
+        found = look_up(rows.lazy(), entries.lazy(), self.lookups, element, _VERSION, meta, in_order=True)
+        return found.collect(engine="in-memory")
 
     def _table(self, mapping: object) -> pl.DataFrame:
         """Returns the entries of a mapping."""
         assert isinstance(mapping, dict), "elements look keys up in a mapping"
-        parts = ((_KEY, self.mapping.key, mapping.keys()), (_VALUE, self.mapping.value, mapping.values()))
+        parts = ((KEY, self.mapping.key, mapping.keys()), (VALUE, self.mapping.value, mapping.values()))
         columns = [
             series_of(write_nested(shape, list(items), f"a value of {self.label}"), polars_type(shape)).alias(
                 name
             )
             for name, shape, items in parts
         ]
-        return pl.DataFrame(columns).with_columns(pl.lit(True).alias(_FOUND))
+        return pl.DataFrame(columns)
 
 
 def _versions(table: pl.DataFrame, readings: Readings) -> tuple[pl.DataFrame, list[object]]:
