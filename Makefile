@@ -128,9 +128,9 @@ lakehouse-check: $(STAMP) ## write Delta and Iceberg tables with kills and bad i
 peers: $(STAMP) ## run the same small programs on flowalg and on its peers, in environments of their own (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.peers
 
-# Two processes, each with a Spark session of its own. If one dies, the run ends and names the test: pytest-xdist would
-# wait forever for the rest of its file.
-TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+# Three processes for two cores, each with a Spark session of its own, since tests also wait for brokers and servers. If
+# one dies, the run ends and names the test: pytest-xdist would wait forever for the rest of its file.
+TESTS := -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 # A test that hangs shows where, and fails.
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)

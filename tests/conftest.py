@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.components import broker, postgresql
 from tests.components.memory import scratch_folder
+from tests.components.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +82,10 @@ def kafka() -> Iterator[broker.Broker]:
 # The tests sync thousands of small files, which takes no time in memory. Processes that they start inherit this.
 if "TMPDIR" not in os.environ and (memory := scratch_folder()) is not None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
+# Processes that pytest starts inherit this as well.
+if "SPARK_HOME" not in os.environ and (home := spark_home()) is not None:
+    os.environ["SPARK_HOME"] = str(home)
 
 # Collecting makes millions of objects that live until the end. Without this, the collector walks over them again and
 # again, for a tenth of the time of the quick tests.

@@ -21,6 +21,13 @@ _BACKOFF: Final = 10
 time of a micro-batch."""
 
 _CHUNK: Final = 10_000
+_SECONDS: Final = 0.01
+"""How long the client gathers a chunk; it takes all of this time unless the chunk is full."""
+
+_ONCE: Final = {"fetch_wait_max_ms": 10}
+"""The option of a consumer that reads once: a transaction ends with an offset that has no message, so that the end is
+known by an empty answer only, for which the broker waits half a second by default."""
+
 _MOST_AHEAD: Final = 200_000
 """The number of fetched messages of a partition beyond what is wanted; the partition is paused then."""
 
@@ -30,12 +37,13 @@ class Fetcher:
     """Reads ranges of offsets of a topic, by a consumer that fetches ahead.
 
     Only committed messages are read. ``check`` is called when a partition is unknown or its offset out of range: it
-    raises the error that describes why.
+    raises the error that describes why. ``options`` are further ones of the consumer.
     """
 
     connection: Connection
     topic: str
     check: Callable[[Mapping[int, int]], None]
+    options: Mapping[str, object] = field(factory=dict, kw_only=True)
     _consumer: Any = None
     _next: dict[int, int] = field(factory=dict)
     _reached: dict[int, int] = field(factory=dict)
@@ -71,6 +79,7 @@ class Fetcher:
                 fetch_queue_backoff_ms=_BACKOFF,
                 enable_partition_eof=True,
                 isolation_level="read_committed",
+                **self.options,
             )
         for partition, start in starts.items():
             if self._next.get(partition) != start:
@@ -90,7 +99,7 @@ class Fetcher:
         error: object = "no messages"
         while any(self._reached[partition] < end for partition, (_, end) in ranges.items()):
             received = False
-            messages: list[RawMessage] = self._consumer.consume(_CHUNK, 0.1)
+            messages: list[RawMessage] = self._consumer.consume(_CHUNK, _SECONDS)
             events = [message for message in messages if message.error() is not None]
             if events:
                 messages = [message for message in messages if message.error() is None]
@@ -163,7 +172,7 @@ def fetch_once(connection: Connection, topic: str, ranges: Mapping[int, tuple[in
     wanted = {partition: bounds for partition, bounds in ranges.items() if bounds[0] < bounds[1]}
     if not wanted:
         return []
-    fetcher = Fetcher(connection, topic, lambda _: None)
+    fetcher = Fetcher(connection, topic, lambda _: None, options=_ONCE)
     try:
         return fetcher.fetch(wanted)
     finally:

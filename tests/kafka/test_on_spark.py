@@ -28,7 +28,6 @@ from tests.components.jars import missing_jars
 from tests.faults.kafka.traffic import SCORES, totals
 from tests.kafka import test_avro, test_decoding
 from tests.kafka.test_decoding import Received
-from tests.support.depth import a_few
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,16 +42,23 @@ SOURCES: dict[str, Source[test_decoding.Reading] | Source[test_avro.Order]] = {
 
 @pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize("format", a_few(["json", "avro"], 1))
-def test_a_query_on_spark_is_that_of_the_reference(kafka: Broker, tmp_path: Path, format: str) -> None:
-    """Of a topic that grows, the current values, the panes and the bad records are those of the other interpreters."""
+@pytest.mark.parametrize(
+    ("format", "calm"), [("json", True), pytest.param("avro", False, marks=pytest.mark.thorough)]
+)
+def test_a_query_on_spark_is_that_of_the_reference(
+    kafka: Broker, tmp_path: Path, format: str, calm: bool
+) -> None:
+    """The current values, the panes and the bad records of a topic are those of the other interpreters.
+
+    The thorough run also fails between its transactions, loses its broker, and has its state divided.
+    """
     lacking = missing_jars("spark-kafka")
     if lacking is not None:
         pytest.skip(lacking)
     from tests.faults.kafka.kills import compare_on_spark
 
     outcome = compare_on_spark(
-        kafka, tmp_path / "query", messages=300, kills=0, seed=7, format=format, parts=1, outages=False
+        kafka, tmp_path / "query", messages=300, kills=0, seed=7, format=format, parts=1, calm=calm
     )
     assert outcome.problems == []
     assert outcome.counts["bad records"]

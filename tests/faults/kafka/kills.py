@@ -79,17 +79,17 @@ def compare_on_spark(
     seed: int,
     format: str = "json",
     parts: int = 2,
-    outages: bool = True,
+    calm: bool = False,
 ) -> Found:
     """Runs the query on Spark over a topic that grows, with faults, and returns the differences to the reference.
 
     The query is killed soon after it has begun a micro-batch. In its last run the broker is killed too, and started
-    again; without ``outages`` it is always there.
+    again. A ``calm`` run has no other faults than its kills.
     """
     chance, outcome = random.Random(seed), Found()
     topics, topic = Topics(broker.servers), f"spark-{format}-scores-{seed}"
     topics.create(topic, PARTITIONS)
-    query = SparkTopics(folder, broker.servers, topic, f"spark-{format}-totals-{seed}", format)
+    query = SparkTopics(folder, broker.servers, topic, f"spark-{format}-totals-{seed}", format, calm=calm)
     sent: list[Sent] = []
     for part in range(parts):
         if part == 1:
@@ -102,7 +102,7 @@ def compare_on_spark(
         sent += chunk
         last = part == parts - 1
         faults = [kill("kills", SOON)] * (kills * (part + 1) // parts - outcome.counts["kills"])
-        faults += [outage(broker)] * (outages and last)
+        faults += [outage(broker)] * (last and not calm)
         try:
             finished = finish(evolve(query, ends=last), faults, chance)
         except QueryFailed as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_spark import StreamInput, local_session, reshard, streaming
 from flowalg_spark.frames.topics import connector
 from flowalg_spark.sinks import Changelog, Upsert, changelog, upsert
@@ -41,7 +41,9 @@ def spark_session(more: Mapping[str, str] | None = None, *, log: Path | None = N
 
 @frozen
 class SparkTopics(TopicQuery):
-    """A run on Spark."""
+    """A run on Spark. A ``calm`` one neither fails between transactions nor has its state divided."""
+
+    calm: bool = field(default=False, kw_only=True)
 
     @property
     def policy(self) -> BoundedOutOfOrderness:
@@ -64,11 +66,12 @@ class SparkTopics(TopicQuery):
     def run(self) -> None:
         """Reads what the topic has, and with ``ends`` ends the input.
 
-        With ``ends`` the query before fails after one and after both transactions of a micro-batch. Its state is then
-        divided into more shards, and Spark repeats the micro-batch from the new checkpoint.
+        With ``ends`` the query before, unless it is calm, fails after one and after both transactions of a
+        micro-batch. Its state is then divided into more shards, and Spark repeats the micro-batch from the new
+        checkpoint.
         """
         spark = spark_session()
-        if self.ends:
+        if self.ends and not self.calm:
             for transactions in (1, 2):
                 try:
                     self._read(fail_after=transactions)
