@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The number of examples per property. ``few`` and ``quick`` try the same examples in every run, so that results are
 # stable; ``explore`` draws new ones for minutes, and ``thorough`` for hours: FLOWALG_PROFILE=explore make test-fast.
-for name, examples in (("few", 5), ("quick", 15), ("explore", 150), ("thorough", 2000)):
+for name, examples in (("few", 5), ("quick", 10), ("explore", 150), ("thorough", 2000)):
     settings.register_profile(
         name,
         max_examples=examples,

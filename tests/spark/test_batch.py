@@ -355,7 +355,7 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
         batch.run({"sums": per_minute, "others": others}, {SCORES: inputs[SCORES]})
 
 
-@pytest.mark.parametrize("dead_letters", [False, True])
+@pytest.mark.parametrize("dead_letters", a_few([True, False], 1))
 def test_a_grouped_collection_meets_one_that_nothing_has_grouped(
     spark: SparkSession, dead_letters: bool
 ) -> None:

@@ -20,7 +20,6 @@ CHECKS = (
     "use_frame",
     "run_two_outputs",
     "raise_error",
-    "write_table",
     "conform",
 )
 
@@ -96,9 +95,11 @@ def test_streams_run_over_connect(tmp_path: Path) -> None:
     assert results["run_streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
-def test_a_sink_works_over_connect(results: dict[str, str]) -> None:
+def test_a_sink_works_over_connect(tmp_path: Path) -> None:
     """A sink maintains its table from early, late and retracted panes, in the server's process for micro-batches."""
+    results = over_connect(tmp_path, "write_table")
     assert results["write_table"] == f"{len(current_panes(visiting.RUN.panes))} rows"
 
 

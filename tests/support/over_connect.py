@@ -180,6 +180,7 @@ CHECKS: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
 def main(folder: Path, names: Sequence[str]) -> None:
     """Runs the checks with these names."""
     builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
+    builder = builder.config("spark.ui.enabled", "false")
     spark = (
         builder.config("spark.sql.session.timeZone", "UTC").config("spark.driver.memory", "1g").getOrCreate()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 from attrs import field, frozen
@@ -50,7 +51,7 @@ class Job:
         """Whether it runs with dead letters."""
         return bool(self.bad_records)
 
-    @property
+    @cached_property
     def features(self) -> frozenset[AnyFeature]:
         """The features that an interpreter needs for it."""
         several: set[AnyFeature] = {Feature.SEVERAL_OUTPUTS} if self.others else set()
