@@ -68,8 +68,8 @@ FLOWALG: Final = {
     "Timelines, panes and runs": (
         "flowalg.runs",
         "Timeline Instant Signal Run Output Outputs Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement "
-        "Drop DropReason BadRecord final_values WindowedValue QueryEvent QueryStarted QueryAdvanced QueryEnded "
-        "QueryProgress StageMetrics SourceMetrics Observer",
+        "Drop DroppedElement DropReason BadRecord final_values WindowedValue QueryEvent QueryStarted QueryAdvanced "
+        "QueryEnded QueryProgress StageMetrics SourceMetrics Observer",
     ),
     "Interpreters": ("flowalg.interpreters", "Interpreter load_interpreter Capabilities Mode"),
     "Inspection": ("flowalg.analysis", "explain hazards Hazard Danger"),
@@ -94,7 +94,7 @@ ENGINE: Final = (
 )
 
 REFERENCE: Final = (
-    "Reference ReferenceBatch run run_batch ReferenceRun DroppedElement WatermarkReading RunSpec explain_when "
+    "Reference ReferenceBatch run run_batch ReferenceRun WatermarkReading RunSpec explain_when "
     "Explanation Cause OutputExplanation ArrivedElement SetTimer why_not WhyNot Reason Condition AwaitedCondition "
     "WatermarkHold KeyExplanation KeyStatus CAPABILITIES"
 )

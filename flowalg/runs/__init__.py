@@ -6,7 +6,7 @@ from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.events import Observer, QueryAdvanced, QueryEnded, QueryEvent, QueryStarted
 from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
-from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
+from flowalg.runs.panes import Change, Drop, DroppedElement, DropReason, Pane, PaneInfo
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.signals import Signal
 from flowalg.runs.timeline import Instant, Timeline
@@ -16,6 +16,7 @@ __all__ = [
     "Change",
     "Drop",
     "DropReason",
+    "DroppedElement",
     "Instant",
     "Observer",
     "Output",

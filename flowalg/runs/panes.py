@@ -131,6 +131,23 @@ class Drop:
     count: int = field(default=1, kw_only=True)
 
 
+@frozen
+class DroppedElement(Drop):
+    """One element that a window or a computation dropped, as it arrived: late data (SEMANTICS section 5).
+
+    ``watermark`` is that of the input before the instant. ``stage`` is the label of the transform, and ``input`` the
+    number of its input: of a co-group or join that of the collection, of a side input 0 for the elements that read and
+    1 for the side.
+    """
+
+    element: object
+    event_time: EventTime
+    watermark: EventTime
+    change: Change
+    stage: str
+    input: int = field(default=0, kw_only=True)
+
+
 def dropped_key(element: object) -> object:
     """Returns the key of a dropped element: the key of a pair, or the element itself."""
     return element.key if isinstance(element, KV) else element

@@ -12,7 +12,6 @@ from flowalg_reference.debugging.explain_waiting import KeyExplanation, KeyStatu
 from flowalg_reference.debugging.explain_when import Cause, Explanation, explain_when
 from flowalg_reference.debugging.watermark_hold import WatermarkHold
 from flowalg_reference.debugging.why_not import Reason, WhyNot, why_not
-from flowalg_reference.drops import DroppedElement
 from flowalg_reference.run import (
     Reference,
     ReferenceBatch,
@@ -29,7 +28,6 @@ __all__ = [
     "AwaitedCondition",
     "Cause",
     "Condition",
-    "DroppedElement",
     "Explanation",
     "KeyExplanation",
     "KeyStatus",

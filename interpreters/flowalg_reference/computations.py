@@ -29,9 +29,9 @@ from flowalg.pipeline.nodes import Process
 from flowalg.runs.bad_records import bad_call
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import DroppedElement, DropReason
 from flowalg_reference.bad_records import BadRecords
-from flowalg_reference.drops import DroppedElement, drop
+from flowalg_reference.drops import drop
 from flowalg_reference.grouping import check_key
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.trace import Call, Receipt
@@ -103,7 +103,7 @@ class Computing:
     def _receive(self, element: Element, before: EventTime) -> None:
         key = check_key(require_keyed(element.value, self.calls.label).key, self.calls.label)
         if element.event_time < dropped_before(self.calls.computation, self.late, before):
-            self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
+            self._drop(element, before)
         else:
             self.waiting[key].append(element)
             if self.record is not None:
@@ -117,10 +117,10 @@ class Computing:
             self.waiting[key] = [element for element in arrived if element.event_time >= watermark]
             for element in (element for element in arrived if element.event_time < watermark):
                 yield from self._fire(key, element.event_time, None)
-                yield from self._observe(key, element, element.event_time)
+                yield from self._observe(key, element, element.event_time, before)
         else:
             for element in arrived:
-                yield from self._observe(key, element, before)
+                yield from self._observe(key, element, before, before)
         if self._has_ended:
             horizon = EventTime(min(self.clocks.horizon, LAST_TIME))
             if before < MAX_TIME:
@@ -132,10 +132,16 @@ class Computing:
         if not self.waiting.get(key):
             self.waiting.pop(key, None)
 
-    def _observe(self, key: object, element: Element, watermark: EventTime) -> tuple[Element, ...]:
-        """The outputs of an element, observed at a watermark."""
+    def _drop(self, element: Element, before: EventTime) -> None:
+        now, label = self.clocks.processing_time, self.calls.label
+        self.drops.append(drop(element, element.window, DropReason.LATE, now, before, label))
+
+    def _observe(
+        self, key: object, element: Element, watermark: EventTime, before: EventTime
+    ) -> tuple[Element, ...]:
+        """The outputs of an element, observed at a watermark; ``before`` is that before the instant."""
         if self.in_order and element.weight < 0:  # it retracts an element that has not arrived in time
-            self.drops.append(drop(element, element.window, DropReason.LATE, self.clocks))
+            self._drop(element, before)
             return ()
         value, point = require_keyed(element.value, self.calls.label).value, element.event_time
         clocks = self.clocks.processing_time, watermark

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
-from flowalg.data.time import EventTime
-from flowalg.runs.clocks import Clocks
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.elements import Element
-from flowalg.runs.panes import Change, Drop, DropReason, dropped_key
+from flowalg.runs.panes import Change, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 
 
-@frozen
-class DroppedElement(Drop):
-    """One element that a window did not take. ``watermark`` is the input watermark that it was late for."""
-
-    element: object
-    event_time: EventTime
-    watermark: EventTime
-    change: Change
-
-
-def drop(element: Element, window: Window, reason: DropReason, clocks: Clocks) -> DroppedElement:
-    """Returns the drop of an element at the given clocks."""
+def drop(
+    element: Element,
+    window: Window,
+    reason: DropReason,
+    time: ProcessingTime,
+    before: EventTime,
+    stage: str,
+    input: int = 0,
+) -> DroppedElement:
+    """The drop of an element by a stage, at a processing time; ``before`` is the watermark before the instant."""
     return DroppedElement(
         dropped_key(element.value),
         window,
         reason,
-        clocks.processing_time,
+        time,
         element.value,
         element.event_time,
-        clocks.watermark,
+        before,
         Change.VALUE if element.weight > 0 else Change.RETRACTION,
+        stage,
+        input=input,
     )

@@ -15,17 +15,17 @@ from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
-from flowalg.pipeline.co_group import untagged
+from flowalg.pipeline.co_group import Tagged, untagged
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import DroppedElement, DropReason
 from flowalg.runs.signals import AnySignal, name_of, signals_reaching
 from flowalg.triggers.syntax import AtSignal, Trigger, leaves
 from flowalg.windows.group_errors import errors_in_group
 from flowalg.windows.window import Window, overlap
 from flowalg.windows.window_functions import MergingWindowFn, as_merging, assign_windows, merged_windows
-from flowalg_reference.drops import DroppedElement, drop
+from flowalg_reference.drops import drop
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.proto_windows import Arrival, regroup
 from flowalg_reference.trace import Evaluation
@@ -351,9 +351,11 @@ class Grouping:
         return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
-        pair = require_keyed(element.value, self.spec.label)
+        label, before = self.spec.label, self.clocks.watermark
+        pair = require_keyed(element.value, label)
+        source = pair.value.source if isinstance(pair.value, Tagged) else 0
         shown = evolve(element, value=KV(pair.key, untagged(pair.value)))
-        self.drops.append(drop(shown, window, reason, evolve(self.clocks, processing_time=time)))
+        self.drops.append(drop(shown, window, reason, time, before, label, source))
 
 
 def depends_on_every_instant(trigger: Trigger) -> bool:

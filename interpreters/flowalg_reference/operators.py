@@ -35,9 +35,9 @@ from flowalg.runs.elements import (
     tag_elements,
 )
 from flowalg.runs.instants import PipelineInstant, once_per_instant
+from flowalg.runs.panes import DroppedElement
 from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.computations import Computing
-from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.side_inputs import SideReader

@@ -24,13 +24,12 @@ from flowalg.runs.elements import output_of
 from flowalg.runs.inputs import AnySource, inputs_by_name, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
 from flowalg.runs.output import Output, sort_panes
-from flowalg.runs.panes import Pane
+from flowalg.runs.panes import DroppedElement, Pane
 from flowalg.runs.run import Outputs, Run
 from flowalg.runs.timeline import Timeline, as_batch
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
-from flowalg_reference.drops import DroppedElement
 from flowalg_reference.operators import Operators
 from flowalg_reference.outputs import NodeOutput
 

@@ -9,16 +9,16 @@ from attrs import define, evolve, field
 
 from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import AnyCombiner, require_combiner
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import Lateness, LatestComplete, View, time_read, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import DroppedElement, DropReason
 from flowalg.windows.window import Window
 from flowalg_reference.contents import Contents
-from flowalg_reference.drops import DroppedElement, drop
+from flowalg_reference.drops import drop
 from flowalg_reference.outputs import NodeOutput
 
 
@@ -30,6 +30,7 @@ class SideReader:
     read a freed one are dropped.
     """
 
+    label: str
     view: View
     strategy: Windowing
     lateness: Lateness | None
@@ -46,17 +47,18 @@ class SideReader:
     @classmethod
     def of(cls, node: WithSide) -> SideReader:
         """The state of a node before the first instant."""
-        return cls(node.view, node.side.windowing, lateness_of_readers(node))
+        return cls(node.label, node.view, node.side.windowing, lateness_of_readers(node))
 
     def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
         """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
         horizon = MIN_TIME if self.lateness is None else self.lateness.horizon(self.main_clocks.watermark)
+        before = self.main_clocks.watermark
         self.main_clocks = minimum([*main.upstreams.values()], self.main_clocks)
         of_side = minimum([*side.upstreams.values()], self.side_clocks)
         for element in side.elements:
-            self._absorb(element, of_side)
+            self._absorb(element, of_side.processing_time)
         self.side_clocks = of_side
-        arrived = [*self._in_time(main.elements, horizon)]
+        arrived = [*self._in_time(main.elements, horizon, before)]
         candidates, self.waiting = [*self.waiting, *arrived], []
         passed = tuple(self._passed(candidates))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
@@ -65,26 +67,33 @@ class SideReader:
         read = max(self.main_clocks.horizon, of_side.horizon)
         return NodeOutput(passed, {id(self): evolve(self.output, signals=signals, horizon=read)})
 
-    def _absorb(self, element: Element, clocks: Clocks) -> None:
+    def _absorb(self, element: Element, now: ProcessingTime) -> None:
         """Add an element of the side input to its window; drop it if the window is complete."""
         if not self.strategy.fresh:
             window = element.window
         else:
             window = window_read(self.strategy.strategy.windows, element.event_time)
-        if window.end <= self.side_clocks.watermark:
-            self.drops.append(drop(element, window, DropReason.CLOSED, clocks))
+        before = self.side_clocks.watermark
+        if window.end <= before:
+            self.drops.append(drop(element, window, DropReason.CLOSED, now, before, self.label, 1))
             return
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
         contents.absorb(element.value, element.event_time, element.weight)
 
-    def _in_time(self, elements: Iterable[Element], horizon: EventTime) -> Iterator[tuple[Window, Element]]:
-        """The elements with the windows of the side input that contain them, without those before the horizon."""
+    def _in_time(
+        self, elements: Iterable[Element], horizon: EventTime, before: EventTime
+    ) -> Iterator[tuple[Window, Element]]:
+        """The elements with the windows of the side input that contain them, without those before the horizon.
+
+        ``before`` is their watermark before the instant.
+        """
+        now = self.main_clocks.processing_time
         for element in elements:
             window = window_read(self.strategy.strategy.windows, element.event_time)
             if element.event_time >= horizon:
                 yield window, element
             else:
-                self.drops.append(drop(element, window, DropReason.EXPIRED, self.main_clocks))
+                self.drops.append(drop(element, window, DropReason.EXPIRED, now, before, self.label))
 
     def _passed(self, candidates: list[tuple[Window, Element]]) -> Iterator[Element]:
         for window, element in candidates:

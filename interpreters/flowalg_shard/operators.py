@@ -326,12 +326,12 @@ def unpack_computation_drops(packed: bytes) -> tuple[tuple[LateElement, ...], tu
 
 
 def _packed_drops(drops: SideDrops) -> bytes:
-    return pickle.dumps((drops.side, pack(drops.elements))) if drops else b""
+    return pickle.dumps((drops.side, pack(drops.elements), drops.before)) if drops else b""
 
 
 def unpack_side_drops(packed: bytes) -> SideDrops:
     """``OperatorOutput.drops`` of a side."""
     if not packed:
         return SideDrops()
-    side, elements = pickle.loads(packed)  # trusted: written by ``Side.advance``
-    return SideDrops(side, unpack(elements))
+    side, elements, before = pickle.loads(packed)  # trusted: written by ``Side.advance``
+    return SideDrops(side, unpack(elements), before)

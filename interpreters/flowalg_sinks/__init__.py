@@ -1,12 +1,12 @@
 """Sinks for panes: tables that a query writes exactly once, and their targets, SQLite and PostgreSQL.
 
 ``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
-``changelog`` appends every pane. They write to a ``Target``: ``SQLite``, ``PostgreSQL``, or any class with its methods.
-The rows of a micro-batch and its number are one transaction of the target, so a micro-batch that an engine repeats
-changes nothing. Both streaming engines use them.
+``changelog`` appends every pane, and ``late_data`` every element that was dropped. They write to a ``Target``:
+``SQLite``, ``PostgreSQL``, or any class with its methods. The rows of a micro-batch and its number are one transaction
+of the target, so a micro-batch that an engine repeats changes nothing. Both streaming engines use them.
 """
 
-from flowalg_sinks.changelogs import Changelog, changelog
+from flowalg_sinks.changelogs import Changelog, LateData, changelog, late_data
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
 from flowalg_sinks.postgresql import PostgreSQL
 from flowalg_sinks.sqlite import SQLite
@@ -19,6 +19,7 @@ __all__ = [
     "Changelog",
     "Column",
     "Kind",
+    "LateData",
     "PaneSink",
     "PostgreSQL",
     "Row",
@@ -31,5 +32,6 @@ __all__ = [
     "Upsert",
     "WrittenBatch",
     "changelog",
+    "late_data",
     "upsert",
 ]

@@ -1,17 +1,19 @@
-"""The changelog sink: a table of all panes or elements, in order."""
+"""The sinks that only append: a table of all panes or elements, in order, and one of late data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import frozen
 
+from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
 from flowalg_sinks.cells import element_columns, to_cells
+from flowalg_sinks.drops import late_rows
 from flowalg_sinks.options import require_options, require_target
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
@@ -22,11 +24,24 @@ from flowalg_sinks.pane_columns import (
     require_element_shape,
     window_cells,
 )
-from flowalg_sinks.pane_sink import PaneSink
+from flowalg_sinks.pane_sink import PaneSink, SinkBatch
 from flowalg_sinks.tables import Column, Kind, Row, Table
 from flowalg_sinks.target import Target
 
 _CHANGE: Final = Column("change", Kind.TEXT)
+_LATE_COLUMNS: Final = (
+    *BATCH_COLUMNS,
+    Column("stage", Kind.TEXT),
+    Column("input", Kind.INTEGER),
+    Column("reason", Kind.TEXT),
+    _CHANGE,
+    Column("key", Kind.TEXT),
+    Column("element", Kind.TEXT),
+    *WINDOW_COLUMNS,
+    *TIME_COLUMNS,
+    Column("watermark", Kind.TIMESTAMP),
+)
+"""The columns of a dropped element. The stage has its name in the pipeline, as in a table of drops."""
 
 
 @frozen
@@ -51,8 +66,26 @@ class Changelog(PaneSink):
         ]
         return [(batch, position, *row) for position, row in enumerate([*panes, *elements])]
 
-    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
-        return [], self.rows(batch, output)
+    def _changes(self, batch: int, output: SinkBatch[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return [], self.rows(batch, output.output)
+
+
+@frozen
+class LateData(PaneSink):
+    """A sink that appends the dropped elements to a table; ``late_data`` makes one."""
+
+    has_drops: ClassVar[bool] = False
+
+    @cached_property
+    def table(self) -> Table:
+        """The table of the dropped elements."""
+        return Table(self.name, _LATE_COLUMNS, tuple(column.name for column in BATCH_COLUMNS))
+
+    def _changes(self, batch: int, output: SinkBatch[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+        if not output.late_data:
+            why = f"late_data(...) writes each dropped element to the table {self.name!r}"
+            raise ArgumentError("late_data", False, "True in the options of the query", why=why)
+        return [], late_rows(batch, output.drops or ())
 
 
 def changelog_table(pipeline: PCollection[object], name: str) -> Table:
@@ -63,6 +96,19 @@ def changelog_table(pipeline: PCollection[object], name: str) -> Table:
     else:
         columns = (*BATCH_COLUMNS, *element, *TIME_COLUMNS)
     return Table(name, columns, tuple(column.name for column in BATCH_COLUMNS))
+
+
+def late_data(pipeline: PCollection[object], target: Target, *, table: str, since: int = 0) -> LateData:
+    """Returns a sink that appends each element that the stages of a pipeline drop to a table, with its micro-batch.
+
+    It needs a query with ``late_data=True``; the first micro-batch of any other raises ``ArgumentError``. The key and
+    the element are JSON, since those of different stages share a column. ``since`` is as in ``upsert``.
+
+    Raises what ``changelog`` raises.
+    """
+    require_options(pipeline, table, since)
+    require_target(target)
+    return LateData(pipeline, target, table, since)
 
 
 def changelog(

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from attrs import evolve
 from flowalg_columns.json_text import encode_json
+from flowalg_columns.names import BAD_RECORD
 from flowalg_columns.values import decode
 
 from flowalg.data.kv import KV
@@ -57,6 +58,22 @@ def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping
     pair = next((grouping.shape for grouping in last_groupings(pipeline.node)), None)
     rows = sorted((_row(drop, pair) for drop in drops), key=_order)
     return [(batch, position, *row) for position, row in enumerate(rows)]
+
+
+def late_rows(batch: int, drops: Iterable[Mapping[str, object]]) -> list[Row]:
+    """Returns the rows of dropped elements in a table of their own; bad records are none."""
+    rows = sorted(
+        _late_row(fields, drop)
+        for fields in drops
+        if (drop := cast("Mapping[str, object]", fields["drop"]))["reason"] != BAD_RECORD
+    )
+    return [(batch, position, *row) for position, row in enumerate(rows)]
+
+
+def _late_row(fields: Mapping[str, object], drop: Mapping[str, object]) -> Row:
+    cells = (drop[name] for name in ("stage", "input", "reason", "change", "key", "value"))
+    times = (drop["event_time"], drop["processing_time"], drop["watermark"])
+    return (*cast("Row", tuple(cells)), *map(_point, (fields["start"], fields["end"], *times)))
 
 
 def _row(fields: Mapping[str, object], pair: object) -> Row:

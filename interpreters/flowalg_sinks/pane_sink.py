@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -21,15 +21,21 @@ A_co = TypeVar("A_co", covariant=True)
 
 @frozen
 class SinkBatch(Generic[A_co]):
-    """The output of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``."""
+    """The output of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``.
+
+    With ``late_data`` each drop is one element.
+    """
 
     output: Output[A_co]
     drops: tuple[Mapping[str, object], ...] | None
+    late_data: bool = False
 
 
 @frozen
 class PaneSink:
-    """A sink that writes panes or elements to a table."""
+    """A sink that writes panes or elements to a table, and drops to a second one if it ``has_drops``."""
+
+    has_drops: ClassVar[bool] = True
 
     pipeline: PCollection[object]
     target: Target
@@ -44,7 +50,7 @@ class PaneSink:
         raise NotImplementedError
 
     @abstractmethod
-    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+    def _changes(self, batch: int, output: SinkBatch[object]) -> tuple[Sequence[Row], Sequence[Row]]:
         """Returns the keys of the rows that a micro-batch deletes, and the rows that it writes."""
 
     def write(self, output: SinkBatch[object], batch: WrittenBatch, *, after: str | None = None) -> bool:
@@ -53,21 +59,21 @@ class PaneSink:
         ``after`` is the fingerprint of what the micro-batch before it has read, if the engine has one. Raises
         ``SinkError`` if rows would be lost.
         """
-        deleted, rows = self._changes(batch.batch, output.output)
-        written = evolve(batch, has_drops=output.drops is not None)
+        deleted, rows = self._changes(batch.batch, output)
+        drops = output.drops if self.has_drops else None
+        written = evolve(batch, has_drops=drops is not None)
 
         def prepare(transaction: Transaction, last: WrittenBatch | None) -> None:
             require_written(self.name, last, created=transaction.prepare(self.table))
-            if output.drops is not None:
+            if drops is not None:
                 prepare_drops(transaction, self.name, last)
 
         def write(transaction: Transaction) -> None:
             if deleted:
                 transaction.delete(self.table, deleted)
             transaction.put(self.table, rows)
-            if output.drops is not None:
-                dropped = drop_rows(self.pipeline, batch.batch, output.drops)
-                transaction.put(drop_table(self.name), dropped)
+            if drops is not None:
+                transaction.put(drop_table(self.name), drop_rows(self.pipeline, batch.batch, drops))
 
         own = self._own.get(self.name)
         wrote = write_once(

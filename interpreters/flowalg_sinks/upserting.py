@@ -16,7 +16,6 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
-from flowalg.runs.output import Output
 from flowalg.runs.panes import Pane
 from flowalg_sinks.cells import element_columns, field_columns, field_of, to_cells
 from flowalg_sinks.options import require_options, require_target
@@ -27,7 +26,7 @@ from flowalg_sinks.pane_columns import (
     require_element_shape,
     window_cells,
 )
-from flowalg_sinks.pane_sink import PaneSink
+from flowalg_sinks.pane_sink import PaneSink, SinkBatch
 from flowalg_sinks.tables import Column, Kind, Row, Table
 from flowalg_sinks.target import Target
 from flowalg_sinks.upsertable import preserves_keys, require_upsertable
@@ -74,8 +73,8 @@ class Upsert(PaneSink):
             rows.append(self._row(pane))
         return deleted, rows
 
-    def _changes(self, batch: int, output: Output[object]) -> tuple[Sequence[Row], Sequence[Row]]:
-        return self.changes(output.panes)
+    def _changes(self, batch: int, output: SinkBatch[object]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return self.changes(output.output.panes)
 
     @cached_property
     def _shape(self) -> Shape:

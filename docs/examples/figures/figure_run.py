@@ -8,13 +8,12 @@ from itertools import combinations, groupby, zip_longest
 
 import flowalg_reference as reference
 from attrs import frozen
-from flowalg_reference import DroppedElement
 
 from figures.listing import Listing
 from figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
 from figures.timelines import timeline_of
 from flowalg import KV, Pane, ProcessingTime, Run, Timeline, Window
-from flowalg.runs import Change, DropReason, Instant
+from flowalg.runs import Change, DroppedElement, DropReason, Instant
 
 
 @frozen

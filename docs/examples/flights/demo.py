@@ -19,7 +19,6 @@ import flowalg_reference
 import pyarrow as pa
 import pyarrow.parquet as pq
 from flowalg_columns.tables import pane_table
-from flowalg_reference import DroppedElement
 from flowalg_tools.pictures import draw_run
 from rich.console import Console
 
@@ -41,6 +40,7 @@ from flights.report import Steps, engine_table, steps, worst_hours
 from flowalg import KV
 from flowalg.data.time import event_time
 from flowalg.errors import ArgumentError
+from flowalg.runs import DroppedElement
 
 WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzinfo=NEW_YORK))
 """The seven days that end with January's two worst."""

@@ -39,6 +39,7 @@ class ShardedComputation:
     cluster: Cluster
     bad_records: BadRecords | None
     states: list[OperatorState]
+    late_data: bool
     outputs: list[ComputationOutput] = field(factory=list)
     report: StageReport | None = None
     received: Reports = field(factory=dict)
@@ -52,12 +53,14 @@ class ShardedComputation:
         cluster: Cluster,
         bad_records: BadRecords | None,
         followed: tuple[Upstream, ...] = (),
+        *,
+        late_data: bool = False,
     ) -> ShardedComputation:
         """Returns the computation before the first instant."""
         operator = Computing(prepared.stage, tuple(upstreams), followed)
         clocks = known_clocks(operator, ())
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
-        return cls(prepared, operator, cluster, bad_records, states)
+        return cls(prepared, operator, cluster, bad_records, states, late_data)
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -131,7 +134,9 @@ class ShardedComputation:
         assert self.report is not None, "an instant has been"
         late = SideDrops(tuple(drop for output in self.outputs for drop in output.drops))
         elements = Elements(self.prepared.shape, self.prepared.meta)
-        return DropsOfSide(name, elements, elements.shape, self.report.clocks, late)
+        return DropsOfSide(
+            name, self.label, elements, elements.shape, self.report.clocks, late, self.late_data
+        )
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a timer fires."""

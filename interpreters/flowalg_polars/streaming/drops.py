@@ -1,4 +1,7 @@
-"""What the stages of a query drop in one instant: counted at once, and as values or fields of sinks when asked for."""
+"""What the stages of a query drop in one instant: counted at once, and as values or fields of sinks when asked for.
+
+With late data each value is one element, and so are the fields of each; otherwise those of a grouping are combined.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,35 @@ from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.values import read_elements
 from flowalg_shard.contents.stage import Stage
+from flowalg_shard.step.late_data import dropped_rows
 from flowalg_shard.step.shard_state import Late
-from flowalg_shard.step.side_inputs import LateElement, SideDrops
-from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
+from flowalg_shard.step.side_inputs import LateElement, SideDrops, change_of
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, EVENT_TIME, START
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import Drop, DropReason
+from flowalg.runs.panes import Drop, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg_polars.lowering.packed_results import result_columns
 from flowalg_polars.lowering.python_steps import to_arrow
-from flowalg_polars.streaming.rows import Elements, PreparedGrouping
+from flowalg_polars.meta import weight_of
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping, elements_by_key
 
 DropFields: TypeAlias = Mapping[str, object]
-"""A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window."""
+"""A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window.
+
+With late data the value is the element, and ``drop`` has its event time, change and input too.
+"""
+
+
+@frozen
+class Candidates:
+    """The elements of an input that an instant may have dropped."""
+
+    elements: Elements
+    rows: pl.DataFrame
 
 
 class StageDrops(Protocol):
@@ -63,12 +79,16 @@ class NoDrops:
 
 @frozen
 class GroupingDrops:
-    """The late elements of a grouping, by shard. ``name`` is that of the stage in the plan."""
+    """The late elements of a grouping, by shard. ``name`` is that of the stage in the plan.
+
+    With late data ``inputs`` has those of each input that may be late; it is ``None`` without.
+    """
 
     name: str
     prepared: PreparedGrouping
     clocks: Clocks
     shards: Sequence[Late]
+    inputs: Sequence[Candidates] | None
 
     @property
     def count(self) -> int:
@@ -81,6 +101,8 @@ class GroupingDrops:
 
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
+        if self.inputs is not None:
+            return [*self._elements()]
         now = self.clocks.processing_time
         return [
             Drop(key, window, DropReason(reason), now, count=count)
@@ -91,6 +113,12 @@ class GroupingDrops:
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
         fields: list[DropFields] = []
+        if self.inputs is not None:
+            shapes = [candidates.elements.shape for candidates in self.inputs]
+            return [
+                _element_fields(self.name, dropped, shapes[dropped.input], self.clocks)
+                for dropped in self._elements()
+            ]
         key, value = (field.shape for field in self.prepared.dropped.fields)
         for table in self._tables:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
@@ -99,6 +127,32 @@ class GroupingDrops:
                 drop = _drop(self.name, reason, count, dropped, text, self.clocks)
                 fields.append(_fields(drop, window))
         return fields
+
+    def _elements(self) -> Iterator[DroppedElement]:
+        """Yields the dropped elements, input by input."""
+        if not self.count:
+            return
+        stage, now, before = self.prepared.stage, self.clocks.processing_time, self.shards[0].before
+        for number, candidates in enumerate(self.inputs or ()):
+            shape, meta = candidates.elements.shape, candidates.elements.meta
+            rows = dropped_rows(
+                stage, elements_by_key(stage, candidates.elements, candidates.rows), self.shards
+            )
+            facts = rows.select(START, END, DROP_REASON, EVENT_TIME, weight_of(meta)).iter_rows()
+            elements = read_elements(layout_of(shape), to_arrow(rows, shape, meta))
+            for element, (start, end, reason, time, weight) in zip(elements, facts, strict=True):
+                yield DroppedElement(
+                    dropped_key(element),
+                    Window(EventTime(start), EventTime(end)),
+                    DropReason(reason),
+                    now,
+                    element,
+                    EventTime(time),
+                    before,
+                    change_of(weight),
+                    stage.label,
+                    input=number,
+                )
 
     def _values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
         """Returns the combined value of each drop as JSON; ``None`` where it has none."""
@@ -121,14 +175,16 @@ class GroupingDrops:
 class DropsOfSide:
     """The elements that a side input dropped: some of the side, and some that were to read it.
 
-    ``name`` is that of the stage in the plan.
+    ``name`` is that of the stage in the plan, and ``label`` that of its transform.
     """
 
     name: str
+    label: str
     main: Elements
     side: Shape
     clocks: Clocks
     dropped: SideDrops
+    late_data: bool
 
     @property
     def count(self) -> int:
@@ -138,16 +194,19 @@ class DropsOfSide:
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
         now = self.clocks.processing_time
+        if self.late_data:
+            return [late.dropped(self.label, now) for late, _ in self._late()]
         return [Drop(late.key, late.window, late.reason, now) for late, _ in self._late()]
 
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
-        fields = []
-        for late, shape in self._late():
-            key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
-            texts = encode_json(late.key, key), encode_json(late.value, shape)
-            fields.append(_fields(_drop(self.name, late.reason.value, 1, *texts, self.clocks), late.window))
-        return fields
+        now = self.clocks.processing_time
+        return [
+            _element_fields(
+                self.name, late.dropped(self.label, now), shape, self.clocks, late_data=self.late_data
+            )
+            for late, shape in self._late()
+        ]
 
     def _late(self) -> Iterator[tuple[LateElement, Shape]]:
         """Yields the dropped elements with their shapes."""
@@ -181,6 +240,22 @@ def _facts(table: pl.DataFrame) -> list[tuple[Window, str, int]]:
         (Window(EventTime(start), EventTime(end)), reason, count)
         for start, end, reason, count in table.select(START, END, DROP_REASON, DROP_COUNT).rows()
     ]
+
+
+def _element_fields(
+    name: str, dropped: DroppedElement, shape: Shape, clocks: Clocks, *, late_data: bool = True
+) -> DropFields:
+    """Returns a dropped element of a shape as sinks store it."""
+    key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
+    texts = encode_json(dropped.key, key), encode_json(dropped.element, shape)
+    own = {
+        "event_time": dropped.event_time.datetime,
+        "change": dropped.change.value,
+        "input": dropped.input,
+        "watermark": dropped.watermark.datetime,
+    }
+    drop = _drop(name, dropped.reason.value, 1, *texts, clocks)
+    return _fields({**drop, **own} if late_data else drop, dropped.window)
 
 
 def _drop(stage: str, reason: str, count: int, key: str, value: str | None, clocks: Clocks) -> DropFields:

@@ -96,6 +96,7 @@ class Graph:
     cluster: Cluster
     finite: bool
     bad_records: BadRecords | None
+    late_data: bool
     shared: frozenset[PlanNode]
     stages: list[Stage] = field(factory=list)
     numbers: dict[PlanNode, int] = field(factory=dict)
@@ -110,17 +111,18 @@ class Graph:
         *,
         finite: bool,
         bad_records: BadRecords | None = None,
+        late_data: bool = False,
     ) -> tuple[Graph, dict[str, OutputOperator]]:
         """Compiles a plan whose sources derive their clocks as ``sources`` say.
 
         Unless the input is ``finite``, windows need a lateness. Elements on which a step fails are added to
-        ``bad_records``; without it they fail the run.
+        ``bad_records``; without it they fail the run. With ``late_data`` drops are single elements.
         """
         upstreams = read_together(sources, plan.read_together)
         shared = {node for node, readers in plan.readers.items() if readers > 1}
         if any(isinstance(upstream, FromSource) and upstream.follows for upstream in upstreams.values()):
             shared.update(plan.sources.values())  # the stages that only follow them
-        graph = cls(plan, upstreams, cluster, finite, bad_records, frozenset(shared))
+        graph = cls(plan, upstreams, cluster, finite, bad_records, late_data, frozenset(shared))
         of = Fold(graph._compile)
         return graph, {name: graph._output(name, of) for name in plan.outputs}
 
@@ -228,7 +230,13 @@ class Graph:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
         upstreams = _union(compiled.upstreams for compiled in inputs)
         followed = self._followed(upstreams.values(), of)
-        grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster, followed.upstreams)
+        grouping = ShardedGrouping.of(
+            prepared,
+            list(upstreams.values()),
+            self.cluster,
+            followed.upstreams,
+            late_data=self.late_data,
+        )
         self.notes += prepared.notes
 
         def run(arrivals: Arrivals) -> Arrival:
@@ -255,6 +263,7 @@ class Graph:
             read,
             self.cluster,
             followed.upstreams,
+            late_data=self.late_data,
         )
         compiled = self._stage(
             node,
@@ -288,7 +297,12 @@ class Graph:
         prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
         followed = self._followed(inner.upstreams.values(), of)
         stage = ShardedComputation.of(
-            prepared, list(inner.upstreams.values()), self.cluster, self.bad_records, followed.upstreams
+            prepared,
+            list(inner.upstreams.values()),
+            self.cluster,
+            self.bad_records,
+            followed.upstreams,
+            late_data=self.late_data,
         )
         self.notes.append(prepared.note)
         return self._stage(

@@ -41,13 +41,14 @@ class PolarsStreaming:
     generates the watermarks again instead of reading them from its instants; not with ``Mode.CONTINUOUS``, which adds
     instants. ``cluster`` divides the run, as a test of
     the engine; neither changes the result. With ``dead_letters``, bad records are in ``bad_records`` of the run instead
-    of failing it.
+    of failing it. With ``late_data``, its drops are ``DroppedElement``s.
     """
 
     cluster: Cluster = field(factory=Cluster)
     mode: Mode = field(default=Mode.MICRO_BATCH, kw_only=True)
     generate_watermarks: bool = field(default=False, kw_only=True)
     dead_letters: bool = field(default=False, kw_only=True)
+    late_data: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.cluster, Cluster):
@@ -56,6 +57,7 @@ class PolarsStreaming:
             )
         require_mode("PolarsStreaming.mode", self.mode)
         require_flag("PolarsStreaming.dead_letters", self.dead_letters)
+        require_flag("PolarsStreaming.late_data", self.late_data)
         if self.generate_watermarks and self.mode is Mode.CONTINUOUS:
             # Deadlines lie between the instants of a timeline, where a policy would observe more than it recorded.
             raise ArgumentError("PolarsStreaming.generate_watermarks", True, "False with Mode.CONTINUOUS")
@@ -92,7 +94,9 @@ class PolarsStreaming:
             for name, read in plan.sources.items()
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
-        graph, operators = Graph.compile(plan, upstreams, self.cluster, finite=True, bad_records=bad)
+        graph, operators = Graph.compile(
+            plan, upstreams, self.cluster, finite=True, bad_records=bad, late_data=self.late_data
+        )
         by_name: dict[str, list[Output[object]]] = {name: [] for name in outputs}
         dropped: list[Drop] = []
         unfired: list[int] = []

@@ -31,6 +31,7 @@ from flowalg_shard.operators import (
 from flowalg_shard.state.compatibility import StageDescription, describe_side, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
+from flowalg_shard.step.late_data import may_be_dropped
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import SideDrops, SideStage
@@ -55,7 +56,7 @@ from flowalg.windows.window_functions import partition_time
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
-from flowalg_polars.streaming.drops import DropsOfSide, GroupingDrops, pair_columns
+from flowalg_polars.streaming.drops import Candidates, DropsOfSide, GroupingDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping
 from flowalg_polars.streaming.side_reads import SideRead
 
@@ -74,12 +75,17 @@ class Cluster:
 
 @define
 class ShardedGrouping:
-    """A grouping, and the state of each of its shards."""
+    """A grouping, and the state of each of its shards.
+
+    With ``late_data`` it keeps the elements that the last instant may have dropped, by input, as ``candidates``.
+    """
 
     prepared: PreparedGrouping
     operator: Grouping
     cluster: Cluster
     states: list[OperatorState]
+    late_data: bool = False
+    candidates: list[pl.DataFrame] = field(factory=list)
     emissions: list[Emission] = field(factory=list)
     report: StageReport | None = None
     received: Reports = field(factory=dict)
@@ -92,11 +98,14 @@ class ShardedGrouping:
         upstreams: Sequence[Upstream],
         cluster: Cluster,
         followed: tuple[Upstream, ...] = (),
+        *,
+        late_data: bool = False,
     ) -> ShardedGrouping:
         """Returns the grouping before the first instant."""
         operator = Grouping(prepared.stage, tuple(upstreams), followed)
         clocks = known_clocks(operator, ())
-        return cls(prepared, operator, cluster, [OperatorState(clocks) for _ in range(cluster.shards)])
+        states = [OperatorState(clocks) for _ in range(cluster.shards)]
+        return cls(prepared, operator, cluster, states, late_data)
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -114,7 +123,9 @@ class ShardedGrouping:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
         started = time.perf_counter()
         prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
-        rows, reports = collect_together(prepared, [arriving, followed])
+        late = self._may_be_late(inputs)
+        collected, reports = collect_together([*prepared, *late], [arriving, followed])
+        rows, self.candidates = collected[: len(prepared)], collected[len(prepared) :]
         self.received = reports[0]
         bundles = self._bundles(stack(rows))
         clocks = next_clocks(self.operator, self.states[0], reports)
@@ -128,6 +139,13 @@ class ShardedGrouping:
         panes = self._panes(stack([emission.panes for emission in self.emissions]), clocks[0].clocks)
         self.seconds = time.perf_counter() - started
         return Arrival(panes.lazy(), {0: self.report})
+
+    def _may_be_late(self, inputs: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
+        """Returns the elements of each input that the next instant may drop; none without ``late_data``."""
+        if not self.late_data:
+            return []
+        condition = may_be_dropped(self.prepared.stage, self.states[0].input_clocks[0].clocks.watermark)
+        return [frame.filter(condition) for frame in inputs]
 
     @cached_property
     def description(self) -> StageDescription:
@@ -198,9 +216,9 @@ class ShardedGrouping:
     def drops(self, name: str) -> GroupingDrops:
         """Returns the drops of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
-        return GroupingDrops(
-            name, self.prepared, self.report.clocks, [emission.late for emission in self.emissions]
-        )
+        late = [emission.late for emission in self.emissions]
+        inputs = list(map(Candidates, self.prepared.elements, self.candidates)) if self.late_data else None
+        return GroupingDrops(name, self.prepared, self.report.clocks, late, inputs)
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger becomes ready without new elements."""
@@ -238,6 +256,7 @@ class ShardedSide:
     read: SideRead
     cluster: Cluster
     states: list[OperatorState]
+    late_data: bool = False
     dropped: SideDrops = field(factory=SideDrops)
     report: StageReport | None = None
     arrived: int | None = None
@@ -254,13 +273,15 @@ class ShardedSide:
         read: SideRead,
         cluster: Cluster,
         followed: tuple[Upstream, ...] = (),
+        *,
+        late_data: bool = False,
     ) -> ShardedSide:
         """Returns the operator of a node before the first instant; ``read`` gives elements what they read."""
         stage = SideStage.of(node)
         operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]), followed)
         clocks = known_clocks(operator, ())
         states = [OperatorState(clocks) for _ in range(cluster.shards)]
-        return cls(stage, operator, main, side, read, cluster, states)
+        return cls(stage, operator, main, side, read, cluster, states, late_data)
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -289,7 +310,9 @@ class ShardedSide:
             readings.update(output.values)
             drops.append(output.drops)
             received.append(report)
-        self.dropped = SideDrops(drops[0].side, stack([side_drops.elements for side_drops in drops]))
+        self.dropped = SideDrops(
+            drops[0].side, stack([side_drops.elements for side_drops in drops]), drops[0].before
+        )
         self.report = StageReport(received[0].clocks, min(report.hold for report in received))
         table = stack(passed)
         frame = self.read(table.sort(_NUMBER), readings) if table.height else self._empty
@@ -343,7 +366,15 @@ class ShardedSide:
     def drops(self, name: str) -> DropsOfSide:
         """Returns the late elements of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
-        return DropsOfSide(name, self.main, self.side.shape, self.report.clocks, self.dropped)
+        return DropsOfSide(
+            name,
+            self.label,
+            self.main,
+            self.side.shape,
+            self.report.clocks,
+            self.dropped,
+            self.late_data,
+        )
 
     def next_deadline(self) -> ProcessingTime | None:
         """A side input waits for no processing time."""

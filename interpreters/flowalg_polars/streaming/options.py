@@ -40,8 +40,9 @@ class StreamOptions(TypedDict, total=False):
     skew can exceed ``max_skew`` by what one micro-batch of a source advances it.
 
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
-    ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``metrics``, ``MicroBatch.metrics`` has those of
-    each stage.
+    ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``late_data``, ``MicroBatch.dropped`` has each
+    dropped element as a ``DroppedElement``, with its value and event time; otherwise a ``Drop`` is for all of one key
+    and window. With ``metrics``, ``MicroBatch.metrics`` has those of each stage.
 
     The ``observers`` are called when the query starts, after each micro-batch when it is committed, and when it ends
     or fails, with a ``QueryEvent`` in which the query has its ``name``; by default its id. They imply ``metrics``. An
@@ -55,6 +56,7 @@ class StreamOptions(TypedDict, total=False):
     tick_when_idle: bool
     drain: bool
     dead_letters: bool
+    late_data: bool
     metrics: bool
     shards: int
     max_skew: timedelta | None
@@ -73,6 +75,7 @@ class Options:
     tick_when_idle: bool = False
     drain: bool = False
     dead_letters: bool = False
+    late_data: bool = False
     metrics: bool = False
     shards: int = 1
     max_skew: timedelta | None = None
@@ -80,7 +83,7 @@ class Options:
     observers: Sequence[Observer] = ()
 
     def __attrs_post_init__(self) -> None:
-        for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
+        for name in ("follow", "tick_when_idle", "drain", "dead_letters", "late_data", "metrics"):
             require_flag(name, getattr(self, name))
         require_shards(self.shards)
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):

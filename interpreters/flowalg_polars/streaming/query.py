@@ -67,10 +67,11 @@ class MicroBatch(Generic[A_co]):
     """What an output of a pipeline gives in one micro-batch.
 
     ``rows`` has the leaves of elements and the metadata of panes, or both times of elements; ``frame`` the columns that
-    users see. ``dropped`` are the drops of the stages before the output, and ``dropped_count`` the number of their
-    elements. ``bad_records`` are the records on which a step of the query failed, with ``dead_letters``. ``metrics``
-    has one entry for each stage, in the order of the pipeline, and ``sources`` one for each source that flows into a
-    stage; both are empty without ``metrics=True``. An output of elements counts as a stage.
+    users see. ``dropped`` are the drops of the stages before the output, with ``late_data`` each a ``DroppedElement``,
+    and ``dropped_count`` the number of their elements. ``bad_records`` are the records on which a step of the query
+    failed, with ``dead_letters``. ``metrics`` has one entry for each stage, in the order of the pipeline, and
+    ``sources`` one for each source that flows into a stage; both are empty without ``metrics=True``. An output of
+    elements counts as a stage.
     """
 
     pipeline: PCollection[A_co]
@@ -85,6 +86,7 @@ class MicroBatch(Generic[A_co]):
     metrics: tuple[StageMetrics, ...]
     sources: tuple[SourceMetrics, ...]
     shape: Shape
+    _late_data: bool = field(repr=False)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -121,7 +123,8 @@ class MicroBatch(Generic[A_co]):
         """The drops of all stages as sinks store them.
 
         Each is for one key and window: ``drop`` with the stage, reason, count, key and combined value (both as JSON)
-        and clocks, and the ``start`` and ``end`` of its window.
+        and clocks, and the ``start`` and ``end`` of its window. With ``late_data`` each is for one element, which is
+        the value, and ``drop`` has its ``event_time``, ``change`` and ``input``.
         """
         return tuple(fields for drops in self._stage_drops for fields in drops.fields())
 
@@ -142,7 +145,9 @@ class MicroBatch(Generic[A_co]):
         bad: list[DropFields] = [
             {"drop": drop_fields(record, now), "start": None, "end": None} for record in self.bad_records
         ]
-        output: SinkBatch[object] = SinkBatch(self.output, (*self.drop_fields, *bad))
+        output: SinkBatch[object] = SinkBatch(
+            self.output, (*self.drop_fields, *bad), late_data=self._late_data
+        )
         intent = self._intent
         written = WrittenBatch(self.query, self.number, self._generation, intent.fingerprint)
         return sink.write(output, written, after=intent.after)
@@ -229,7 +234,9 @@ class Query:
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
         cluster = Cluster(shards=options.shards)
-        graph, operators = Graph.compile(plan, upstreams, cluster, finite=replays, bad_records=bad)
+        graph, operators = Graph.compile(
+            plan, upstreams, cluster, finite=replays, bad_records=bad, late_data=options.late_data
+        )
         readers = {
             name: reader_of(source.node, source.stream.data, named_columns(source.stream))
             if recording is None
@@ -452,6 +459,7 @@ class Query:
                     metrics,
                     sources,
                     operator.shape,
+                    self.options.late_data,
                 )
                 for name, operator in self.operators.items()
             },

@@ -46,6 +46,7 @@ class ReplayOptions(TypedDict, total=False):
     tick: timedelta | None
     ends: bool
     dead_letters: bool
+    late_data: bool
     metrics: bool
 
 
@@ -70,6 +71,7 @@ def replay(
     tick: timedelta | None = None,
     ends: bool = True,
     dead_letters: bool = False,
+    late_data: bool = False,
     metrics: bool = False,
 ) -> Generator[MicroBatch[object], None, None] | Generator[MicroBatches, None, None]:
     """Yields what a stream over recorded data emits, instant by instant: early, on-time and late panes.
@@ -84,7 +86,8 @@ def replay(
     follow the clock. After the last row the input ends, unless ``ends`` is false.
 
     ``watermark`` is the policy of all sources, and ``processing_time`` the column of all; by default each
-    ``StreamInput`` has its own. ``dead_letters`` and ``metrics`` are those of ``batches``.
+    ``StreamInput`` has its own. ``dead_letters``, ``late_data`` and ``metrics`` are those of
+    ``batches``.
 
     The replay is lazy: the rows after the last batch that is asked for are ordered, but not processed. So stop when the
     panes that are wanted have been emitted, such as those of a percentile watermark.
@@ -102,7 +105,7 @@ def replay(
         for batch in flowalg_polars.replay(totals, {scores: recorded}, watermark=policy, processing_time="seen"):
             print(batch.panes)
     """
-    options = Options(dead_letters=dead_letters, metrics=metrics)
+    options = Options(dead_letters=dead_letters, late_data=late_data, metrics=metrics)
     division = Division(every, micro_batch is not None, tick, ends=ends)
     pipelines = require_outputs(outputs)
     roots = [pipeline.node for pipeline in pipelines.values()]

@@ -33,19 +33,20 @@ ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
 @frozen
-class PreparedGrouping(GroupingStage):
-    """A grouping with its rows: ``inputs`` are functions from elements to rows."""
-
-    inputs: tuple[ElementsToRows, ...]
-    notes: tuple[LiftingNote, ...]
-
-
-@frozen
 class Elements:
     """The form of the elements of an input: their shape and their metadata columns."""
 
     shape: Shape
     meta: tuple[str, ...]
+
+
+@frozen
+class PreparedGrouping(GroupingStage):
+    """A grouping with its rows: ``inputs`` are functions from elements of some forms to rows."""
+
+    elements: tuple[Elements, ...]
+    inputs: tuple[ElementsToRows, ...]
+    notes: tuple[LiftingNote, ...]
 
 
 def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int) -> PreparedGrouping:
@@ -60,11 +61,30 @@ def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int
         if isinstance(node, CombinePerKey):
             return _in_columns(node, grouping, inputs[0], shards)
         sides = tuple(_side_rows(grouping, elements, side, shards) for side, elements in enumerate(inputs))
-        return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, sides, ())
+        return _prepared(grouping, stage, inputs, sides, ())
     (elements,) = inputs
     rows = _ObjectRows(stage, elements, shards)
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
-    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, (rows,), (note,))
+    return _prepared(grouping, stage, inputs, (rows,), (note,))
+
+
+def _prepared(
+    grouping: GroupingStage,
+    stage: Stage,
+    inputs: Sequence[Elements],
+    rows: tuple[ElementsToRows, ...],
+    notes: tuple[LiftingNote, ...],
+) -> PreparedGrouping:
+    shapes = grouping.pair, grouping.dropped, grouping.values
+    return PreparedGrouping(stage, *shapes, tuple(inputs), rows, notes)
+
+
+def elements_by_key(stage: Stage, elements: Elements, frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns elements with the columns by which the step knows them: those of the key, and their windows, if any."""
+    own = frame.drop(START, END, strict=False) if stage.fresh else frame
+    rows = _assign_windows(stage, elements, own) if stage.preassigned else own
+    key = leaf_columns(key_and_value(columns_of(layout_of(elements.shape)))[0])
+    return rows.with_columns(column.alias(name) for column, name in zip(key, stage.keys, strict=True))
 
 
 def _in_columns(
@@ -79,7 +99,7 @@ def _in_columns(
     whole = {VALUE: value} if stage.keeps_values else {}
     columns = tuple(nest(item).alias(name) for name, item in (whole | dict(read)).items())
     rows = _ColumnRows(stage, elements, columns, shards)
-    return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, (rows,), arguments.notes)
+    return _prepared(grouping, stage, [elements], (rows,), arguments.notes)
 
 
 def _side_rows(grouping: GroupingStage, elements: Elements, side: int, shards: int) -> _ColumnRows:

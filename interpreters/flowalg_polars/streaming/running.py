@@ -28,7 +28,8 @@ CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
 
 _SINK: Final = (
-    "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them"
+    "upsert(...), changelog(...) or late_data(...) of flowalg_sinks, a function of a MicroBatch, or several of "
+    "them"
 )
 
 
@@ -135,9 +136,9 @@ def run(
     """Runs a pipeline over streams, or several named outputs as one query, and writes each micro-batch to its sinks.
 
     ``sink`` is one sink of the pipeline or several; ``sinks`` has one or several for each output, by its name. A sink
-    is ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which write to a table exactly once if the query has
-    a checkpoint, or a function of a ``MicroBatch``. The ``options`` are ``StreamOptions``, and the errors those of
-    ``batches``. Returns the summary of each output.
+    is ``upsert(...)``, ``changelog(...)`` or ``late_data(...)`` of ``flowalg_sinks``, which write to a table exactly
+    once if the query has a checkpoint, or a function of a ``MicroBatch``. The ``options`` are ``StreamOptions``, and
+    the errors those of ``batches``. Returns the summary of each output.
 
     Example::
 

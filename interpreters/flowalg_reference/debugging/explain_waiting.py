@@ -13,12 +13,12 @@ from flowalg.data.errors import format_value
 from flowalg.data.time import EventTime, ProcessingTime, event_time
 from flowalg.data.views import HasView
 from flowalg.pipeline.nodes import Process
+from flowalg.runs.panes import DroppedElement
 from flowalg_reference.computations import Computing
 from flowalg_reference.debugging.events import ArrivedElement, SetTimer, arrived_element, set_timer
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.recording import Recording
 from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
-from flowalg_reference.drops import DroppedElement
 from flowalg_reference.trace import Call
 
 

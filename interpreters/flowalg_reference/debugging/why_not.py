@@ -15,7 +15,7 @@ from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.data.views import HasView
 from flowalg.pipeline.nodes import GroupingNode, Node
-from flowalg.runs.panes import Pane
+from flowalg.runs.panes import DroppedElement, Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
 from flowalg.windows.window_functions import as_merging
@@ -37,7 +37,6 @@ from flowalg_reference.debugging.selection import (
 )
 from flowalg_reference.debugging.stages import last_computations, last_groupings
 from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
-from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import ReferenceRun, spec_of

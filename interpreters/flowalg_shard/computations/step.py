@@ -38,7 +38,7 @@ from flowalg_shard.computations.kept_keys import (
 from flowalg_shard.computations.key_run import Element, KeyRun
 from flowalg_shard.computations.settling import settle
 from flowalg_shard.computations.stage import ONLY_KEY, ComputationStage
-from flowalg_shard.step.side_inputs import LateElement
+from flowalg_shard.step.side_inputs import LateElement, change_of
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, WEIGHT
 from flowalg_shard.tables.joins import anti_join, semi_join
 from flowalg_shard.tables.packing import stack
@@ -75,7 +75,7 @@ def compute(
         late, rows = rows.filter(is_late), rows.filter(~is_late)
     elements = stack([touched.waiting, rows])
     if touched.keys.is_empty() and elements.is_empty():
-        return kept, ComputationOutput(pl.DataFrame(), _dropped(stage, late))
+        return kept, ComputationOutput(pl.DataFrame(), _dropped(stage, late, before))
     ready, waiting, corrections = settle(stage, elements), pl.DataFrame(), pl.DataFrame()
     if stage.in_order and ready.height:
         passed = pl.col(EVENT_TIME) < now.watermark
@@ -87,7 +87,10 @@ def compute(
     return (
         Kept(stack([untouched.keys, after.keys]), stack([untouched.waiting, after.waiting])),
         ComputationOutput(
-            outputs, (*_dropped(stage, late), *_dropped(stage, corrections)), bad_records, unfired
+            outputs,
+            (*_dropped(stage, late, before), *_dropped(stage, corrections, before)),
+            bad_records,
+            unfired,
         ),
     )
 
@@ -112,15 +115,22 @@ def _divide(stage: ComputationStage, kept: Kept, rows: pl.DataFrame, now: Clocks
     )
 
 
-def _dropped(stage: ComputationStage, rows: pl.DataFrame) -> tuple[LateElement, ...]:
-    """Returns rows as late elements."""
+def _dropped(stage: ComputationStage, rows: pl.DataFrame, before: EventTime) -> tuple[LateElement, ...]:
+    """Returns rows as late elements; ``before`` is the watermark before the instant."""
     if rows.is_empty():
         return ()
-    bounds = rows.select(START, END).iter_rows()
+    facts = rows.select(START, END, EVENT_TIME, WEIGHT).iter_rows()
     pairs = map(KV, stage.key.read(rows), stage.value.read(rows))
     return tuple(
-        LateElement(pair, Window(EventTime(start), EventTime(end)), DropReason.LATE)
-        for pair, (start, end) in zip(pairs, bounds, strict=True)
+        LateElement(
+            pair,
+            Window(EventTime(start), EventTime(end)),
+            DropReason.LATE,
+            EventTime(time),
+            before,
+            change_of(weight),
+        )
+        for pair, (start, end, time, weight) in zip(pairs, facts, strict=True)
     )
 
 

@@ -57,7 +57,7 @@ def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFram
         observed.append(pl.col(EVENT_TIME).alias(POINT))
         window_key.append(POINT)
     columns = [*(name for name in window_key if name != POINT), *contents.lift(elements), *observed]
-    assigned = _assign(stage, elements.lazy()).select(columns)
+    assigned = in_windows(stage, elements.lazy()).select(columns)
     islands, large = merges_islands(stage), elements.height >= LARGE
     if alone and (islands or (isinstance(contents, ColumnContents) and stage.merging is None and not large)):
         # The step combines all elements of a window or session, so combining them here would only cost time.
@@ -87,7 +87,7 @@ def _implied(stage: Stage, elements: pl.DataFrame) -> dict[str, pl.Expr]:
     return implied
 
 
-def _assign(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
+def in_windows(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the elements in their windows."""
     if not stage.fresh or stage.preassigned:
         return elements

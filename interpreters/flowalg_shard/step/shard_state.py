@@ -50,10 +50,14 @@ class ShardState:
 
 @frozen(eq=False)
 class Late:
-    """The elements that an instant dropped, as rows of its bundle, by reason."""
+    """The elements that an instant dropped, as rows of its bundle, by reason.
+
+    ``before`` is the watermark before the instant.
+    """
 
     stage: Stage
     rows: tuple[tuple[DropReason, pl.DataFrame], ...]
+    before: EventTime
 
     @property
     def count(self) -> int:

@@ -15,17 +15,17 @@ from typing import Final, TypeAlias
 import polars as pl
 from attrs import field, frozen
 
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.data.values import sort_by_time
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import AsMap, Lateness, LatestComplete, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
-from flowalg.runs.panes import DropReason, dropped_key
+from flowalg.runs.panes import Change, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_shard.contents.objects import KeptValue, ValueList, remaining
 from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
-from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
+from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import stack
 from flowalg_shard.tables.pickled import pickle_value, unpickle
 
@@ -98,28 +98,55 @@ PackedSide: TypeAlias = tuple[bytes, Mapping[Window, bytes], bytes]
 class LateElement:
     """An element that a side input dropped: of the side, for a window that was complete, or one that was to read it.
 
-    ``window`` is that of the side which contains its event time.
+    ``window`` is that of the side which contains its event time, and ``before`` the watermark of its input before the
+    instant. The elements that read are of input 0, and those of the side of input 1.
     """
 
     value: object
     window: Window
     reason: DropReason
+    event_time: EventTime
+    before: EventTime
+    change: Change
+    input: int = 0
 
     @property
     def key(self) -> object:
         """The key, if the value is a pair; otherwise the value."""
         return dropped_key(self.value)
 
+    def dropped(self, stage: str, time: ProcessingTime) -> DroppedElement:
+        """The element as data, dropped at a processing time by a stage with a label."""
+        return DroppedElement(
+            self.key,
+            self.window,
+            self.reason,
+            time,
+            self.value,
+            self.event_time,
+            self.before,
+            self.change,
+            stage,
+            input=self.input,
+        )
+
+
+def change_of(weight: int) -> Change:
+    """Returns whether an element with a weight is a value or a retraction."""
+    return Change.VALUE if weight > 0 else Change.RETRACTION
+
 
 @frozen
 class SideDrops:
     """The late elements of the side, and the elements that were too late to read it, with their window of the side.
 
-    The side is that of all shards, and the elements are those of one.
+    The side is that of all shards, and the elements are those of one. ``before`` is the watermark of the elements
+    before the instant.
     """
 
     side: tuple[LateElement, ...] = ()
     elements: pl.DataFrame = field(factory=pl.DataFrame)
+    before: EventTime = MIN_TIME
 
     def __bool__(self) -> bool:
         return bool(self.side) or not self.elements.is_empty()
@@ -134,10 +161,18 @@ class SideDrops:
         """The elements that were too late, given their values."""
         if self.elements.is_empty():
             return []
-        bounds = self.elements.select(READ_START, READ_END).iter_rows()
+        change = pl.col(CHANGE) if CHANGE in self.elements.columns else pl.lit(Change.VALUE.value)
+        facts = self.elements.select(READ_START, READ_END, EVENT_TIME, change.alias(CHANGE)).iter_rows()
         return [
-            LateElement(value, Window(EventTime(start), EventTime(end)), DropReason.EXPIRED)
-            for value, (start, end) in zip(values, bounds, strict=True)
+            LateElement(
+                value,
+                Window(EventTime(start), EventTime(end)),
+                DropReason.EXPIRED,
+                EventTime(time),
+                self.before,
+                Change(sign),
+            )
+            for value, (start, end, time, sign) in zip(values, facts, strict=True)
         ]
 
 
@@ -188,7 +223,9 @@ def read_side(
             needed = {window: stored for window, stored in complete.items() if window.end > horizon}
             after = SideState(stack(kept), needed, waiting)
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
-    output = SideOutput(passed.drop(READ_END, strict=False), values, SideDrops(late, expired), hold)
+    output = SideOutput(
+        passed.drop(READ_END, strict=False), values, SideDrops(late, expired, before.elements), hold
+    )
     return after, output
 
 
@@ -289,10 +326,18 @@ def _absorb(
     after = stack([contents, in_time])
     if in_time.select((pl.col(WEIGHT) < 0).any()).item():
         after = _without_opposites(after)
-    drops = late.select(VALUE, START, END).iter_rows()
+    drops = late.select(VALUE, START, END, EVENT_TIME, WEIGHT).iter_rows()
     return after, tuple(
-        LateElement(unpickle(value), Window(EventTime(start), EventTime(end)), DropReason.CLOSED)
-        for value, start, end in drops
+        LateElement(
+            unpickle(value),
+            Window(EventTime(start), EventTime(end)),
+            DropReason.CLOSED,
+            EventTime(time),
+            before,
+            change_of(weight),
+            input=1,
+        )
+        for value, start, end, time, weight in drops
     )
 
 

@@ -58,7 +58,7 @@ def _step(
 ) -> tuple[ShardState, Emission]:
     contents = contents_of(stage)
     arrived = arrive(stage, state, stack(bundles), clocks.processing_time)
-    late = Late(stage, arrived.dropped)
+    late = Late(stage, arrived.dropped, state.watermark)
     table = stack([arrived.untouched, _absorb(stage, contents, arrived, clocks)])
     if table.is_empty():
         return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), late)

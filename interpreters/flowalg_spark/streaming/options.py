@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 
 STATE_CACHE_BYTES: Final = 1 << 30
 """The default size of the state cache of a Python worker, in bytes."""
@@ -50,6 +50,7 @@ class StreamOptions(TypedDict, total=False):
     state_cache_bytes: int
     metrics: bool
     dead_letters: bool
+    late_data: bool
 
 
 @frozen
@@ -63,11 +64,17 @@ class Options:
     state_cache_bytes: int = STATE_CACHE_BYTES
     metrics: bool = False
     dead_letters: bool = False
+    late_data: bool = False
 
     def __attrs_post_init__(self) -> None:
         size = self.state_cache_bytes
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             valid = "the size of a Python worker's state cache in bytes, 0 or more"
             raise ArgumentError("state_cache_bytes", size, valid)
-        for flag in ("metrics", "dead_letters", "tick", "tick_when_idle"):
+        for flag in ("metrics", "dead_letters", "late_data", "tick", "tick_when_idle"):
             require_flag(flag, getattr(self, flag))
+        if self.late_data:
+            raise UnsupportedError(
+                "late_data: Spark streaming combines the dropped elements of a key and window; use with_drops(), or "
+                "the local engine"
+            )

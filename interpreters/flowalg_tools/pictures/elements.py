@@ -7,7 +7,7 @@ from enum import Enum, unique
 from typing import Final
 
 from attrs import field, frozen
-from flowalg_reference import DroppedElement, RunSpec, WatermarkReading
+from flowalg_reference import RunSpec, WatermarkReading
 
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata
@@ -30,6 +30,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs import DroppedElement
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.timeline import Instant
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from attrs import frozen
-from flowalg_reference import DroppedElement, ReferenceRun
+from flowalg_reference import ReferenceRun
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import KV, Pane, ProcessingTime
 from flowalg.data.errors import ArgumentError
-from flowalg.runs import Change
+from flowalg.runs import Change, DroppedElement
 from flowalg.runs.signals import in_order
 from flowalg.triggers import Trigger, describe
 from flowalg_laws.kit.drawing import format_reading, format_table, format_time

@@ -16,7 +16,7 @@ from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.jobs import JOBS
 from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.judges import Engine, failures_of_job
-from flowalg_laws.kit.interpreters import with_dead_letters
+from flowalg_laws.kit.interpreters import with_dead_letters, with_late_data
 
 
 @frozen
@@ -57,6 +57,7 @@ def examine_interpreter(
     *,
     ordered: bool = False,
     drops: bool = True,
+    late_data: bool = False,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
     at_once: int = 1,
@@ -71,7 +72,9 @@ def examine_interpreter(
     for name, count, least in (("generated", generated, 0), ("at_once", at_once, 1)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ArgumentError(name, count, f"an int of {('zero', 'one')[least]} or more")
-    engine = Engine(capabilities, ordered=ordered, drops=drops)
+    if late_data:
+        interpreter = with_late_data(interpreter)
+    engine = Engine(capabilities, ordered=ordered, drops=drops, late_data=late_data)
     ran: list[str] = []
     rejected: dict[str, tuple[AnyFeature, ...]] = {}
     failed: dict[str, str] = {}
@@ -103,6 +106,7 @@ def check_interpreter(
     *,
     ordered: bool = False,
     drops: bool = True,
+    late_data: bool = False,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
     at_once: int = 1,
@@ -118,8 +122,10 @@ def check_interpreter(
     field ``dead_letters``.
 
     With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
-    With ``drops=False`` drops are not compared, for an interpreter that does not report them. ``generated`` is the
-    number of supported generated pipelines to test as well. With ``at_once`` above 1, this number of jobs runs
+    With ``drops=False`` drops are not compared, for an interpreter that does not report them. With ``late_data`` the
+    suite sets the interpreter's field ``late_data``, and the dropped elements must be those of the reference, with all
+    that is known of them. ``generated`` is the number of supported generated pipelines to test as well. With
+    ``at_once`` above 1, this number of jobs runs
     concurrently in threads, for engines that wait for input and output.
 
     Raises ``AssertionError`` with the report unless all tests pass.
@@ -135,6 +141,7 @@ def check_interpreter(
         interpreter,
         ordered=ordered,
         drops=drops,
+        late_data=late_data,
         jobs=jobs,
         generated=generated,
         at_once=at_once,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from flowalg import KV, EventTime, Pane, Window
-from flowalg.runs import BadRecord, Change, OutputElement
+from flowalg.runs import BadRecord, Change, Drop, DroppedElement, OutputElement
 from flowalg.windows import GLOBAL_WINDOW
 from flowalg_laws.conformance.drops import DropGroup
 from flowalg_laws.kit.drawing import format_time
@@ -74,6 +74,19 @@ def drop_lines(dropped: Mapping[DropGroup, int]) -> list[str]:
     return sorted(
         f"{format_time(at.time)}: {n} of {format_element(at.key)} {window_text(at.window)} {at.reason.value}"
         for at, n in dropped.items()
+    )
+
+
+def dropped_line(drop: Drop) -> str:
+    """Formats a drop with all of its fields: of a ``DroppedElement`` also the element, its times and its stage."""
+    group = DropGroup(drop.processing_time, drop.key, drop.window, drop.reason)
+    (line,) = drop_lines({group: drop.count})
+    if not isinstance(drop, DroppedElement):
+        return line
+    sign = "-" if drop.change is Change.RETRACTION else "+"
+    return (
+        f"{line}: {sign}{format_element(drop.element)} {place_text(drop.event_time)} of {drop.stage}, input "
+        f"{drop.input}, behind {format_time(drop.watermark)}"
     )
 
 

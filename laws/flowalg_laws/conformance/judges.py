@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from attrs import evolve, field, frozen
@@ -18,12 +18,13 @@ from flowalg_laws.conformance.drawing import (
     bad_record_line,
     difference_of,
     drop_lines,
+    dropped_line,
     element_line,
     full_line,
     pane_line,
     place_text,
 )
-from flowalg_laws.conformance.drops import DropGroup, count_drops
+from flowalg_laws.conformance.drops import count_drops
 from flowalg_laws.conformance.jobs.job import Answer, Job, Span
 from flowalg_laws.conformance.settlement import Bag, Place, bag, final_elements, reaches_batch_result
 from flowalg_laws.kit.replay import Replay
@@ -34,12 +35,13 @@ class Engine:
     """The expectations of an interpreter that are independent of the job.
 
     With ``ordered`` the panes are in the order of SEMANTICS section 7; the panes of a table are unordered.
-    With ``drops`` the drops are compared.
+    With ``drops`` the drops are compared, and with ``late_data`` the dropped elements, one by one.
     """
 
     capabilities: Capabilities
     ordered: bool = field(kw_only=True)
     drops: bool = field(kw_only=True)
+    late_data: bool = field(default=False, kw_only=True)
 
 
 @frozen
@@ -47,7 +49,7 @@ class Expected:
     """The expected outcome of a run: the output, drops and bad records of the reference, and the batch result."""
 
     output: Output[object]
-    dropped: Mapping[DropGroup, int]
+    dropped: Sequence[Drop]
     batch: Bag
     bad_records: tuple[BadRecord, ...] = ()
 
@@ -59,7 +61,7 @@ def expected_outcome(
     whole = ReferenceBatch(dead_letters=dead_letters).run(pipeline, replay.timelines)
     streams, mode = engine.capabilities.streams, engine.capabilities.mode
     run = Reference(mode, dead_letters=dead_letters).run(pipeline, replay.timelines) if streams else whole
-    return Expected(run, count_drops(run.dropped), _whole(whole), run.bad_records)
+    return Expected(run, run.dropped, _whole(whole), run.bad_records)
 
 
 def failures_of(
@@ -86,7 +88,7 @@ def failures_of_job(job: Job, run: Run[object] | Outputs, engine: Engine) -> Ite
     letters = job.dead_letters
     reference = Reference(mode, dead_letters=letters) if streams else ReferenceBatch(dead_letters=letters)
     wanted = reference.run(job.outputs, job.replay.timelines)
-    yield from _drop_failures(run.dropped, count_drops(wanted.dropped), engine)
+    yield from _drop_failures(run.dropped, wanted.dropped, engine)
     yield from _bad_record_failures(run.bad_records, wanted.bad_records)
     yield from _bad_transcript_failures(job, run.bad_records)
     dropped = run.dropped if engine.drops else wanted.dropped
@@ -115,10 +117,14 @@ def _output_failures(actual: Output[object], wanted: Output[object], engine: Eng
     yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(actual)))
 
 
-def _drop_failures(drops: Iterable[Drop], wanted: Mapping[DropGroup, int], engine: Engine) -> Iterator[str]:
+def _drop_failures(drops: Sequence[Drop], wanted: Sequence[Drop], engine: Engine) -> Iterator[str]:
     if engine.drops:
-        difference = difference_of(drop_lines(wanted), drop_lines(count_drops(drops)))
+        difference = difference_of(drop_lines(count_drops(wanted)), drop_lines(count_drops(drops)))
         yield from _failure("drops are not those of the reference", difference)
+    if engine.late_data:
+        lines = sorted(map(dropped_line, drops))
+        difference = difference_of(sorted(map(dropped_line, wanted)), lines)
+        yield from _failure("dropped elements are not those of the reference", difference)
 
 
 def _bad_record_failures(bad_records: Iterable[BadRecord], wanted: Iterable[BadRecord]) -> Iterator[str]:

@@ -51,8 +51,17 @@ def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[object]) -
 
 def with_dead_letters(interpreter: Interpreter) -> Interpreter:
     """Returns an interpreter with its field ``dead_letters`` set; raises ``UnsupportedError`` if it has none."""
+    return _with_option(interpreter, "dead_letters")
+
+
+def with_late_data(interpreter: Interpreter) -> Interpreter:
+    """Returns an interpreter with its field ``late_data`` set; raises ``UnsupportedError`` if it has none."""
+    return _with_option(interpreter, "late_data")
+
+
+def _with_option(interpreter: Interpreter, name: str) -> Interpreter:
     kind: type = type(interpreter)
-    if not attrs.has(kind) or "dead_letters" not in attrs.fields_dict(kind):
-        raise UnsupportedError(f"{kind.__name__} must be an attrs class with a field dead_letters")
-    changed: Interpreter = attrs.evolve(interpreter, dead_letters=True)  # type: ignore[misc]  # an attrs class
+    if not attrs.has(kind) or name not in attrs.fields_dict(kind):
+        raise UnsupportedError(f"{kind.__name__} must be an attrs class with a field {name}")
+    changed: Interpreter = attrs.evolve(interpreter, **{name: True})  # type: ignore[misc]  # an attrs class
     return changed

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from flowalg_reference import DroppedElement, ReferenceRun
+from flowalg_reference import ReferenceRun
 from flowalg_reference import run as reference_run
 
 from flowalg import KV, Accumulation, Mode, Pane, Sum, Timeline
+from flowalg.runs import DroppedElement
 from flowalg.triggers import Trigger
 from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.interpreters import apply_windowing
