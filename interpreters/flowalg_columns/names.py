@@ -42,6 +42,12 @@ DROPPED_KEY: Final = "__dropped_key"
 DROPPED_VALUE: Final = "__dropped_value"
 """The key and the value of a drop as JSON, in pipelines where several stages (``STAGE``) can drop elements."""
 
+LATE_TIME: Final = "__late_time"
+LATE_WATERMARK: Final = "__late_watermark"
+LATE_CHANGE: Final = "__late_change"
+LATE_INPUT: Final = "__late_input"
+"""Of a dropped element: its event time, the watermark before its instant, its change, and the number of its input."""
+
 ORIGIN: Final = "__origin"
 """Where a row of a source comes from, such as the offset of a message; the errors of bad records start with it."""
 
@@ -102,5 +108,8 @@ DROP_META: Final = (
 )
 """The columns of a drop that later stages forward."""
 
-FORWARDED_META: Final = (*DROP_META, ERROR, METRICS)
+LATE_META: Final = (LATE_TIME, LATE_WATERMARK, LATE_CHANGE, LATE_INPUT)
+"""The further columns of a drop in a query with late data."""
+
+FORWARDED_META: Final = (*DROP_META, *LATE_META, ERROR, METRICS)
 """All columns that later stages forward, if the flow has them."""

@@ -32,6 +32,7 @@ from flowalg_shard.computations.step import ComputationOutput, compute
 from flowalg_shard.contents.stage import Stage
 from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
+from flowalg_shard.step.late_data import dropped_rows, unpack_with_elements
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (
@@ -45,6 +46,7 @@ from flowalg_shard.step.side_inputs import (
     read_side,
 )
 from flowalg_shard.step.step import step
+from flowalg_shard.tables.columns import DROP_COUNT
 from flowalg_shard.tables.packing import pack, stack, unpack
 from flowalg_shard.tables.pickled import unpickle
 
@@ -153,11 +155,12 @@ def next_clocks(
 
 @frozen
 class Grouping:
-    """A grouping: one input of pre-combined elements."""
+    """A grouping: one input of pre-combined elements, with ``late_data`` beside the elements themselves."""
 
     stage: Stage
     upstreams: tuple[Upstream, ...]
     followed: tuple[Upstream, ...] = ()
+    late_data: bool = False
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
@@ -172,11 +175,19 @@ class Grouping:
         *,
         first_shard: bool,
     ) -> tuple[OperatorState, OperatorOutput]:
-        """One step over the active windows, of packed bundles."""
+        """One step over the active windows, of packed bundles. Late data are the rows of the dropped elements."""
         del first_shard
         (arrived,) = bundles
-        after, emission, report = self.step(state, input_clocks, [unpack(bundle) for bundle in arrived])
-        return after, OperatorOutput(pack(emission.panes), pack(emission.drops), report)
+        if not self.late_data:
+            after, emission, report = self.step(state, input_clocks, [unpack(bundle) for bundle in arrived])
+            return after, OperatorOutput(pack(emission.panes), pack(emission.drops), report)
+        received = [unpack_with_elements(bundle) for bundle in arrived]
+        after, emission, report = self.step(state, input_clocks, [bundle for bundle, _ in received])
+        drops = pl.DataFrame()
+        if emission.late.count:
+            rows = stack([elements for _, elements in received])
+            drops = dropped_rows(self.stage, rows, [emission.late]).with_columns(pl.lit(1).alias(DROP_COUNT))
+        return after, OperatorOutput(pack(emission.panes), pack(drops), report)
 
     def step(
         self, state: OperatorState, input_clocks: tuple[InputClocks, ...], bundles: list[pl.DataFrame]

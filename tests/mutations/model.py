@@ -169,13 +169,6 @@ MODEL: Final = (
                 "(*left, *right)",
                 "(*right, *left)",
             ),
-            Mutant(
-                "AnyOf of no values is true",
-                "the result of the zero is the unit of the operation",
-                "AnyOf.extract",
-                "accumulator.true > 0",
-                "accumulator.true >= 0",
-            ),
         ),
     ),
 )

@@ -49,6 +49,19 @@ STEP: Final = (
         ),
     ),
     Area(
+        "late data",
+        ("late_data",),
+        (
+            Mutant(
+                "late data has all elements of a merging window of which one was dropped",
+                "each dropped element is that of the reference: a closed window drops elements by their event time",
+                "dropped_rows",
+                "keeps_event_times(stage)",
+                "False",
+            ),
+        ),
+    ),
+    Area(
         "bags",
         ("bags",),
         (

@@ -15,29 +15,27 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from attrs import evolve
 from flowalg_columns.tables import record_table
-from flowalg_laws import check_interpreter
+from flowalg_laws import check_interpreter, free_timelines
 from flowalg_laws.conformance import JOBS, Job, covering
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 from flowalg_polars import Cluster, PolarsStreaming, replay, streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_reference import Reference
 from flowalg_sinks import SQLite, changelog, late_data
+from hypothesis import given
 
 from flowalg import (
     KV,
     BoundedOutOfOrderness,
     FixedWindows,
     Mode,
-    PCollection,
-    Sessions,
-    SlidingWindows,
     Sum,
     Timeline,
 )
 from flowalg.errors import ArgumentError
 from flowalg.runs import Change, DroppedElement, DropReason
+from tests.support.late_data import PIPELINES, TIMELINE
 
 MINUTE = timedelta(minutes=1)
 DROPPING = [job for job in JOBS if job.drops]
@@ -87,28 +85,28 @@ def test_each_dropped_element_has_its_values_and_times() -> None:
     assert sorted(drop.count for drop in combined.dropped) == [1, 3]
 
 
-def test_an_element_is_dropped_once_for_each_window() -> None:
-    """An element is dropped from each of its windows that has expired, and a pane from those of the next stage."""
-    sliding = VALUES.window(SlidingWindows(4 * MINUTE, MINUTE), allowed_lateness=timedelta(0))
-    sessions = VALUES.window(Sessions(2 * MINUTE), allowed_lateness=MINUTE).combine_per_key(Sum())
-    timeline = Timeline.from_records(
-        READINGS,
-        [
-            evolve(reading, seen=START + number * MINUTE)
-            for number, part in enumerate(BATCHES)
-            for reading in part
-        ],
-        processing_time=lambda reading: reading.seen,
-        watermark=BoundedOutOfOrderness(MINUTE),
-    )
-    again = sessions.window(FixedWindows(5 * MINUTE), allowed_lateness=timedelta(0)).combine_per_key(Sum())
-    pipelines: dict[str, PCollection[object]] = {"sliding": sliding.combine_per_key(Sum()), "again": again}
-    for pipeline in pipelines.values():
-        engine = PolarsStreaming(Cluster(partitions=2, shards=2), late_data=True)
-        run = engine.run(pipeline, {READINGS: timeline})
-        expected = Reference(Mode.MICRO_BATCH).run(pipeline, {READINGS: timeline})
-        assert run.dropped
+@pytest.mark.parametrize("name", PIPELINES)
+def test_what_a_stage_drops_is_what_the_reference_drops(name: str) -> None:
+    """In each kind of window, of values and retractions, at a join, a side input and a computation."""
+    expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], {READINGS: TIMELINE})
+    assert expected.dropped
+    for cluster in (Cluster(), Cluster(partitions=2, shards=2, restarts=True)):
+        run = PolarsStreaming(cluster, late_data=True).run(PIPELINES[name], {READINGS: TIMELINE})
         assert Counter(run.dropped) == Counter(expected.dropped)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PIPELINES)
+def test_late_data_of_any_timeline_are_those_of_the_reference(name: str) -> None:
+    """The dropped elements of a generated timeline are those of the reference, as a bag."""
+
+    @given(free_timelines())
+    def check(timeline: Timeline[Reading]) -> None:
+        expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], {READINGS: timeline})
+        run = PolarsStreaming(late_data=True).run(PIPELINES[name], {READINGS: timeline})
+        assert Counter(run.dropped) == Counter(expected.dropped)
+
+    check()
 
 
 @pytest.mark.parametrize("job", covering(DROPPING), ids=lambda job: job.name)
@@ -178,6 +176,19 @@ def test_a_table_has_each_dropped_element_once(tmp_path: Path) -> None:
     assert {time[:16] for _, _, time, *_ in late} == {f"2024-01-01T00:{n}" for n in ("00", "01", "12")}
     assert {tuple(facts) for _, _, _, *facts in late} == {("combine_per_key(Sum)", "expired", "value", 0)}
     assert counted == [(6, 6)]
+
+
+def test_a_query_may_start_again_with_late_data(tmp_path: Path) -> None:
+    """The option is not in the checkpoint: the second start has the late elements of its micro-batches."""
+    starts = [
+        streaming.batches(SUMS, {READINGS: stream()}, checkpoint=tmp_path / "checkpoint", late_data=late)
+        for late in (False, True)
+    ]
+    before = [*islice(starts[0], 3)]
+    starts[0].close()
+    after = [drop for batch in starts[1] for drop in batch.dropped]
+    assert not any(isinstance(drop, DroppedElement) for batch in before for drop in batch.dropped)
+    assert [drop.element for drop in after if isinstance(drop, DroppedElement)] == [KV("a", 7), KV("b", 4)]
 
 
 def test_bad_records_are_no_late_data(tmp_path: Path) -> None:

@@ -68,6 +68,20 @@ HOURS: Final = VALUES.window(
 EVERYTHING: Final = VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())
 
 
+def with_drops(pipeline: Sums, *, late_data: bool) -> Rival:
+    """Returns a pipeline whose drops are read as values: with ``late_data`` each element, otherwise those combined."""
+
+    def run(files: Sequence[Path]) -> Batches:
+        stream = StreamInput(files[0].parent, BoundedOutOfOrderness(timedelta(microseconds=DISORDER)))
+        for batch in streaming.batches(pipeline, {READINGS: stream}, late_data=late_data):
+            assert sum(drop.count for drop in batch.dropped) == batch.dropped_count
+            yield batch.rows.select(
+                "key", pl.col("__start").alias("start"), "value", pl.col("__change").alias("change")
+            ).select(PANE)
+
+    return run
+
+
 def with_flowalg(
     pipeline: Sums, *, source: Source[Reading] = READINGS, slower: int = 1, checkpoint: bool = False
 ) -> Rival:
@@ -140,6 +154,15 @@ STREAMS: Final = (
             {"flowalg": with_flowalg(ON_TIME, checkpoint=True), "without": with_flowalg(ON_TIME)},
         )
         for rows in (LARGE, MEDIUM)
+    ),
+    *(
+        Stream(
+            f"late data, {rows:,} rows",
+            rows,
+            count,
+            {"flowalg": with_drops(ON_TIME, late_data=True), "without": with_drops(ON_TIME, late_data=False)},
+        )
+        for rows, count in ((LARGE, FILES), (MEDIUM, FILES), (SMALL, MANY_FILES))
     ),
 )
 

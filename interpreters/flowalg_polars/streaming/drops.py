@@ -6,6 +6,7 @@ With late data each value is one element, and so are the fields of each; otherwi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Protocol, TypeAlias
 
 import polars as pl
@@ -77,7 +78,7 @@ class NoDrops:
         return []
 
 
-@frozen
+@frozen(eq=False)
 class GroupingDrops:
     """The late elements of a grouping, by shard. ``name`` is that of the stage in the plan.
 
@@ -102,7 +103,7 @@ class GroupingDrops:
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
         if self.inputs is not None:
-            return [*self._elements()]
+            return [*self._elements]
         now = self.clocks.processing_time
         return [
             Drop(key, window, DropReason(reason), now, count=count)
@@ -117,7 +118,7 @@ class GroupingDrops:
             shapes = [candidates.elements.shape for candidates in self.inputs]
             return [
                 _element_fields(self.name, dropped, shapes[dropped.input], self.clocks)
-                for dropped in self._elements()
+                for dropped in self._elements
             ]
         key, value = (field.shape for field in self.prepared.dropped.fields)
         for table in self._tables:
@@ -128,10 +129,12 @@ class GroupingDrops:
                 fields.append(_fields(drop, window))
         return fields
 
-    def _elements(self) -> Iterator[DroppedElement]:
-        """Yields the dropped elements, input by input."""
-        if not self.count:
-            return
+    @cached_property
+    def _elements(self) -> tuple[DroppedElement, ...]:
+        """The dropped elements, input by input."""
+        return tuple(self._read_elements()) if self.count else ()
+
+    def _read_elements(self) -> Iterator[DroppedElement]:
         stage, now, before = self.prepared.stage, self.clocks.processing_time, self.shards[0].before
         for number, candidates in enumerate(self.inputs or ()):
             shape, meta = candidates.elements.shape, candidates.elements.meta
@@ -143,7 +146,7 @@ class GroupingDrops:
             for element, (start, end, reason, time, weight) in zip(elements, facts, strict=True):
                 yield DroppedElement(
                     dropped_key(element),
-                    Window(EventTime(start), EventTime(end)),
+                    _window(start, end),
                     DropReason(reason),
                     now,
                     element,
@@ -220,6 +223,12 @@ class DropsOfSide:
             yield late, shape
 
 
+# Many elements of a micro-batch are late for the same window.
+@lru_cache(maxsize=10_000)
+def _window(start: int, end: int) -> Window:
+    return Window(EventTime(start), EventTime(end))
+
+
 def pair_columns(stage: Stage, table: pl.DataFrame, pair: RecordOf) -> pl.DataFrame:
     """Returns the columns of pairs of a shape, from the keys and the results of a table of the step."""
     keys = _key_columns(stage, pair)
@@ -237,7 +246,7 @@ def _key_columns(stage: Stage, pair: RecordOf) -> list[pl.Expr]:
 
 def _facts(table: pl.DataFrame) -> list[tuple[Window, str, int]]:
     return [
-        (Window(EventTime(start), EventTime(end)), reason, count)
+        (_window(start, end), reason, count)
         for start, end, reason, count in table.select(START, END, DROP_REASON, DROP_COUNT).rows()
     ]
 

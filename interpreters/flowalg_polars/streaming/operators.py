@@ -122,6 +122,10 @@ class ShardedGrouping:
     ) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
         started = time.perf_counter()
+        if self.late_data and self.prepared.in_python:
+            inputs = [
+                frame.collect().lazy() for frame in inputs
+            ]  # once, for the rows and for what may be late
         prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
         late = self._may_be_late(inputs)
         collected, reports = collect_together([*prepared, *late], [arriving, followed])

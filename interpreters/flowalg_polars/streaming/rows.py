@@ -48,6 +48,12 @@ class PreparedGrouping(GroupingStage):
     inputs: tuple[ElementsToRows, ...]
     notes: tuple[LiftingNote, ...]
 
+    @property
+    def in_python(self) -> bool:
+        """Whether Python computes some columns of the rows."""
+        stage = self.stage
+        return stage.combiner is not None or stage.preassigned or bool(stage.automaton.summary.data)
+
 
 def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int) -> PreparedGrouping:
     """Prepares a grouping of one input of pairs, or a co-group of several.

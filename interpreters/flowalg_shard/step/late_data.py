@@ -6,7 +6,8 @@ an element was dropped if the row of its key and window was. So the step combine
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import polars as pl
 
@@ -15,7 +16,13 @@ from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.bundle import in_windows, keeps_event_times
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.tables.columns import DROP_REASON, END, EVENT_TIME, POINT
-from flowalg_shard.tables.packing import stack
+from flowalg_shard.tables.packing import stack, unpack
+
+BEFORE: Final = "__before"
+"""The watermark before the instant, of a row that was dropped."""
+
+_SIZE: Final = 8
+"""The bytes of the size of a bundle, which is before it where the elements follow."""
 
 
 def may_be_dropped(stage: Stage, before: EventTime) -> pl.Expr:
@@ -47,4 +54,19 @@ def dropped_rows(stage: Stage, rows: pl.DataFrame, late: Sequence[Late]) -> pl.D
         ]
     )
     placed = in_windows(stage, rows.lazy()).with_columns(pl.col(EVENT_TIME).alias(POINT))
-    return placed.collect().join(dropped, on=by, how="inner", nulls_equal=True, maintain_order="left")
+    matched = placed.collect().join(dropped, on=by, how="inner", nulls_equal=True, maintain_order="left")
+    return matched.with_columns(pl.lit(late[0].before, pl.Int64()).alias(BEFORE))
+
+
+def with_elements(bundles: Mapping[int, bytes], elements: Mapping[int, bytes]) -> dict[int, bytes]:
+    """Returns the packed bundle of each shard with the packed rows of its elements."""
+    return {
+        shard: len(bundle).to_bytes(_SIZE, "big") + bundle + elements[shard]
+        for shard, bundle in bundles.items()
+    }
+
+
+def unpack_with_elements(packed: bytes) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns a bundle and the rows of its elements."""
+    end = _SIZE + int.from_bytes(packed[:_SIZE], "big")
+    return unpack(packed[_SIZE:end]), unpack(packed[end:])

@@ -104,7 +104,7 @@ def _stages(
         name: _stream(session, read.source, dead_letters=planned.dead_letters)
         for name, read in planned.sources.items()
     }
-    lowering = Lowering.of(planned, sources, ids or (0,), 0, metrics=False)
+    lowering = Lowering.of(planned, sources, ids or (0,), 0, metrics=False, late_data=False)
     with reduce_calls():
         if single:
             streams = [lowering.output(name) for name in planned.outputs]

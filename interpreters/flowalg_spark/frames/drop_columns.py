@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowalg_columns.names import DROPPED_KEY, DROPPED_VALUE, ERROR, PANE_TIME, STAGE, WATERMARK
+from flowalg_columns.names import (
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    ERROR,
+    LATE_CHANGE,
+    LATE_INPUT,
+    LATE_TIME,
+    LATE_WATERMARK,
+    PANE_TIME,
+    STAGE,
+    WATERMARK,
+)
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
 from pyspark.sql import Column
@@ -14,8 +25,14 @@ from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.pane_frame import DROP_TYPE
 
 
-def drop_struct(*, errors: bool) -> Column:
-    """Returns the drop of a row with its stage; null on other rows."""
+def drop_struct(*, errors: bool, late_data: bool) -> Column:
+    """Returns the drop of a row with its stage; null on other rows. With ``late_data`` each is one element."""
+    watermark = F.coalesce(col(LATE_WATERMARK), col(WATERMARK)) if late_data else col(WATERMARK)
+    late = (
+        F.timestamp_micros(col(LATE_TIME)).alias("event_time"),
+        col(LATE_CHANGE).alias("change"),
+        col(LATE_INPUT).alias("input"),
+    )
     fields = F.struct(
         col(STAGE).alias("stage"),
         col(DROP_REASON).alias("reason"),
@@ -23,8 +40,9 @@ def drop_struct(*, errors: bool) -> Column:
         col(DROPPED_KEY).alias("key"),
         col(DROPPED_VALUE).alias("value"),
         F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-        F.timestamp_micros(col(WATERMARK)).alias("watermark"),
+        F.timestamp_micros(watermark).alias("watermark"),
         *([col(ERROR).alias("error")] if errors else []),
+        *(late if late_data else ()),
     )
     return F.when(col(DROP_REASON).isNotNull(), fields)
 
@@ -39,6 +57,6 @@ def drop_columns(columns: Iterable[str]) -> tuple[Column, Column]:
         F.timestamp_micros(col(START)).alias("start"), F.timestamp_micros(col(END)).alias("end")
     )
     return (
-        drop_struct(errors=ERROR in names).alias("drop"),
+        drop_struct(errors=ERROR in names, late_data=LATE_TIME in names).alias("drop"),
         F.when(col(DROP_REASON).isNotNull(), window).alias(DROP_WINDOW),
     )

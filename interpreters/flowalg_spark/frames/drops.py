@@ -30,7 +30,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.plan.plan import plan_stream
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.panes import Drop, DropReason
+from flowalg.runs.panes import Change, Drop, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 
 Stage: TypeAlias = GroupingNode | Process | WithSide
@@ -40,8 +40,9 @@ Stage: TypeAlias = GroupingNode | Process | WithSide
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:
     """Collects the drops of a frame from ``with_drops``, or of a table that a sink has stored, as typed values.
 
-    They are sorted by processing time, window and key. Bad records are not drops of a window, and are excluded. The
-    drops must fit in memory. Raises ``ArgumentError`` for the drop of a stage that the pipeline does not have.
+    They are sorted by processing time, window and key. Those of a query with ``late_data`` are ``DroppedElement``s. Bad
+    records are not drops of a window, and are excluded. The drops must fit in memory. Raises ``ArgumentError`` for the
+    drop of a stage that the pipeline does not have.
     """
     window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
     return _collect({ONLY_OUTPUT: pipeline}, frame, window)
@@ -76,26 +77,48 @@ def _collect(outputs: Mapping[str, PCollection[object]], frame: DataFrame, windo
     reasons = {reason.value for reason in DropReason}
     rows = [(row["drop"], row[window]) for row in drops if row["drop"]["reason"] in reasons]
     keys = _Keys(outputs)
-    typed = [_drop(keys.of(drop), drop, bounds) for drop, bounds in rows]
+    typed = [keys.drop(drop, _window(bounds)) for drop, bounds in rows]
     return tuple(sorted(typed, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
 
 
-def _drop(key: object, drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
-    start, end = (event_time(window[name].astimezone(UTC)) for name in ("start", "end"))
-    return Drop(
-        key,
-        Window(start, end),
-        DropReason(drop["reason"]),
-        processing_time(cast("datetime", drop["processing_time"]).astimezone(UTC)),
-        count=cast("int", drop["count"]),
-    )
+def _window(bounds: Mapping[str, datetime]) -> Window:
+    return Window(*(event_time(bounds[name].astimezone(UTC)) for name in ("start", "end")))
+
+
+def _point(time: object) -> datetime:
+    return cast("datetime", time).astimezone(UTC)
 
 
 @frozen(slots=False)
 class _Keys:
-    """The keys of the drops of a query. If several of its stages can drop, a key is JSON beside the stage's name."""
+    """The keys and elements of the drops of a query.
+
+    If several of its stages can drop, a key is JSON beside the stage's name, and so is an element of late data.
+    """
 
     outputs: Mapping[str, PCollection[object]]
+
+    def drop(self, drop: Mapping[str, object], window: Window) -> Drop:
+        """Returns a drop as a typed value."""
+        reason, now = DropReason(drop["reason"]), processing_time(_point(drop["processing_time"]))
+        if "event_time" not in drop:
+            return Drop(self.of(drop), window, reason, now, count=cast("int", drop["count"]))
+        stage, input = self._transform(drop["stage"]), cast("int", drop["input"])
+        shape = stage.inputs[input].shape
+        assert shape is not None, "stages on Spark have elements of a known shape"
+        element = decode_json(str(drop["value"]), shape)
+        return DroppedElement(
+            dropped_key(element),
+            window,
+            reason,
+            now,
+            element,
+            event_time(_point(drop["event_time"])),
+            event_time(_point(drop["watermark"])),
+            Change(drop["change"]),
+            stage.label,
+            input=input,
+        )
 
     def of(self, drop: Mapping[str, object]) -> object:
         """Returns the key of a drop."""
@@ -103,10 +126,13 @@ class _Keys:
         if stage is None:
             (pipeline,) = self.outputs.values()
             return decode(drop["key"], _key_shape(last_grouping(pipeline.node)))
+        return decode_json(str(drop["key"]), _key_shape(_dropped(self._transform(stage), drop["reason"])))
+
+    def _transform(self, stage: object) -> Stage:
         if stage not in self._transforms:
             known = ", ".join(map(repr, self._transforms))
             raise ArgumentError("the stage of a drop", stage, f"one of the pipeline: {known}")
-        return decode_json(str(drop["key"]), _key_shape(_dropped(self._transforms[stage], drop["reason"])))
+        return self._transforms[stage]
 
     @cached_property
     def _transforms(self) -> Mapping[object, Stage]:

@@ -299,7 +299,8 @@ class PaneFrame(_Frame, Generic[A_co]):
         The row of a drop has a ``drop``, and no element or ``pane``. It represents all elements that one key and
         window dropped in one micro-batch: ``drop`` has the reason, the count, the key, the combined value of the
         elements, and the clocks. If several groupings and side inputs of a stream can drop elements, it also has the
-        ``stage``, and the key and the value are JSON, since their types differ.
+        ``stage``, and the key and the value are JSON, since their types differ. In a stream with ``late_data`` it
+        represents one element, which is the value, with the ``event_time``, the ``change`` and the ``input``.
         """
         return self._with_drops(metrics=False)
 

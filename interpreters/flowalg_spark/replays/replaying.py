@@ -108,6 +108,7 @@ class ReplayOptions(TypedDict, total=False):
     tick: timedelta | None
     ends: bool
     dead_letters: bool
+    late_data: bool
     shards: int | None
     folder: Path | None
 
@@ -133,6 +134,7 @@ def replay(
     tick: timedelta | None = None,
     ends: bool = True,
     dead_letters: bool = False,
+    late_data: bool = False,
     shards: int | None = None,
     folder: Path | None = None,
 ) -> Generator[ReplayedBatch[object] | ReplayedBatches, None, None]:
@@ -148,8 +150,8 @@ def replay(
     multiples. After the last row the input ends, unless ``ends`` is false.
 
     ``watermark`` is the policy of all sources, and ``processing_time`` the column of all; by default each
-    ``StreamInput`` has its own. ``dead_letters`` and ``shards`` are those of ``compile``. Windows need an allowed
-    lateness, as on every stream of Spark.
+    ``StreamInput`` has its own. ``dead_letters``, ``late_data`` and ``shards`` are those of ``compile``. Windows
+    need an allowed lateness, as on every stream of Spark.
 
     Each instant is a micro-batch of a streaming query, which takes at least a tenth of a second, so choose ``every``
     with care. The frames are first sorted into files, one for each instant, below ``folder``, which the driver and the
@@ -192,7 +194,9 @@ def replay(
             schema = recording.stage(place / "staged")
             files = session.readStream.schema(schema).parquet(pattern_of(str(place / "in")))
             streams = {sources[source]: stream for source, stream in recording.streams(files).items()}
-            compiled = compile(outputs, streams, shards=shards, dead_letters=dead_letters)
+            compiled = compile(
+                outputs, streams, shards=shards, dead_letters=dead_letters, late_data=late_data
+            )
             with closing(_run(compiled.with_drops(), recording, place)) as instants:
                 for number, time, frame in instants:
                     if isinstance(outputs, PCollection):

@@ -43,7 +43,8 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     table = frame.select(*flat_columns(pipeline), *drop_columns).toArrow()
     drop = table.column(_DROP)
     rows = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
-    return SinkBatch(read_output(rows, pipeline), _drops(table.filter(drop.is_valid())))
+    late_data = pa.types.is_struct(drop.type) and drop.type.get_field_index("event_time") >= 0
+    return SinkBatch(read_output(rows, pipeline), _drops(table.filter(drop.is_valid())), late_data)
 
 
 def require_output(pipeline: PCollection[object], frame: object) -> None:

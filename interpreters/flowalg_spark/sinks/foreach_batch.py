@@ -47,6 +47,17 @@ class Changelog(flowalg_sinks.Changelog):
         _write(self, self.query, frame, batch)
 
 
+@frozen
+class LateData(flowalg_sinks.LateData):
+    """A function for ``writeStream.foreachBatch`` that appends dropped elements to a table; ``late_data`` makes one."""
+
+    query: str | None = field(default=None, validator=lambda _, __, query: require_name(query))
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
+        _write(self, self.query, frame, batch)
+
+
 def _write(sink: PaneSink, query: str | None, frame: DataFrame, batch: int) -> None:
     with exits_as_errors(f"the sink of the table {sink.name!r}"):
         written, after = identify(frame, query, batch)
@@ -138,3 +149,20 @@ def changelog(
         return lakehouse_changelog(pipeline, target, table, query, since)
     sink = flowalg_sinks.changelog(pipeline, target, table=table, since=since)
     return Changelog(sink.pipeline, sink.target, sink.name, sink.since, query)
+
+
+def late_data(
+    pipeline: PCollection[object],
+    target: Target,
+    *,
+    table: str,
+    query: str | None = None,
+    since: int = 0,
+) -> LateData:
+    """Returns ``flowalg_sinks.late_data`` as a function for ``foreachBatch``: a table of all dropped elements.
+
+    Pass the result to ``writeStream.foreachBatch`` of ``with_drops()`` of a frame that ``streaming.compile`` returned
+    for the same pipeline with ``late_data=True``. ``query`` is as in ``upsert``.
+    """
+    sink = flowalg_sinks.late_data(pipeline, target, table=table, since=since)
+    return LateData(sink.pipeline, sink.target, sink.name, sink.since, query)

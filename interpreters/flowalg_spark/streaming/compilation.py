@@ -14,7 +14,7 @@ from typing import Final, TypeVar, Unpack, overload
 
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
-from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, METRICS
+from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, LATE_TIME, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
@@ -343,6 +343,7 @@ def _lowering(plan: Plan, sources: Mapping[str, SourceStream], options: Options)
         shard_ids(session, options.shards),
         options.state_cache_bytes,
         metrics=options.metrics,
+        late_data=options.late_data,
     )
 
 
@@ -432,7 +433,7 @@ def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:
         is_drop, drop = col(DROP).isNotNull(), col(DROP)
     else:
         is_drop = col(DROP_REASON).isNotNull()
-        drop = drop_struct(errors=ERROR in flow.meta)
+        drop = drop_struct(errors=ERROR in flow.meta, late_data=LATE_TIME in flow.meta)
     is_output = col(KEEP) | is_drop
     others = [drop.alias("drop")] if panes else list(drop_columns(flow.meta))
     if metrics:

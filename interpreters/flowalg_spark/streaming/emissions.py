@@ -24,8 +24,9 @@ from flowalg_shard import OperatorOutput, unpack
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.contents.stage import RESULT, Stage
 from flowalg_shard.operators import unpack_computation_drops, unpack_side_drops, unpack_side_values
+from flowalg_shard.step.late_data import BEFORE
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
-from flowalg_shard.step.side_inputs import READ_START, LateElement
+from flowalg_shard.step.side_inputs import READ_START, LateElement, change_of
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_COUNT,
@@ -38,15 +39,20 @@ from flowalg_shard.tables.columns import (
     KEEP,
     POSITION,
     REPORT,
+    SIDE,
     START,
     TIMING,
+    WEIGHT,
 )
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
+from flowalg.runs.panes import DropReason
+from flowalg.windows.window import Window
 from flowalg_spark.lowering.computations import bad_record_columns
+from flowalg_spark.streaming.grouping import late_column
 
 Columns = Mapping[str, AnyArray]
 
@@ -63,7 +69,8 @@ class GroupingRows:
 
     With ``json_drops`` the key and the value of a drop are JSON, since a drop passes through later stages, whose
     elements have other columns. Otherwise they are in the same columns as those of panes. ``name`` is that of the stage
-    in the plan, which its drops have, and ``dropped`` the shape of their keys and combined values.
+    in the plan, which its drops have, and ``dropped`` the shape of their keys and combined values. With late data a
+    drop is one element, and ``elements`` are the shapes of the elements of each input.
     """
 
     name: str
@@ -71,6 +78,7 @@ class GroupingRows:
     pair: RecordOf
     dropped: RecordOf
     json_drops: bool
+    elements: tuple[Shape, ...]
 
     def panes(self, stage_output: StageOutput) -> Iterator[Columns]:
         """Returns the rows of panes; a retraction precedes the pane that replaces it."""
@@ -88,6 +96,12 @@ class GroupingRows:
         """Returns the rows of drops: one for each key and window, with the combined value of the dropped elements."""
         table = unpack(stage_output.output.drops)
         if not table.height:
+            return
+        if self.elements:
+            for number, shape in enumerate(self.elements):
+                own = table if len(self.elements) == 1 else table.filter(pl.col(SIDE) == number)
+                if own.height:
+                    yield _dropped(stage_output, self.name, self._late(own, number, shape), shape)
             return
         columns = {
             **_select(table, _DROP_COLUMNS),
@@ -114,6 +128,28 @@ class GroupingRows:
                 [encode_json(next(values), value.shape) if present else None for present in has_value]
             ),
         }
+
+    def _late(self, table: pl.DataFrame, number: int, shape: Shape) -> list[LateElement]:
+        """Returns the dropped elements of an input."""
+        layout = layout_of(shape)
+        own = [late_column(number, leaf) for leaf, _ in enumerate(leaves(key_and_value(layout)[1]))]
+        columns = _columns(_arrays(table.select(*self.stage.keys, *own), layout), layout)
+        weight = WEIGHT if WEIGHT in table.columns else pl.lit(1)
+        facts = table.select(START, END, DROP_REASON, EVENT_TIME, BEFORE, weight).iter_rows()
+        return [
+            LateElement(
+                element,
+                Window(EventTime(start), EventTime(end)),
+                DropReason(reason),
+                EventTime(time),
+                EventTime(before),
+                change_of(sign),
+                number,
+            )
+            for element, (start, end, reason, time, before, sign) in zip(
+                read_elements(layout, pa.Table.from_pydict(columns)), facts, strict=True
+            )
+        ]
 
 
 @frozen
@@ -248,6 +284,10 @@ def _dropped(stage_output: StageOutput, name: str, late: Sequence[LateElement], 
         DROP_COUNT: pa.array([1] * len(late), pa.int64()),
         meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
         meta.DROPPED_VALUE: _texts([encode_json(drop.value, shape) for drop in late]),
+        meta.LATE_TIME: pa.array([drop.event_time for drop in late], pa.int64()),
+        meta.LATE_WATERMARK: pa.array([drop.before for drop in late], pa.int64()),
+        meta.LATE_CHANGE: _texts([drop.change.value for drop in late]),
+        meta.LATE_INPUT: pa.array([drop.input for drop in late], pa.int32()),
     }
 
 

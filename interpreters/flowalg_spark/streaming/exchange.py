@@ -11,6 +11,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.names import FORWARDED_META, METRICS
 from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
+from flowalg_shard.step.late_data import with_elements
 from flowalg_shard.tables.columns import DROP_REASON, END, KEEP, SHARD, START
 from pyspark import TaskContext
 from pyspark.sql import types as T
@@ -37,9 +38,13 @@ NOW: Final = "now"
 
 @frozen
 class CombineByShard:
-    """Sends to each shard of a grouping the elements of its keys, combined per key and window."""
+    """Sends to each shard of a grouping the elements of its keys, combined per key and window.
+
+    With late data, the elements go with them: their columns ``elements``.
+    """
 
     stage: Stage
+    elements: tuple[str, ...] = ()
 
     def bundles(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
         """Returns the bundle of each shard that receives any elements."""
@@ -47,7 +52,12 @@ class CombineByShard:
             # The bounds are those of drops of earlier stages; elements have no windows yet.
             rows = rows.drop(START, END, strict=False)
         bundle = precombine(self.stage, rows)
-        return {} if bundle.is_empty() else _by_shard(bundle)
+        if bundle.is_empty():
+            return {}
+        bundles = _by_shard(bundle)
+        if not self.elements:
+            return bundles
+        return with_elements(bundles, _by_shard(rows.filter(pl.col(KEEP)).select(SHARD, *self.elements)))
 
 
 @frozen

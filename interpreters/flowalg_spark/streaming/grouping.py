@@ -9,7 +9,7 @@ import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.checks.stages import GroupingStage, grouping_stage, with_aggregates
 from flowalg_columns.combiners import accumulated_argument_of
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.contents.stage import Stage, side_argument
@@ -31,6 +31,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col, nest
@@ -46,33 +47,78 @@ from flowalg_spark.streaming.streams.stream import Stream, unite
 
 @frozen
 class PreparedGrouping(GroupingStage):
-    """A grouping with its rows: the columns that ``stage`` reads, the shard of each, and its meta."""
+    """A grouping with its rows: the columns that ``stage`` reads, the shard of each, and its meta.
+
+    With late data ``elements`` are the columns of the elements themselves, among those of the rows.
+    """
 
     rows: Stream
+    elements: tuple[str, ...]
+
+
+def late_column(input: int, leaf: int) -> str:
+    """Returns the column of a leaf of the values of an input, in rows with late data."""
+    return f"__late{input}_{leaf}"
 
 
 def prepare_grouping(
-    node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, ...]
+    node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, ...], *, late_data: bool
 ) -> PreparedGrouping:
-    """Prepares a grouping of one stream of pairs, or a co-group of several.
+    """Prepares a grouping of one stream of pairs, or a co-group of several; with ``late_data`` with its elements.
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
     grouping = grouping_stage(node, [stream.flow.shape for stream in streams])
+    late = _LateColumns(grouping.values if late_data else ())
     if grouping.stage.combiner is None:
         if isinstance(node, CombinePerKey):
-            rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards)
+            rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards, late)
         else:
-            sides = [_prepare_side(stream, grouping, side, shards) for side, stream in enumerate(streams)]
+            sides = [
+                _prepare_side(stream, grouping, side, shards, late) for side, stream in enumerate(streams)
+            ]
             rows, stage = unite(sides), grouping.stage
-        return PreparedGrouping(stage, grouping.pair, grouping.dropped, grouping.values, rows)
-    (stream,) = streams
-    rows = _prepare_objects(stream, node, grouping.stage, shards)
-    return PreparedGrouping(grouping.stage, grouping.pair, grouping.dropped, grouping.values, rows)
+    else:
+        (stream,) = streams
+        rows, stage = _prepare_objects(stream, node, grouping.stage, shards, late), grouping.stage
+    shapes = grouping.pair, grouping.dropped, grouping.values
+    return PreparedGrouping(stage, *shapes, rows, late.read(stage))
+
+
+@frozen
+class _LateColumns:
+    """The columns of the values of elements, in rows with late data: those of each input; none without late data."""
+
+    values: tuple[Shape, ...]
+
+    def of(self, flow: Flow, input: int) -> dict[str, Column]:
+        """Returns the columns of the elements of an input, in which those of the others are null."""
+        own = leaf_columns(key_and_value(flow.element)[1])
+        return {
+            late_column(number, leaf): (own[leaf] if number == input else F.lit(None)).cast(
+                spark_type(part.shape)
+            )
+            for number, shape in enumerate(self.values)
+            for leaf, part in enumerate(leaves(layout_of(shape)))
+        }
+
+    def read(self, stage: Stage) -> tuple[str, ...]:
+        """Returns the columns that tell which elements of a grouping were dropped, and their values."""
+        if not self.values:
+            return ()
+        own = [
+            late_column(number, leaf)
+            for number, shape in enumerate(self.values)
+            for leaf, _ in enumerate(leaves(layout_of(shape)))
+        ]
+        bounds = (START, END) if stage.preassigned or not stage.fresh else ()
+        weight = (WEIGHT,) if stage.retractions else ()
+        side = (SIDE,) if len(self.values) > 1 else ()
+        return (*stage.keys, EVENT_TIME, *bounds, *weight, *side, *own)
 
 
 def _prepare_columns(
-    stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...]
+    stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...], late: _LateColumns
 ) -> tuple[Stream, Stage]:
     """Returns the rows and the stage of a grouping whose combiners are aggregates over columns."""
     windowed = _with_trigger_columns(_assign_windows(stream.flow, base), base)
@@ -83,6 +129,7 @@ def _prepare_columns(
     columns = {name: nest(item) for name, item in read.items()}
     if base.keeps_values:
         columns[VALUE] = col(VALUE)
+    columns |= late.of(arguments.flow, 0)
     return _select(arguments.flow, stream, stage, columns, shards), stage
 
 
@@ -93,7 +140,9 @@ def _with_whole_values(flow: Flow) -> Flow:
     return evolve(flow, frame=frame, meta={**flow.meta, VALUE: spark_type(value.shape)})
 
 
-def _prepare_side(stream: Stream, grouping: GroupingStage, side: int, shards: tuple[int, ...]) -> Stream:
+def _prepare_side(
+    stream: Stream, grouping: GroupingStage, side: int, shards: tuple[int, ...], late: _LateColumns
+) -> Stream:
     """Returns the rows of an input of a co-group in columns: those of the other inputs have no values here."""
     stage = grouping.stage
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
@@ -102,17 +151,21 @@ def _prepare_side(stream: Stream, grouping: GroupingStage, side: int, shards: tu
         side_argument(number): (value if number == side else F.lit(None)).cast(spark_type(shape))
         for number, shape in enumerate(grouping.values)
     }
-    return _select(flow, stream, stage, {**columns, SIDE: F.lit(side).cast("tinyint")}, shards)
+    return _select(
+        flow, stream, stage, {**columns, **late.of(flow, side), SIDE: F.lit(side).cast("tinyint")}, shards
+    )
 
 
-def _prepare_objects(stream: Stream, node: GroupingNode, stage: Stage, shards: tuple[int, ...]) -> Stream:
+def _prepare_objects(
+    stream: Stream, node: GroupingNode, stage: Stage, shards: tuple[int, ...], late: _LateColumns
+) -> Stream:
     """Returns the rows of a grouping whose values are pickled."""
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = key_and_value(flow.element)[1]
     packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1])
     column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
     noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
-    return _select(noted, stream, stage, {VALUE: column}, shards)
+    return _select(noted, stream, stage, {VALUE: column, **late.of(noted, 0)}, shards)
 
 
 def _assign_windows(flow: Flow, stage: Stage) -> Flow:

@@ -59,7 +59,8 @@ class SparkStreaming:
     ``folder`` is for the temporary files of a run, and the driver and the workers must share it; it defaults to the
     system's folder for temporary files. Query and files are removed when a run returns or raises.
 
-    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it.
+    With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it. With ``late_data``, its
+    drops are ``DroppedElement``s.
     """
 
     spark: SparkSession
@@ -67,10 +68,12 @@ class SparkStreaming:
     generate_watermarks: bool = field(default=False, kw_only=True)
     folder: Path | None = field(default=None, kw_only=True)
     dead_letters: bool = field(default=False, kw_only=True)
+    late_data: bool = field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_session("SparkStreaming.spark", self.spark)
         require_flag("SparkStreaming.dead_letters", self.dead_letters)
+        require_flag("SparkStreaming.late_data", self.late_data)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -104,7 +107,7 @@ class SparkStreaming:
         cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
         """
         pipelines = require_outputs(outputs)
-        options = Options(shards=self.shards, dead_letters=self.dead_letters)
+        options = Options(shards=self.shards, dead_letters=self.dead_letters, late_data=self.late_data)
         with self._opened(inputs, *pipelines.values()) as opened:
             sources = opened.sources
             if opened.streams is not None:

@@ -18,6 +18,7 @@ from flowalg_columns.names import (
     DROP_META,
     ERROR,
     FORWARDED_META,
+    LATE_META,
     METRICS,
     PANE_META,
     PANE_TIME,
@@ -101,9 +102,10 @@ def plan_query(outputs: Mapping[str, PCollection[object]], *, dead_letters: bool
 class Lowering:
     """Lowers a plan to streams.
 
-    With ``json_drops`` the keys and values of drops are JSON. ``state_cache_bytes`` is the size of a Python worker's
-    state cache. With ``metrics`` each stage reports metrics in each micro-batch. ``stages`` are the names of the stages
-    that have been lowered, and ``streams`` their streams by node.
+    With ``json_drops`` the keys and values of drops are JSON, and with ``late_data`` each is one element.
+    ``state_cache_bytes`` is the size of a Python worker's state cache. With ``metrics`` each stage reports metrics in
+    each micro-batch. ``stages`` are the names of the stages that have been lowered, and ``streams`` their streams by
+    node.
 
     ``waiting`` has, by node, the number of further outputs that read its stages. Its rows are parked in one of
     ``slots`` until then, and ``parked`` are the streams that no output has continued yet.
@@ -115,6 +117,7 @@ class Lowering:
     json_drops: bool
     state_cache_bytes: int
     metrics: bool
+    late_data: bool
     waiting: Counter[PlanNode] = field(factory=Counter)
     stages: list[str] = field(factory=list)
     numbers: Iterator[int] = field(factory=count)
@@ -131,19 +134,28 @@ class Lowering:
         state_cache_bytes: int,
         *,
         metrics: bool,
+        late_data: bool,
     ) -> Lowering:
         """Returns the lowering of the outputs of a query."""
         in_columns = (
             list(map(_drops_what_it_emits, plan.stages)) == [True]
             and len(plan.outputs) == 1
             and not plan.dead_letters
+            and not late_data
         )
         upstreams = read_together(
             {name: source.upstream for name, source in sources.items()}, plan.read_together
         )
         with_upstreams = {name: evolve(source, upstream=upstreams[name]) for name, source in sources.items()}
         return cls(
-            plan, with_upstreams, shards, not in_columns, state_cache_bytes, metrics, _read_again(plan)
+            plan,
+            with_upstreams,
+            shards,
+            not in_columns,
+            state_cache_bytes,
+            metrics,
+            late_data,
+            _read_again(plan),
         )
 
     def stream(self, node: PlanNode) -> Stream:
@@ -238,14 +250,16 @@ class Lowering:
 
     def grouping(self, node: planned.Combine | planned.CoGroup) -> Stream:
         """Returns the panes and drops of a grouping: pre-combine, exchange by shard, step, and unpack."""
-        prepared = prepare_grouping(node.transform, list(map(self.stream, node.inputs)), self.shards)
+        inputs = list(map(self.stream, node.inputs))
+        prepared = prepare_grouping(node.transform, inputs, self.shards, late_data=self.late_data)
         stage, rows = prepared.stage, prepared.rows
         require_lateness(stage.label, stage.strategy)
-        bundles, followed = self.bundles((rows, CombineByShard(stage)))
-        operator = Grouping(stage, rows.upstreams, followed)
+        bundles, followed = self.bundles((rows, CombineByShard(stage, prepared.elements)))
+        operator = Grouping(stage, rows.upstreams, followed, self.late_data)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
         name = self.plan.stage_names[node]
-        unpacker = GroupingRows(name, stage, prepared.pair, prepared.dropped, self.json_drops)
+        elements = tuple(stream.flow.shape for stream in inputs) if self.late_data else ()
+        unpacker = GroupingRows(name, stage, prepared.pair, prepared.dropped, self.json_drops, elements)
         flow = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         shown = flow if self.json_drops else _with_drop_column(flow)
         return Stream(shown, (FromStage(),), (described, *rows.stages))
@@ -339,6 +353,8 @@ class Lowering:
         }
         if self.json_drops:
             meta |= {name: META_TYPES[name] for name in DROP_META}
+        if self.late_data:
+            meta |= {name: META_TYPES[name] for name in LATE_META}
         if before.dead_letters:
             meta[ERROR] = META_TYPES[ERROR]
         meta |= {name: before.meta[name] for name in parked_columns(before.meta)}

@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
+from flowalg.data.errors import ArgumentError, require_flag
 
 STATE_CACHE_BYTES: Final = 1 << 30
 """The default size of the state cache of a Python worker, in bytes."""
@@ -41,6 +41,10 @@ class StreamOptions(TypedDict, total=False):
     function raise. With ``dead_letters`` it becomes a row of ``with_drops`` instead, whose ``drop`` has the reason
     ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON. Functions that can fail then
     run in Python. An error that belongs to no element, as that of a merge or a trigger's predicate, fails the query.
+
+    With ``late_data`` each row of a drop in ``with_drops`` is one element: the ``value`` is the element as JSON, and
+    the ``drop`` has its ``event_time``, ``change`` and ``input``, and the ``watermark`` before its micro-batch. Each
+    grouping then receives its elements besides the combined ones.
     """
 
     shards: int | None
@@ -73,8 +77,3 @@ class Options:
             raise ArgumentError("state_cache_bytes", size, valid)
         for flag in ("metrics", "dead_letters", "late_data", "tick", "tick_when_idle"):
             require_flag(flag, getattr(self, flag))
-        if self.late_data:
-            raise UnsupportedError(
-                "late_data: Spark streaming combines the dropped elements of a key and window; use with_drops(), or "
-                "the local engine"
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 
-from flowalg_columns.names import DROP_META, ERROR, METRICS
+from flowalg_columns.names import DROP_META, ERROR, LATE_META, METRICS
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard.tables.columns import DROP_REASON
@@ -45,7 +45,7 @@ def _rows(plan: Plan, slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
     """Returns the rows of a stream that are of an output, a drop, or metrics."""
     flow = stream.flow
     parked = {name: slot for name, slot in slots.items() if slot.mark in flow.meta}
-    others = [name for name in (*DROP_META, ERROR, METRICS) if name in flow.meta]
+    others = [name for name in (*DROP_META, *LATE_META, ERROR, METRICS) if name in flow.meta]
     marks = [slot.mark for slot in parked.values()]
     marks += [name for name in (DROP_REASON, METRICS) if name in others]
     kept = flow.frame.filter(reduce(Column.__or__, (col(mark).isNotNull() for mark in marks)))

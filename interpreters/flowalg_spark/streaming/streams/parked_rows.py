@@ -13,7 +13,16 @@ from typing import Final
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of, leaf_columns, leaves
-from flowalg_columns.names import CLOCK_META, DROP_META, DROPPED_KEY, DROPPED_VALUE, ERROR, METRICS, STAGE
+from flowalg_columns.names import (
+    CLOCK_META,
+    DROP_META,
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    ERROR,
+    LATE_META,
+    METRICS,
+    STAGE,
+)
 from flowalg_shard import Upstream
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP, UPSTREAM
 from pyspark.sql import Column, DataFrame
@@ -28,7 +37,9 @@ from flowalg_spark.streaming.streams.stream import Stream
 
 _PREFIX: Final = "__parked_"
 _COPY: Final = "__copy"
-_OF_DROPS: Final = frozenset((STAGE, DROP_REASON, DROP_COUNT, DROPPED_KEY, DROPPED_VALUE, ERROR, METRICS))
+_OF_DROPS: Final = frozenset(
+    (STAGE, DROP_REASON, DROP_COUNT, DROPPED_KEY, DROPPED_VALUE, *LATE_META, ERROR, METRICS)
+)
 """The columns of drops and metrics, which have rows of their own and are never parked."""
 _OBSERVED: Final = frozenset((KEEP, EVENT_TIME, *CLOCK_META)) - {UPSTREAM}
 """The columns that steps and clocks look at."""
