@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pytest
+from flowalg_spark.encoding.columns import select
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
@@ -79,7 +80,7 @@ def test_an_error_of_a_lifted_function_fails_the_query(session: SparkSession) ->
         row = next((row for row in ROWS if isinstance(python_result(f, row), Raised)), None)
         if row is not None:
             try:
-                frame_of(session, [row]).select(column_of(lift_edge_function(f)).alias("c")).toArrow()
+                select(frame_of(session, [row]), column_of(lift_edge_function(f)).alias("c")).toArrow()
             except PySparkException as error:
                 if " at tests/support/lifting/" not in str(error):
                     missing.append(f"{describe_function(f)}: {error}")

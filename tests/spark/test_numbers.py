@@ -11,11 +11,11 @@ from typing import Final
 
 import pytest
 from flowalg_spark import SparkBatch, SparkStreaming
+from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.encoding.json_columns import value_json
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.session import replace_settings
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg import Interpreter, Max, ToList
@@ -81,7 +81,7 @@ def test_the_text_of_a_decimal_has_no_exponent(spark: SparkSession, ansi: bool) 
     schema = T.StructType([T.StructField("number", spark_type(DECIMAL))])
     numbers = spark.createDataFrame([(Decimal(text),) for text in texts], schema)
     with replace_settings(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
-        json_texts = [row[0] for row in numbers.select(value_json(F.col("number"), DECIMAL)).collect()]
+        json_texts = [row[0] for row in select(numbers, value_json(col("number"), DECIMAL)).collect()]
     assert [json.loads(text) for text in json_texts] == texts
     assert json_texts == [render_json(Decimal(text)) for text in texts]
 

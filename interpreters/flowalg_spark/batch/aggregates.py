@@ -13,8 +13,8 @@ from typing import Final
 from attrs import frozen
 from flowalg_columns.checks.values import sum_overflows
 from flowalg_columns.combiners import ranks_of
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.functions import max_by
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
@@ -29,15 +29,17 @@ from flowalg.data.shapes import (
     contains_float,
 )
 from flowalg.lifting.tree.expressions import Expr, Param
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_scalar, floats
 from flowalg_spark.expressions.errors import fail_for_element, fail_with
 
 _SCALE: Final = 2.0**-64
 """The factor of scaled sums, which are not infinite for up to 2**64 finite values."""
 
-_MAX_TOP_N: Final = 100_000 if "k" in signature(F.max_by).parameters else 0
+_MAX_TOP_N: Final = 100_000 if "k" in signature(max_by).parameters else 0
 """The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports: none before Spark 4.2, where Python computes it."""
 
 
@@ -49,12 +51,12 @@ class NativeAggregate:
     rows, as for a list.
     """
 
-    partials: tuple[Column, ...]
-    merge: Callable[[tuple[Column, ...]], tuple[Column, ...]] | None
-    finish: Callable[[tuple[Column, ...]], Column]
+    partials: tuple[Sql, ...]
+    merge: Callable[[tuple[Sql, ...]], tuple[Sql, ...]] | None
+    finish: Callable[[tuple[Sql, ...]], Sql]
 
     @property
-    def result(self) -> Column:
+    def result(self) -> Sql:
         """The aggregate over the rows of a group, without partial results."""
         return self.finish(self.partials)
 
@@ -66,7 +68,7 @@ def may_be_native(combiner: AnyCombiner) -> bool:
 
 
 def native_aggregate(
-    combiner: AnyCombiner, argument: Columns, time: Column, label: str
+    combiner: AnyCombiner, argument: Columns, time: Sql, label: str
 ) -> NativeAggregate | None:
     """Returns the aggregate of a combiner over the values in ``argument``; ``None`` if only Python can compute it.
 
@@ -76,39 +78,39 @@ def native_aggregate(
     value = nest(argument)
     match combiner.combiner if isinstance(combiner, Over) else combiner:
         case Count():
-            return _mergeable((F.count(F.lit(1)),), (F.sum,), _first)
+            return _mergeable((sql.count(1),), (sql.sum,), _first)
         case Sum() if shape == INTEGER:
             return _mergeable((_exact_sum(value, label),), (lambda sums: _exact_sum(sums, label),), _first)
         case Sum() if shape == FLOAT:
-            return _mergeable(_float_sums(value), (F.sum, F.sum), _finite_total)
+            return _mergeable(_float_sums(value), (sql.sum, sql.sum), _finite_total)
         case Mean() if shape == INTEGER:
-            merges = (lambda sums: _exact_sum(sums, label), F.sum)
-            return _mergeable((_exact_sum(value, label), F.count(F.lit(1))), merges, _quotient)
+            merges = (lambda sums: _exact_sum(sums, label), sql.sum)
+            return _mergeable((_exact_sum(value, label), sql.count(1)), merges, _quotient)
         case Mean() if shape == FLOAT:
-            return _mergeable((*_float_sums(value), F.count(F.lit(1))), (F.sum,) * 3, _float_mean)
+            return _mergeable((*_float_sums(value), sql.count(1)), (sql.sum,) * 3, _float_mean)
         case Min() if shape in ORDERED:
-            return _mergeable((F.min(_without_nan(value, shape, "Min", label)),), (F.min,), _first)
+            return _mergeable((sql.min(_without_nan(value, shape, "Min", label)),), (sql.min,), _first)
         case Max() if shape in ORDERED:
-            return _mergeable((F.max(_without_nan(value, shape, "Max", label)),), (F.max,), _first)
+            return _mergeable((sql.max(_without_nan(value, shape, "Max", label)),), (sql.max,), _first)
         case AnyOf() if shape == BOOLEAN:
-            return _mergeable((F.bool_or(value),), (F.bool_or,), _first)
+            return _mergeable((sql.bool_or(value),), (sql.bool_or,), _first)
         case AllOf() if shape == BOOLEAN:
-            return _mergeable((F.bool_and(value),), (F.bool_and,), _first)
+            return _mergeable((sql.bool_and(value),), (sql.bool_and,), _first)
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
             return _to_list(value, shape, time)
         case ToSet() if not isinstance(shape, OptionalOf) and not contains_float(shape):
             # collect_set ignores nulls. sort_array has the order of sets in the algebra.
-            return NativeAggregate((F.sort_array(F.collect_set(value)),), None, _first)
+            return NativeAggregate((sql.sort_array(sql.collect_set(value)),), None, _first)
         case _:
             return None
 
 
 def _mergeable(
-    partials: tuple[Column, ...],
-    merges: tuple[Callable[[Column], Column], ...],
-    finish: Callable[[tuple[Column, ...]], Column],
+    partials: tuple[Sql, ...],
+    merges: tuple[Callable[[Sql], Sql], ...],
+    finish: Callable[[tuple[Sql, ...]], Sql],
 ) -> NativeAggregate:
     """Returns an aggregate whose columns of partial results merge independently."""
     return NativeAggregate(
@@ -116,43 +118,45 @@ def _mergeable(
     )
 
 
-def _first(parts: tuple[Column, ...]) -> Column:
+def _first(parts: tuple[Sql, ...]) -> Sql:
     return parts[0]
 
 
-def _quotient(parts: tuple[Column, ...]) -> Column:
+def _quotient(parts: tuple[Sql, ...]) -> Sql:
     total, count = parts
     return total.cast("double") / count.cast("double")
 
 
-def _float_sums(value: Column) -> tuple[Column, Column]:
+def _float_sums(value: Sql) -> tuple[Sql, Sql]:
     """Returns the sum of floats, and their scaled sum, which is infinite only if the result is."""
-    return F.sum(value), F.sum(value * F.lit(_SCALE))
+    return sql.sum(value), sql.sum(value * _SCALE)
 
 
-def _finite_total(sums: tuple[Column, ...]) -> Column:
+def _finite_total(sums: tuple[Sql, ...]) -> Sql:
     """Returns a sum of floats: where it is not finite, from the scaled sum, which has a greater range."""
     total, scaled, *_ = sums
-    is_finite = F.abs(total) < F.lit(math.inf)
-    return F.when(is_finite, total).otherwise(scaled * F.lit(1 / _SCALE))
+    is_finite = sql.abs(total) < math.inf
+    return sql.when(is_finite, total).otherwise(scaled * (1 / _SCALE))
 
 
-def _float_mean(parts: tuple[Column, ...]) -> Column:
+def _float_mean(parts: tuple[Sql, ...]) -> Sql:
     return floats.canonical(_quotient((_finite_total(parts), parts[2])))
 
 
-def _exact_sum(value: Column, label: str) -> Column:
+def _exact_sum(value: Sql, label: str) -> Sql:
     """Returns the sum of integers, which raises an error if it overflows."""
     overflow = fail_with(ValueRangeError, sum_overflows(label))
-    return F.coalesce(F.try_sum(value), overflow)
+    return sql.coalesce(sql.try_sum(value), overflow)
 
 
-def _without_nan(value: Column, shape: Shape, name: str, label: str) -> Column:
+def _without_nan(value: Sql, shape: Shape, name: str, label: str) -> Sql:
     """Returns the value, which raises an error if it is NaN."""
-    return value if shape != FLOAT else F.when(F.isnan(value), _raise_for_nan(name, label)).otherwise(value)
+    return (
+        value if shape != FLOAT else sql.when(sql.isnan(value), _raise_for_nan(name, label)).otherwise(value)
+    )
 
 
-def _raise_for_nan(name: str, label: str) -> Column:
+def _raise_for_nan(name: str, label: str) -> Sql:
     return fail_for_element(f"{label}: the input of {name} must not be None or NaN; got nan")
 
 
@@ -165,26 +169,26 @@ def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate 
     if top.by is None and argument.shape == FLOAT:
         # Spark orders NaN as the greatest value, so it is the first of the result.
         return NativeAggregate(
-            (F.max_by(value, value, top.n),), None, lambda parts: _with_first_not_nan(parts[0], label)
+            (sql.max_by(value, value, top.n),), None, lambda parts: _with_first_not_nan(parts[0], label)
         )
     checked = [_rank(rank, argument, label) for rank in ranks]
-    by = checked[0] if len(checked) == 1 else F.struct(*checked)
-    return NativeAggregate((F.max_by(value, by, top.n),), None, _first)
+    by = checked[0] if len(checked) == 1 else sql.struct(*checked)
+    return NativeAggregate((sql.max_by(value, by, top.n),), None, _first)
 
 
-def _rank(rank: Expr, argument: Columns, label: str) -> Column:
+def _rank(rank: Expr, argument: Columns, label: str) -> Sql:
     """Returns one of the columns by which ``TopN`` orders values, which must not be NaN."""
     assert rank.shape is not None
     return _without_nan(compile_scalar(rank, argument), rank.shape, "TopN", label)
 
 
-def _with_first_not_nan(values: Column, label: str) -> Column:
+def _with_first_not_nan(values: Sql, label: str) -> Sql:
     """Returns ordered values, which raise an error if the first is NaN."""
-    return F.when(F.isnan(F.get(values, 0)), _raise_for_nan("TopN", label)).otherwise(values)
+    return sql.when(sql.isnan(sql.get(values, 0)), _raise_for_nan("TopN", label)).otherwise(values)
 
 
-def _to_list(value: Column, shape: Shape, time: Column) -> NativeAggregate:
+def _to_list(value: Sql, shape: Shape, time: Sql) -> NativeAggregate:
     """Returns the aggregate for ``ToList``: values in order of event time, then of the values."""
-    pairs = F.collect_list(F.struct(time.alias("t"), value.alias("v")))
-    listed = F.transform(F.array_sort(pairs), lambda pair: pair["v"])
-    return NativeAggregate((listed.cast(f"array<{spark_type(shape).simpleString()}>"),), None, _first)
+    pairs = sql.collect_list(sql.struct(time.alias("t"), value.alias("v")))
+    listed = sql.transform(sql.array_sort(pairs), lambda pair: pair["v"])
+    return NativeAggregate((listed.cast(T.ArrayType(spark_type(shape))),), None, _first)

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Final, TypeVar, cast, overload
 
 from flowalg_shard.tables.columns import PROCESSING_TIME
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
@@ -27,8 +26,9 @@ from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.lowering import lower
 from flowalg_spark.capabilities import BATCH
-from flowalg_spark.encoding.columns import col
-from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.drop_columns import drop_columns
 from flowalg_spark.frames.drops import read_bad_records
 from flowalg_spark.frames.pane_frame import (
@@ -42,7 +42,6 @@ from flowalg_spark.frames.pane_frame import (
 )
 from flowalg_spark.lowering.binding import bind_source, require_bounded, require_parsed
 from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
 
 A = TypeVar("A")
@@ -106,7 +105,7 @@ def compile(
     require_flag("dead_letters", dead_letters)
     plan = plan_batch(outputs, dead_letters=dead_letters)
     frames = inputs_by_name(inputs, "frame", *plan.roots)
-    clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
+    clock = sql.unix_micros(sql.current_timestamp()) if time is None else sql.long(processing_time(time))
     bounded = {name: require_bounded(name, frame) for name, frame in frames.items()}
     if corrupt_record is not None and not any(corrupt_record in frame.columns for frame in bounded.values()):
         raise ArgumentError("corrupt_record", corrupt_record, "the name of a column of an input, or None")
@@ -118,7 +117,7 @@ def compile(
     def bind(source: SourceNode, frame: DataFrame) -> Flow:
         return bind_source(source, frame, None, clock)
 
-    with reduce_calls(), require_sendable(*plan.roots):
+    with require_sendable(*plan.roots):
         flows = lower(plan, bounded, bind, clock, letters)
         kept_apart = None if letters is None else letters.frame
         return {
@@ -128,7 +127,7 @@ def compile(
 
 
 def _compile_flow(
-    pipeline: PCollection[object], flow: Flow, clock: Column, dead_letters: DataFrame | None
+    pipeline: PCollection[object], flow: Flow, clock: Sql, dead_letters: DataFrame | None
 ) -> PaneFrame[object]:
     """Returns the output of a pipeline from its flow."""
     output = flow if emits_panes(pipeline.node) else flow.with_meta(**{PROCESSING_TIME: clock})
@@ -183,11 +182,12 @@ def _with_dead_letters(flow: Flow, node: Node, letters: DataFrame, *, metrics: b
     """Returns the output and, as additional rows, its bad records: the only drops of a batch."""
     output = _with_empty_drops(flow, node, metrics=metrics)
     fields = [field for field in output.schema if field.name != "drop"]
-    empty = [F.lit(None).cast(field.dataType).alias(field.name) for field in fields]
+    empty = [NULL.cast(field.dataType).alias(field.name) for field in fields]
     own = [col(field.name) for field in fields]
-    drop = F.struct(*map(col, BAD_RECORD_TYPE.names)).alias("drop")
-    unset = F.lit(None).cast(BAD_RECORD_TYPE).alias("drop")
-    return output.select(*own, unset).union(letters.select(*empty, drop)).select(*output.columns)
+    drop = sql.struct(*map(col, BAD_RECORD_TYPE.names)).alias("drop")
+    unset = NULL.cast(BAD_RECORD_TYPE).alias("drop")
+    rows = select(output, *own, unset).union(select(letters, *empty, drop))
+    return select(rows, *map(col, output.columns))
 
 
 def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
@@ -198,7 +198,7 @@ def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
         )
     if not emits_panes(node):
         return user_frame(flow, *drop_columns(()), panes=False)
-    return user_frame(flow, F.lit(None).cast(drop_type(_last_pair(node))).alias("drop"), panes=True)
+    return user_frame(flow, NULL.cast(drop_type(_last_pair(node))).alias("drop"), panes=True)
 
 
 def _last_pair(node: Node) -> RecordOf:

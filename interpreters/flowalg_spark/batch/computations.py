@@ -31,8 +31,8 @@ from flowalg_shard.tables.columns import (
     START,
     WEIGHT,
 )
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import broadcast
 
 from flowalg.computations.computation import Late
 from flowalg.computations.library import depends_on_horizon
@@ -41,9 +41,11 @@ from flowalg.pipeline.nodes import Process
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
 from flowalg.windows.window import GLOBAL_WINDOW
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.computations import bad_record_columns
 from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.worker_errors import SentBatches
@@ -57,7 +59,7 @@ HORIZON: Final = "__horizon"
 
 
 def lower_computation(
-    node: Process, flow: Flow, sources: Iterable[Flow], time: Column, *, dead_letters: bool
+    node: Process, flow: Flow, sources: Iterable[Flow], time: Sql, *, dead_letters: bool
 ) -> Flow:
     """Returns the outputs of a computation that observes all elements in order, and its bad records.
 
@@ -68,12 +70,11 @@ def lower_computation(
     meta = {name: META_TYPES[name] for name in (EVENT_TIME, *(_LETTER if dead_letters else ()))}
     schema = row_schema(pair, meta)
     layout = layout_of(flow.shape)
-    rows = flow.frame.select(
-        *map(col, leaf_columns(layout)), col(EVENT_TIME), time.cast("long").alias(PROCESSING_TIME)
-    )
+    arrived = time.cast("bigint").alias(PROCESSING_TIME)
+    rows = select(flow.frame, *map(col, leaf_columns(layout)), col(EVENT_TIME), arrived)
     if depends_on_horizon(node.computation):
-        rows = rows.crossJoin(F.broadcast(_horizon_of(sources)))
-    by = list(map(col, stage.keys))
+        rows = rows.crossJoin(broadcast(_horizon_of(sources)))
+    by = [col(name).column for name in stage.keys]
     ordered = rows.repartition(*by).sortWithinPartitions(*by) if by else rows.repartition(1)
     function = ComputePartition(stage, layout_of(pair), arrow_schema(schema))
     emitted = evolve(flow, frame=ordered.mapInArrow(SentBatches(function), schema), shape=pair, meta=meta)
@@ -83,11 +84,11 @@ def lower_computation(
 def _horizon_of(sources: Iterable[Flow]) -> DataFrame:
     """Returns the horizon of some sources as a table with one row (SEMANTICS section 17)."""
     times = [
-        (source.frame.filter(col(KEEP)) if KEEP in source.meta else source.frame).select(EVENT_TIME)
+        (where(source.frame, col(KEEP)) if KEEP in source.meta else source.frame).select(EVENT_TIME)
         for source in sources
     ]
-    latest = F.coalesce(F.max(EVENT_TIME) + 1, F.lit(int(MIN_TIME)))
-    return reduce(DataFrame.union, times).select(latest.alias(HORIZON))
+    latest = sql.coalesce(sql.max(col(EVENT_TIME)) + 1, int(MIN_TIME))
+    return select(reduce(DataFrame.union, times), latest.alias(HORIZON))
 
 
 @frozen

@@ -13,11 +13,12 @@ from typing import Final
 from attrs import define, evolve, field
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from flowalg.pipeline.nodes import SourceNode
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.pane_frame import BAD_RECORD_TYPE
 from flowalg_spark.lowering.binding import StreamColumns, bind_source, corrupt_columns
 from flowalg_spark.lowering.flow import Flow
@@ -34,7 +35,7 @@ class DeadLetters:
     ``time`` is the processing time, and ``corrupt_record`` names the column of the texts that Spark could not parse.
     """
 
-    time: Column
+    time: Sql
     corrupt_record: str | None = None
     frames: list[DataFrame] = field(factory=list)
 
@@ -49,15 +50,16 @@ class DeadLetters:
         """Returns a flow whose rows may be bad records."""
         if flow.guarded:
             return flow
-        unset = {name: F.lit(None) for name in _GUARD if name != KEEP}
-        return evolve(flow.with_meta(**{KEEP: F.lit(True)}, **unset), dead_letters=True)
+        unset = {name: NULL for name in _GUARD if name != KEEP}
+        return evolve(flow.with_meta(**{KEEP: sql.lit(True)}, **unset), dead_letters=True)
 
     def separate(self, flow: Flow) -> Flow:
         """Returns the elements of a flow; its bad records become a frame of their own."""
         if not flow.guarded:
             return flow
-        self.frames.append(flow.frame.filter(col(DROP_REASON).isNotNull()).select(*map(col, _LETTER)))
-        kept = evolve(flow, frame=flow.frame.filter(col(KEEP)), dead_letters=False)
+        bad = where(flow.frame, col(DROP_REASON).is_not_null())
+        self.frames.append(select(bad, *map(col, _LETTER)))
+        kept = evolve(flow, frame=where(flow.frame, col(KEEP)), dead_letters=False)
         return kept.with_meta_only(tuple(name for name in flow.meta if name not in _GUARD))
 
     @property
@@ -65,14 +67,13 @@ class DeadLetters:
         """All bad records, with the columns of drops; the pipeline has been lowered."""
         by_name = {
             "stage": col(STAGE),
-            "reason": F.lit(BAD_RECORD),
-            "count": F.lit(1),
+            "reason": sql.lit(BAD_RECORD),
+            "count": sql.lit(1),
             "value": col(DROPPED_VALUE),
-            "processing_time": F.timestamp_micros(self.time),
+            "processing_time": sql.timestamp_micros(self.time),
             "error": col(ERROR),
         }
         columns = (
-            by_name.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
-            for field in BAD_RECORD_TYPE
+            by_name.get(field.name, NULL).cast(field.dataType).alias(field.name) for field in BAD_RECORD_TYPE
         )
-        return reduce(DataFrame.union, self.frames).select(*columns)
+        return select(reduce(DataFrame.union, self.frames), *columns)

@@ -9,7 +9,6 @@ from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from flowalg_shard.tables.columns import END, EVENT_TIME
-from pyspark.sql import Column
 from pyspark.sql import types as T
 
 from flowalg.combiners.result_shapes import combined_shape
@@ -19,18 +18,19 @@ from flowalg.windows.strategy import TimestampCombiner
 from flowalg_spark.batch.native_groups import group_natively
 from flowalg_spark.batch.panes import pane_flow
 from flowalg_spark.batch.windows import assign_windows
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.worker_errors import SentBatches
 
 
-def lower_grouping(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
+def lower_grouping(node: CombinePerKey, flow: Flow, time: Sql) -> Flow:
     """Returns the panes of a grouping, by Spark's aggregates if all of its combiners have them, else by Python."""
     return group_natively(node, flow, time) or _group_in_python(node, flow, time)
 
 
-def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
+def _group_in_python(node: CombinePerKey, flow: Flow, time: Sql) -> Flow:
     """Returns the panes of a grouping by Python over Arrow batches, combined per partition and then per group."""
     key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
@@ -47,7 +47,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     types = {field.name: field for field in windowed.flow.frame.schema.fields}
     group_fields = [types[name] for name in by]
     frame = windowed.flow.frame
-    columns = [col(name) for name in by]
+    columns = [col(name).column for name in by]
     if node.combiner.is_ordered:
         values = value_layout
     else:
@@ -70,13 +70,13 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     rows = frame.mapInArrow(SentBatches(combine_groups), schema)
     match effective.strategy.timestamp_combiner:
         case TimestampCombiner.EARLIEST:
-            rows = rows.withColumn(EVENT_TIME, col(EARLIEST))
+            rows = select(rows, "*", col(EARLIEST).alias(EVENT_TIME))
         case TimestampCombiner.LATEST:
-            rows = rows.withColumn(EVENT_TIME, col(LATEST))
+            rows = select(rows, "*", col(LATEST).alias(EVENT_TIME))
         case TimestampCombiner.END_OF_WINDOW:
             pass
     if windowed.end_of is not None:
-        rows = rows.withColumn(END, windowed.end_of(col(LATEST)))
+        rows = rows.withColumn(END, windowed.end_of(col(LATEST)).column)
     names = (*keys, *(result.name for result in results))
     noted = windowed.flow.with_notes(
         LiftingNote(f"{node.label}({node.combiner.title})", "its combiner", None)

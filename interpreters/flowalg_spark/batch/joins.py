@@ -12,8 +12,8 @@ from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.windows import Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import broadcast
 
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
@@ -26,15 +26,25 @@ from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Sing
 from flowalg.windows.calendars import Calendar
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
-from flowalg_spark.batch.lookups import lower_lookups
+from flowalg_spark.batch.lookups import READ, SIDE_START, lower_lookups
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
 from flowalg_spark.batch.windows import WindowedFlow, assign_windows, calendar_window, fixed_start, key_layout
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, unnest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import (
+    Columns,
+    aggregate,
+    col,
+    flatten_columns,
+    nest,
+    select,
+    unnest,
+    where,
+)
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import FALSE, NULL, TRUE, Sql, all_of
 from flowalg_spark.expressions.errors import fail_for_element
-from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import apply_analyses
 from flowalg_spark.lowering.flow import Flow, Selection, with_common_meta
 
@@ -47,12 +57,12 @@ _SIDE: Final = "__side"
 _READS: Final = "__reads"
 
 
-def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
+def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Sql) -> Flow:
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
     return _co_group(node, flows, time, timed=node.timed)
 
 
-def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, timed: bool) -> Flow:
+def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Sql, *, timed: bool) -> Flow:
     """Returns the lists of values, each with its event time if they are ``timed``."""
     if timed:
         flows = tuple(_with_times(flow, node.label) for flow in flows)
@@ -73,19 +83,19 @@ def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, time
     tag = col(f"value/_{len(flows) + 1}")
     point = col(EVENT_TIME)
     aggregates = [
-        F.transform(
-            F.array_sort(
-                F.collect_list(F.when(tag == F.lit(number), F.struct(point.alias("t"), col(name).alias("v"))))
+        sql.transform(
+            sql.array_sort(
+                sql.collect_list(sql.when(tag == number, sql.struct(point.alias("t"), col(name).alias("v"))))
             ),
             lambda pair: pair["v"],
         ).alias(name)
         for number, name in enumerate(names)
     ]
-    bounds = [] if windowed.end_of is None else [windowed.end_of(F.max(point)).alias(END)]
+    bounds = [] if windowed.end_of is None else [windowed.end_of(sql.max(point)).alias(END)]
     if effective.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        extreme = F.min if effective.strategy.timestamp_combiner is TimestampCombiner.EARLIEST else F.max
+        extreme = sql.min if effective.strategy.timestamp_combiner is TimestampCombiner.EARLIEST else sql.max
         bounds.append(extreme(point).alias(EVENT_TIME))
-    rows = windowed.flow.frame.groupBy(*map(col, (*keys, *windowed.by))).agg(*aggregates, *bounds)
+    rows = aggregate(windowed.flow.frame, map(col, (*keys, *windowed.by)), [*aggregates, *bounds])
     pair = kv_of(key, TupleOf(tuple(ListOf(shape) for shape in shapes)))
     return pane_flow(windowed.flow, rows, pair, (*keys, *names), windowed, effective.strategy, time)
 
@@ -98,12 +108,12 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
     for number, flow in enumerate(with_common_meta(flows)):
         key_columns, value_columns = key_and_value(flow.element)
         values = [
-            nest(value_columns) if position == number else F.lit(None).cast(spark_type(of))
+            nest(value_columns) if position == number else NULL.cast(spark_type(of))
             for position, of in enumerate(shapes)
         ]
-        columns = [*leaf_columns(key_columns), *values, F.lit(number).cast("bigint")]
+        columns = [*leaf_columns(key_columns), *values, sql.long(number)]
         selected = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-        frame = flow.frame.select(*selected, *map(col, flow.meta))
+        frame = select(flow.frame, *selected, *map(col, flow.meta))
         if whole is None:
             whole = evolve(flow, frame=frame, shape=shape)
         else:
@@ -112,7 +122,7 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
     return whole
 
 
-def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Column) -> Flow:
+def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Sql) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
     It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group, as for a difference.
@@ -145,7 +155,7 @@ def _with_times(flow: Flow, label: str) -> Flow:
     both = TupleOf((pair.fields[1].shape, INTEGER))
     timed = kv_of(pair.fields[0].shape, both)
     element = Branch(timed, (key, Branch(both, (value, Leaf(INTEGER, col(EVENT_TIME))))))
-    frame = flow.frame.select(*flatten_columns(element, timed), *map(col, flow.meta))
+    frame = select(flow.frame, *flatten_columns(element, timed), *map(col, flow.meta))
     return evolve(flow, frame=frame, shape=timed)
 
 
@@ -155,7 +165,7 @@ def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
     assert isinstance(pair, Branch)
     assert isinstance(flow.shape, RecordOf)
     values: list[Columns] = []
-    times: list[Column] = []
+    times: list[Sql] = []
     for side in pair.parts:
         timed = side.shape.of if isinstance(side.shape, OptionalOf) else side.shape
         assert isinstance(timed, TupleOf)
@@ -167,19 +177,19 @@ def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
     whole = kv_of(flow.shape.fields[0].shape, both)
     columns = flatten_columns(Branch(whole, (key, Branch(both, tuple(values)))), whole)
     meta = [_pair_time(which, times).alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
-    return evolve(flow, frame=flow.frame.select(*columns, *meta), shape=whole)
+    return evolve(flow, frame=select(flow.frame, *columns, *meta), shape=whole)
 
 
-def _pair_time(which: TimestampCombiner, times: Sequence[Column]) -> Column:
+def _pair_time(which: TimestampCombiner, times: Sequence[Sql]) -> Sql:
     """Returns the event time of a pair, from those of its values; null for a value that is missing."""
-    return F.least(*times) if which is TimestampCombiner.EARLIEST else F.greatest(*times)
+    return sql.least(*times) if which is TimestampCombiner.EARLIEST else sql.greatest(*times)
 
 
 def _equi_join(
     label: str,
     left: WindowedFlow,
     right: WindowedFlow,
-    time: Column,
+    time: Sql,
     kind: JoinKind,
     times: TimestampCombiner | None,
 ) -> Flow:
@@ -194,26 +204,28 @@ def _equi_join(
     others = [col(leaf.column).alias(f"{_RIGHT}{leaf.column}") for leaf in right_keys]
     by = [col(name).alias(f"{_RIGHT}{name}") for name in right.by]
     point = [] if times is None else [col(EVENT_TIME).alias(_RIGHT_TIME)]
-    renamed = right.flow.frame.select(*others, *by, *value, *point, F.lit(True).alias(_RIGHT_MATCHED))
+    renamed = select(right.flow.frame, *others, *by, *value, *point, TRUE.alias(_RIGHT_MATCHED))
     on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
         col(name) == col(f"{_RIGHT}{name}") for name in left.by
     ]
-    frame = left.flow.frame.withColumn(_LEFT_MATCHED, F.lit(True)) if kind.keeps_right else left.flow.frame
-    frame = frame.join(renamed, on or F.lit(True), _HOW[kind])
+    frame = left.flow.frame
+    if kind.keeps_right:
+        frame = select(frame, "*", TRUE.alias(_LEFT_MATCHED))
+    frame = frame.join(renamed, all_of(on).column, _HOW[kind])
     own, lefts = key_and_value(left.flow.element)
     rights = _to_layout(second, [col(f"{_RIGHT}v{i}") for i in range(len(value))])
     if kind.keeps_right:
         names = (*(leaf.column for leaf in keys), *left.by)
-        frame = frame.withColumns({name: F.coalesce(col(name), col(f"{_RIGHT}{name}")) for name in names})
+        frame = frame.withColumns(
+            {name: sql.coalesce(col(name), col(f"{_RIGHT}{name}")).column for name in names}
+        )
         lefts = _where_matched(_LEFT_MATCHED, lefts, first)
     if kind.keeps_left:
         rights = _where_matched(_RIGHT_MATCHED, rights, second)
     columns = [*leaf_columns(own), *leaf_columns(lefts), *leaf_columns(rights)]
     pair = kv_of(key, kind.shape(first, second))
     assert left.end is not None, "a window that does not merge has an end"
-    own_time = (
-        left.end - F.lit(1) if times is None else _pair_time(times, (col(EVENT_TIME), col(_RIGHT_TIME)))
-    )
+    own_time = left.end - 1 if times is None else _pair_time(times, (col(EVENT_TIME), col(_RIGHT_TIME)))
     meta = pane_columns(left.start, left.end, own_time, time)
     names = leaf_columns(layout_of(pair))
     selected = dict(zip(names, columns, strict=True))
@@ -223,20 +235,20 @@ def _equi_join(
 
 
 def _select(
-    label: str, left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind, *, own_time: bool
+    label: str, left: WindowedFlow, right: WindowedFlow, time: Sql, kind: JoinKind, *, own_time: bool
 ) -> Flow:
     """Returns the left pairs that a join selects; each has its ``own_time``, or the last instant of its window."""
     for side in (left, right):
         require_exact_pairs(side.flow.shape, label)
     keys = leaves(key_layout(left.flow))
     names = (*(leaf.column for leaf in leaves(key_layout(right.flow))), *right.by)
-    renamed = right.flow.frame.select(*(col(name).alias(f"{_RIGHT}{name}") for name in names))
+    renamed = select(right.flow.frame, *(col(name).alias(f"{_RIGHT}{name}") for name in names))
     on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
         col(name) == col(f"{_RIGHT}{name}") for name in left.by
     ]
-    frame = left.flow.frame.join(renamed, on or F.lit(True), _HOW[kind])
+    frame = left.flow.frame.join(renamed, all_of(on).column, _HOW[kind])
     assert left.end is not None, "a window that does not merge has an end"
-    point = col(EVENT_TIME) if own_time else left.end - F.lit(1)
+    point = col(EVENT_TIME) if own_time else left.end - 1
     element = leaf_columns(left.flow.element)
     selected = dict(zip(leaf_columns(layout_of(left.flow.shape)), element, strict=True))
     selected |= pane_columns(left.start, left.end, point, time)
@@ -256,14 +268,14 @@ _HOW: Final = {
 
 def _where_matched(matched: str, value: Columns, shape: Shape) -> Columns:
     """Returns a value that is ``None`` on rows without a match."""
-    return unnest(F.when(col(matched).isNotNull(), nest(value)), optional(shape))
+    return unnest(sql.when(col(matched).is_not_null(), nest(value)), optional(shape))
 
 
-def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
+def _to_layout(shape: Shape, columns: list[Sql]) -> Branch[Sql] | Leaf[Sql]:
     """Returns flat columns as the layout of a shape."""
     remaining = iter(columns)
 
-    def build(layout: Branch[str] | Leaf[str]) -> Branch[Column] | Leaf[Column]:
+    def build(layout: Branch[str] | Leaf[str]) -> Branch[Sql] | Leaf[Sql]:
         if isinstance(layout, Leaf):
             return Leaf(layout.shape, next(remaining))
         return Branch(layout.shape, tuple(build(part) for part in layout.parts))
@@ -271,9 +283,9 @@ def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Col
     return build(layout_of(shape))
 
 
-def _equals(name: str, shape: Shape) -> Column:
+def _equals(name: str, shape: Shape) -> Sql:
     left, right = col(name), col(f"{_RIGHT}{name}")
-    return left.eqNullSafe(right) if isinstance(shape, OptionalOf) else left == right
+    return left.equals_or_both_null(right) if isinstance(shape, OptionalOf) else left == right
 
 
 def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
@@ -285,14 +297,14 @@ def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
     left, right = lists.items
     assert isinstance(left, ListOf)
     assert isinstance(right, ListOf)
-    explode_left = F.explode_outer if kind.keeps_right else F.explode
-    explode_right = F.explode_outer if kind.keeps_left else F.explode
+    explode_left = sql.explode_outer if kind.keeps_right else sql.explode
+    explode_right = sql.explode_outer if kind.keeps_left else sql.explode
     others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
-    lefts = flow.frame.select(*others, col("value/_2"), explode_left(col("value/_1")).alias("value/_1"))
-    rows = lefts.select(*others, col("value/_1"), explode_right(col("value/_2")).alias("value/_2"))
+    lefts = select(flow.frame, *others, col("value/_2"), explode_left(col("value/_1")).alias("value/_1"))
+    rows = select(lefts, *others, col("value/_1"), explode_right(col("value/_2")).alias("value/_2"))
     pair = kv_of(key, kind.shape(left.of, right.of))
     element = _pair_columns(flow, *kind.shape(left.of, right.of).items)
-    frame = rows.select(*flatten_columns(element, pair), *map(col, flow.meta))
+    frame = select(rows, *flatten_columns(element, pair), *map(col, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
 
 
@@ -303,14 +315,14 @@ def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
     assert isinstance(lists, TupleOf)
     left = lists.items[0]
     assert isinstance(left, ListOf)
-    lefts, count = col("value/_1"), F.size(col("value/_2"))
+    lefts, count = col("value/_1"), sql.size(col("value/_2"))
     kept = flow.frame
     if kind is JoinKind.EXCEPT:
-        lefts = F.slice(lefts, count + F.lit(1), F.size(lefts))
+        lefts = sql.slice(lefts, count + 1, sql.size(lefts))
     else:
-        kept = kept.filter(count > F.lit(0) if kind is JoinKind.SEMI else count == F.lit(0))
+        kept = where(kept, count > 0 if kind is JoinKind.SEMI else count == 0)
     others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
-    rows = kept.select(*others, F.explode(lefts).alias("value/_1"))
+    rows = select(kept, *others, sql.explode(lefts).alias("value/_1"))
     value, own, point = left.of, col("value/_1"), col(EVENT_TIME)
     if timed:
         assert isinstance(value, TupleOf)
@@ -320,10 +332,10 @@ def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
         selected = kv_of(key, value)
         element = Branch(selected, (key_and_value(flow.element)[0], element))
     meta = [point.alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
-    return evolve(flow, frame=rows.select(*flatten_columns(element, selected), *meta), shape=selected)
+    return evolve(flow, frame=select(rows, *flatten_columns(element, selected), *meta), shape=selected)
 
 
-def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
+def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Sql]:
     """Returns the columns of a key and two values; each value is in one column of the frame."""
     key, _ = key_and_value(flow.element)
     shape = TupleOf((left, right))
@@ -340,54 +352,54 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     view = node.view
     single = view.view if isinstance(view, LatestComplete) else view
     effective = node.side.windowing
-    start = _side_window_start(effective.strategy.windows)
+    windows = effective.strategy.windows
+    reading = _with_window_start(main.frame, windows, READ)
     shape = shape_with_side(main.shape, side.shape, view)
     analyses = analyse(steps, shape)
-    if start is None:
+    if reading is None:
         return lower_side_input_in_python(node, main, side, shape, analyses)
-    side_start = col(START) if not effective.fresh else start
+    sides = _with_window_start(side.frame, windows if effective.fresh else None, SIDE_START)
+    assert sides is not None, "the windows have a start"
     if isinstance(view, AsMap):
         lookups = lookups_of(analyses, shape)
         if lookups is not None:
-            return lower_lookups(lookups, main, side, start, side_start)
+            return lower_lookups(lookups, main, side, reading, sides)
     if isinstance(single, AsMap) or not _has_literal(single.default):
         return lower_side_input_in_python(node, main, side, shape, analyses)
-    element = side.element
-    values = side.frame.select(side_start.alias(f"{_SIDE} start"), nest(element).alias(_SIDE))
-    side_values = values.groupBy(col(f"{_SIDE} start")).agg(
-        F.first(col(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
-    )
+    values = select(sides, col(SIDE_START), nest(side.element).alias(_SIDE))
+    counted = [sql.first(col(_SIDE)).alias(_SIDE), sql.count(1).alias(_COUNT)]
+    side_values = aggregate(values, [col(SIDE_START)], counted)
     if isinstance(view, LatestComplete):
-        side_values = _newest_before(main.frame.select(start.alias(f"{_SIDE} start")), side_values)
-    reading = main.frame.withColumn(f"{_SIDE} read", start)
-    joined = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
+        side_values = _newest_before(select(reading, col(READ).alias(SIDE_START)), side_values)
+    joined = reading.join(broadcast(side_values), (col(READ) == col(SIDE_START)).column, "left")
     read = shape.items[1]
     several = fail_for_element(
-        F.concat(
-            F.lit("as_singleton() has "),
+        sql.concat(
+            "as_singleton() has ",
             col(_COUNT).cast("string"),
-            F.lit(" values in a window; it must have one"),
+            " values in a window; it must have one",
         )
     )
     value = (
-        F.when(col(_COUNT) == F.lit(1), col(_SIDE))
-        .when(col(_COUNT).isNull(), _default_value(single, side.shape))
+        sql.when(col(_COUNT) == 1, col(_SIDE))
+        .when(col(_COUNT).is_null(), _default_value(single, side.shape))
         .otherwise(several)
     )
     columns = Branch(shape, (main.element, unnest(value, read)))
-    frame = joined.select(*flatten_columns(columns, shape), *map(col, main.meta))
+    frame = select(joined, *flatten_columns(columns, shape), *map(col, main.meta))
     return apply_analyses(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), analyses)
 
 
 def _newest_before(windows: DataFrame, side_values: DataFrame) -> DataFrame:
     """Returns the newest value of the side before each of some windows: an as-of join, of windows alone."""
-    start, value = col(f"{_SIDE} start"), F.struct(col(_SIDE), col(_COUNT))
-    values = side_values.select(start, value.alias(_SIDE), F.lit(False).alias(_READS))
-    nothing = F.lit(None).cast(values.schema[_SIDE].dataType)
-    both = values.union(windows.distinct().select(start, nothing, F.lit(True)))
-    earlier = Window.partitionBy(F.lit(0)).orderBy(start).rangeBetween(Window.unboundedPreceding, -1)
-    newest = both.withColumn(_SIDE, F.last(col(_SIDE), ignorenulls=True).over(earlier)).filter(col(_READS))
-    return newest.select(start, *(col(_SIDE)[name].alias(name) for name in (_SIDE, _COUNT)))
+    start, value = col(SIDE_START), sql.struct(col(_SIDE), col(_COUNT))
+    values = select(side_values, start, value.alias(_SIDE), FALSE.alias(_READS))
+    nothing = NULL.cast(values.schema[_SIDE].dataType)
+    both = values.union(select(windows.distinct(), start, nothing, TRUE))
+    earlier = "RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    newest = sql.last(col(_SIDE), True).over(by=[0], order=start, frame=earlier)
+    read = where(select(both, start, col(_READS), newest.alias(_SIDE)), col(_READS))
+    return select(read, start, *(col(_SIDE)[name].alias(name) for name in (_SIDE, _COUNT)))
 
 
 def _has_literal(default: object) -> bool:
@@ -395,20 +407,27 @@ def _has_literal(default: object) -> bool:
     return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 
-def _default_value(view: Singleton, shape: Shape) -> Column:
+def _default_value(view: Singleton, shape: Shape) -> Sql:
     if view.default is NO_DEFAULT:
         return fail_for_element(NO_SINGLETON).cast(spark_type(shape))
-    return F.lit(view.default).cast(spark_type(shape))
+    assert isinstance(view.default, bool | int | float | str | None), "a default that has a literal"
+    return sql.lit(view.default).cast(spark_type(shape))
 
 
-def _side_window_start(windows: WindowFn) -> Column | None:
-    """Returns the start of the side's window for an element; ``None`` for user-defined windows."""
+def _with_window_start(frame: DataFrame, windows: WindowFn | None, name: str) -> DataFrame | None:
+    """Returns a frame with the start of the window that each element reads of the side.
+
+    ``windows`` is ``None`` for elements that have their windows already. Returns ``None`` for user-defined windows.
+    """
     match windows:
+        case None:
+            start = col(START)
         case GlobalWindows():
-            return long_literal(MIN_TIME)
+            start = sql.long(MIN_TIME)
         case FixedWindows(offset_by_key=None):
-            return fixed_start(windows)
+            start = fixed_start(windows)
         case Calendar():
-            return calendar_window(windows).getField(START)
+            return frame.withColumn(name, calendar_window(windows).getField(START))
         case _:
             return None
+    return select(frame, "*", start.alias(name))

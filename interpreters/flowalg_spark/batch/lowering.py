@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, assert_never
 
 from attrs import field, frozen
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.graph import Fold
@@ -18,6 +18,7 @@ from flowalg_spark.batch.computations import lower_computation
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.groups import lower_grouping
 from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.filter_pushdown import push_down_filters
@@ -32,7 +33,7 @@ def lower(
     plan: Plan,
     frames: Mapping[str, DataFrame],
     bind: Bind,
-    time: Column,
+    time: Sql,
     letters: DeadLetters | None = None,
 ) -> dict[str, Flow]:
     """Returns the flow of each output, without its bad records, given the frames of the sources by name.
@@ -55,7 +56,7 @@ class _Lowering:
     plan: Plan
     frames: Mapping[str, DataFrame]
     bind: Bind
-    time: Column
+    time: Sql
     letters: DeadLetters | None
     separated: dict[PlanNode, Flow] = field(factory=dict)
 

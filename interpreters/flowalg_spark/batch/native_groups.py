@@ -12,8 +12,7 @@ from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.groups import EARLIEST, LATEST
 from flowalg_shard.tables.columns import EVENT_TIME, START
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from flowalg.combiners.core import component_combiners
 from flowalg.combiners.result_shapes import combined_shape
@@ -29,12 +28,14 @@ from flowalg_spark.batch.windows import (
     has_window_expression,
     key_layout,
 )
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import aggregate, col
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.arguments import Arguments, combiner_arguments
 from flowalg_spark.lowering.flow import Flow
 
 
-def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
+def group_natively(node: CombinePerKey, flow: Flow, time: Sql) -> Flow | None:
     """Returns the panes of a grouping; ``None`` if Spark has no aggregate for one of its combiners."""
     key, value = require_exact_pairs(flow.shape, node.label).fields
     result = combined_shape(node.combiner, value.shape)
@@ -50,22 +51,24 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
         return None
     keys = [col(name) for name in leaf_columns(key_layout(arguments.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
-    if slices is not None and all(aggregate.merge is not None for aggregate in aggregates):
+    if slices is not None and all(native.merge is not None for native in aggregates):
         rows, windowed, results, times = _aggregate_slices(arguments.flow, slices, keys, aggregates)
     else:
         windowed = assign_windows_lazily(
             arguments.flow, effective.strategy.windows, fresh=effective.fresh, label=node.label
         )
-        rows, results = windowed.flow.frame, [aggregate.result for aggregate in aggregates]
-        times = (F.min(col(EVENT_TIME)), F.max(col(EVENT_TIME)))
+        rows, results = windowed.flow.frame, [native.result for native in aggregates]
+        times = (sql.min(col(EVENT_TIME)), sql.max(col(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
     span = _span_columns(windowed)
     starts = [START] if windowed.by == (SPAN,) else windowed.by
-    grouped = rows.groupBy(*keys, *(column.alias(SPAN) for column in span)).agg(
+    by = [*keys, *(column.alias(SPAN) for column in span)]
+    computed = [
         *(result.alias(name) for result, name in zip(results, names, strict=True)),
         *bound_aggregates(windowed, effective.strategy, *times),
-        *(column.getField(name).alias(name) for column in span for name in starts),
-    )
+        *(column[name].alias(name) for column in span for name in starts),
+    ]
+    grouped = aggregate(rows, by, computed)
     has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
     columns = (*leaf_columns(key_layout(arguments.flow)), *names)
     pair = kv_of(key.shape, result)
@@ -74,44 +77,44 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     )
 
 
-def _span_columns(windowed: WindowedFlow) -> list[Column]:
+def _span_columns(windowed: WindowedFlow) -> list[Sql]:
     """Returns the grouping column for the windows of a key; none if there is only one window."""
     if windowed.by in ((), (SPAN,)):
         return [col(name) for name in windowed.by]
-    return [F.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
+    return [sql.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
 
 
 def _native_aggregates(arguments: Arguments, label: str) -> list[NativeAggregate] | None:
     """Returns the aggregate of each combiner, if all have one."""
     aggregates = []
     for combiner, argument in zip(arguments.combiners, arguments.by_combiner, strict=True):
-        aggregate = native_aggregate(combiner, argument, col(EVENT_TIME), label)
-        if aggregate is None:
+        native = native_aggregate(combiner, argument, col(EVENT_TIME), label)
+        if native is None:
             return None
-        aggregates.append(aggregate)
+        aggregates.append(native)
     return aggregates
 
 
 def _aggregate_slices(
-    flow: Flow, slices: Slices, keys: list[Column], aggregates: list[NativeAggregate]
-) -> tuple[DataFrame, WindowedFlow, list[Column], tuple[Column, Column]]:
+    flow: Flow, slices: Slices, keys: list[Sql], aggregates: list[NativeAggregate]
+) -> tuple[DataFrame, WindowedFlow, list[Sql], tuple[Sql, Sql]]:
     """Aggregates slices, and returns a row for each slice and window with the aggregates of windows over these rows."""
     names = [
-        [f"__part{number}_{index}" for index in range(len(aggregate.partials))]
-        for number, aggregate in enumerate(aggregates)
+        [f"__part{number}_{index}" for index in range(len(native.partials))]
+        for number, native in enumerate(aggregates)
     ]
     parts = [
         partial.alias(name)
-        for aggregate, part_names in zip(aggregates, names, strict=True)
-        for partial, name in zip(aggregate.partials, part_names, strict=True)
+        for native, part_names in zip(aggregates, names, strict=True)
+        for partial, name in zip(native.partials, part_names, strict=True)
     ]
     point = col(EVENT_TIME)
-    times = [F.min(point).alias(EARLIEST), F.max(point).alias(LATEST)]
-    aggregated = flow.frame.groupBy(*keys, slices.start.alias(START)).agg(*parts, *times)
+    times = [sql.min(point).alias(EARLIEST), sql.max(point).alias(LATEST)]
+    aggregated = aggregate(flow.frame, [*keys, slices.start.alias(START)], [*parts, *times])
     rows, windowed = slices.spread(flow, aggregated)
     merged = [
-        aggregate.finish(aggregate.merge(tuple(map(col, part_names))))
-        for aggregate, part_names in zip(aggregates, names, strict=True)
-        if aggregate.merge is not None
+        native.finish(native.merge(tuple(map(col, part_names))))
+        for native, part_names in zip(aggregates, names, strict=True)
+        if native.merge is not None
     ]
-    return rows, windowed, merged, (F.min(col(EARLIEST)), F.max(col(LATEST)))
+    return rows, windowed, merged, (sql.min(col(EARLIEST)), sql.max(col(LATEST)))

@@ -8,8 +8,7 @@ from attrs import evolve
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import PANE_TIME, SPAN, WATERMARK
 from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, INDEX, IS_FIRST, IS_LAST, START, TIMING
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from flowalg.data.metadata import Timing
 from flowalg.data.shapes import RecordOf
@@ -17,15 +16,16 @@ from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_spark.batch.windows import WindowedFlow
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
-from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.flow import Flow, Selection
 
 
 def bound_aggregates(
-    windowed: WindowedFlow, strategy: WindowingStrategy, earliest: Column, latest: Column
-) -> list[Column]:
+    windowed: WindowedFlow, strategy: WindowingStrategy, earliest: Sql, latest: Sql
+) -> list[Sql]:
     """Returns the aggregates of event times for the window's end and its pane's event time, where they need any."""
     ends = [] if windowed.end_of is None else [windowed.end_of(latest).alias(END)]
     match strategy.timestamp_combiner:
@@ -44,7 +44,7 @@ def pane_flow(
     columns: tuple[str, ...],
     windowed: WindowedFlow,
     strategy: WindowingStrategy,
-    time: Column,
+    time: Sql,
     *,
     has_span: bool = False,
 ) -> Flow:
@@ -56,7 +56,7 @@ def pane_flow(
     at_end = strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
     names = leaf_columns(layout_of(pair))
     selected = {new: col(old) for old, new in zip(columns, names, strict=True)}
-    meta = pane_columns(windowed.start, end, end - F.lit(1) if at_end else col(EVENT_TIME), time)
+    meta = pane_columns(windowed.start, end, end - 1 if at_end else col(EVENT_TIME), time)
     selected |= meta
     meta_types = pane_meta_types()
     if has_span:
@@ -65,7 +65,7 @@ def pane_flow(
     return evolve(flow, frame=Selection(rows, selected), shape=pair, meta=meta_types)
 
 
-def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:
+def pane_columns(start: Sql, end: Sql, event_time: Sql, time: Sql) -> Mapping[str, Sql]:
     """Returns the metadata of a window's only pane, in the types and the order of ``PANE_META``.
 
     Points in time are 64-bit integers.
@@ -74,11 +74,11 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
         EVENT_TIME: event_time,
         START: start,
         END: end,
-        CHANGE: F.lit(Change.VALUE.value),
-        TIMING: F.lit(Timing.ON_TIME.value),
-        INDEX: long_literal(0),
-        IS_FIRST: F.lit(True),
-        IS_LAST: F.lit(True),
+        CHANGE: sql.lit(Change.VALUE.value),
+        TIMING: sql.lit(Timing.ON_TIME.value),
+        INDEX: sql.long(0),
+        IS_FIRST: sql.lit(True),
+        IS_LAST: sql.lit(True),
         PANE_TIME: time,
-        WATERMARK: long_literal(MAX_TIME),
+        WATERMARK: sql.long(MAX_TIME),
     }

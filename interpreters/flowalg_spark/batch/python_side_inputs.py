@@ -18,7 +18,7 @@ from flowalg_columns.python.rows import Rows, repeat_metadata
 from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
-from pyspark.sql import functions as F
+from pyspark.sql.functions import broadcast
 
 from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
@@ -30,7 +30,8 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.encoding.columns import col, nest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import aggregate, col, nest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.element_wise import apply_analyses, lifting_note
 from flowalg_spark.lowering.flow import Flow, row_schema
@@ -52,17 +53,16 @@ def lower_side_input_in_python(
     together, after, others = steps_on_mapping(steps, shape)
     point = col(EVENT_TIME)
     bounds = [point, point] if effective.fresh else [col(START), col(END)]
-    row = F.struct(
+    row = sql.struct(
         point.alias("time"),
         *(bound.alias(name) for bound, name in zip(bounds, ("start", "end"), strict=True)),
         nest(side.element).alias("value"),
     )
-    everything = side.frame.agg(F.collect_list(row).alias(_SIDE))
+    everything = aggregate(side.frame, (), [sql.collect_list(row).alias(_SIDE)])
     # Rows are numbered after the join: before it, Spark may number them and then change the partitions.
-    number = F.monotonically_increasing_id() % F.lit(_ROWS_OF_A_PARTITION)
-    joined = main.frame.crossJoin(F.broadcast(everything)).withColumn(
-        _SIDE, F.when(number == F.lit(0), col(_SIDE))
-    )
+    number = sql.monotonically_increasing_id() % _ROWS_OF_A_PARTITION
+    whole = sql.when(number == 0, col(_SIDE)).column
+    joined = main.frame.crossJoin(broadcast(everything)).withColumn(_SIDE, whole)
     function = ReadInPython(
         layout_of(main.shape),
         side.shape,

@@ -13,9 +13,7 @@ from flowalg_columns.names import SPAN
 from flowalg_columns.python.windows import AssignWindows, CalendarWindows, MergeWindows, Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.window import Window as Over
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.windows.calendars import Calendar
@@ -29,8 +27,10 @@ from flowalg.windows.window_functions import (
     WindowsByValue,
     as_merging,
 )
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column, in_rows
 
@@ -49,12 +49,12 @@ class WindowedFlow:
 
     flow: Flow
     by: tuple[str, ...]
-    start: Column
-    end: Column | None
-    end_of: Callable[[Column], Column] | None = None
-    computed: Mapping[str, Column] = field(factory=dict)
+    start: Sql
+    end: Sql | None
+    end_of: Callable[[Sql], Sql] | None = None
+    computed: Mapping[str, Sql] = field(factory=dict)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> Sql:
         """Returns a column in ``by``, from the flow or computed."""
         return self.computed[name] if name in self.computed else col(name)
 
@@ -91,8 +91,8 @@ def assign_windows_lazily(
     match windows:
         case GlobalWindows():
             # Nothing else reads the event times, and Spark would not compute the check of a column that is not read.
-            checked = evolve(flow, frame=flow.frame.filter(point.isNotNull()))
-            return WindowedFlow(checked, (), _long_literal(MIN_TIME), _long_literal(MAX_TIME))
+            checked = evolve(flow, frame=where(flow.frame, point.is_not_null()))
+            return WindowedFlow(checked, (), sql.long(MIN_TIME), sql.long(MAX_TIME))
         case FixedWindows(offset_by_key=None):
             start = {START: fixed_start(windows)}
             return WindowedFlow(flow, (START,), col(START), _fixed_end(windows), computed=start)
@@ -114,7 +114,7 @@ def _existing_windows(flow: Flow, windows: WindowFn) -> WindowedFlow:
     """
     match windows:
         case GlobalWindows():
-            return WindowedFlow(flow, (), _long_literal(MIN_TIME), _long_literal(MAX_TIME))
+            return WindowedFlow(flow, (), sql.long(MIN_TIME), sql.long(MAX_TIME))
         case FixedWindows(offset_by_key=None):
             return WindowedFlow(
                 flow, (SPAN if SPAN in flow.meta else START,), col(START), _fixed_end(windows)
@@ -123,70 +123,60 @@ def _existing_windows(flow: Flow, windows: WindowFn) -> WindowedFlow:
             return WindowedFlow(flow, (START, END), col(START), col(END))
 
 
-def _long_literal(micros: int) -> Column:
-    return F.expr(_literal(micros))
+def _clamp(point: Sql) -> Sql:
+    return sql.greatest(sql.least(point, sql.long(MAX_TIME)), sql.long(MIN_TIME))
 
 
-def _literal(micros: int) -> str:
-    """Returns a literal in SQL. An expression in SQL is one call of the JVM, not one for each part."""
-    return f"CAST({micros:d} AS BIGINT)"
-
-
-def _clamp(point: Column) -> Column:
-    return F.greatest(F.least(point, _long_literal(MAX_TIME)), _long_literal(MIN_TIME))
-
-
-def _clamp_start(start: str) -> Column:
+def _clamp_start(start: Sql) -> Sql:
     """Returns a window's start, at or after ``MIN_TIME``."""
-    return F.expr(f"greatest({start}, {_literal(MIN_TIME)})")
+    return sql.greatest(start, sql.long(MIN_TIME))
 
 
-def _latest_multiple(point: str, offset: int, every: int) -> str:
-    """Returns the latest ``offset + n * every`` at or before a point, in microseconds since the epoch, as SQL."""
-    return f"{point} - pmod({point} - {_literal(offset)}, {_literal(every)})"
+def _latest_multiple(point: Sql, offset: int, every: int) -> Sql:
+    """Returns the latest ``offset + n * every`` at or before a point, in microseconds since the epoch."""
+    return point - sql.pmod(point - sql.long(offset), sql.long(every))
 
 
-def fixed_start(windows: FixedWindows) -> Column:
+def fixed_start(windows: FixedWindows) -> Sql:
     """Returns the start of the fixed window of an element's event time."""
-    return _clamp_start(_latest_multiple(EVENT_TIME, windows.offset_micros, windows.size_micros))
+    return _clamp_start(_latest_multiple(col(EVENT_TIME), windows.offset_micros, windows.size_micros))
 
 
-def _fixed_end(windows: FixedWindows) -> Column:
+def _fixed_end(windows: FixedWindows) -> Sql:
     """Returns the end of a fixed window from its start, also for the first window, which starts at ``MIN_TIME``."""
     first = windows.assign(MIN_TIME, None)[0]
-    lowest, highest = _literal(MIN_TIME), _literal(MAX_TIME)
-    end = f"greatest(least({START} + {_literal(windows.size_micros)}, {highest}), {lowest})"
-    return F.expr(f"CASE WHEN {START} = {lowest} THEN {_literal(first.end)} ELSE {end} END")
+    end = _clamp(col(START) + sql.long(windows.size_micros))
+    return sql.when(col(START) == sql.long(MIN_TIME), sql.long(first.end)).otherwise(end)
 
 
 def _assign_sliding(flow: Flow, windows: SlidingWindows) -> WindowedFlow:
     """Returns a row for each element and window."""
-    started = flow.with_meta(**{START: F.lit(None)})
+    started = flow.with_meta(**{START: NULL})
     return _sliding_windows(
         evolve(started, frame=_explode_windows(started.frame, EVENT_TIME, windows)), windows
     )
 
 
 def _sliding_windows(flow: Flow, windows: SlidingWindows) -> WindowedFlow:
-    end = col(START) + _long_literal(windows.size // _MICROSECOND)
-    return WindowedFlow(flow, (START,), _clamp_start(START), F.least(end, _long_literal(MAX_TIME)))
+    end = col(START) + sql.long(windows.size // _MICROSECOND)
+    return WindowedFlow(flow, (START,), _clamp_start(col(START)), sql.least(end, sql.long(MAX_TIME)))
 
 
 def _explode_windows(frame: DataFrame, point: str, windows: SlidingWindows) -> DataFrame:
     """Returns a row for each window of a point: the latest start, and those before it whose window has the point."""
     size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
-    last = F.expr(_latest_multiple(point, windows.offset // _MICROSECOND, period))
+    last = _latest_multiple(col(point), windows.offset // _MICROSECOND, period)
     count = -(-size // period)
-    starts = F.explode(F.array(*(last - _long_literal(number * period) for number in range(count))))
+    starts = sql.explode(sql.array(*(last - sql.long(number * period) for number in range(count))))
     others = [col(name) for name in frame.columns if name != START]
-    exploded = frame.select(*others, col(point).alias(_POINT), starts.alias(START))
+    exploded = select(frame, *others, col(point).alias(_POINT), starts.alias(START))
     if size % period:
-        exploded = exploded.filter(col(_POINT) - col(START) < _long_literal(size))
+        exploded = where(exploded, col(_POINT) - col(START) < sql.long(size))
     repeated = windows.repeated_starts
     if repeated:
-        lowest, highest = _long_literal(repeated.start), _long_literal(repeated.stop - 1)
-        exploded = exploded.filter(~col(START).between(lowest, highest))
-    return exploded.select(*map(col, frame.columns))
+        lowest, highest = sql.long(repeated.start), sql.long(repeated.stop - 1)
+        exploded = where(exploded, ~col(START).between(lowest, highest))
+    return select(exploded, *map(col, frame.columns))
 
 
 @frozen
@@ -206,10 +196,10 @@ class Slices:
         return None
 
     @property
-    def start(self) -> Column:
+    def start(self) -> Sql:
         """The start of each element's slice."""
         size = gcd(self.windows.size // _MICROSECOND, self.windows.period // _MICROSECOND)
-        return F.expr(_latest_multiple(EVENT_TIME, self.windows.offset // _MICROSECOND, size))
+        return _latest_multiple(col(EVENT_TIME), self.windows.offset // _MICROSECOND, size)
 
     def spread(self, flow: Flow, slices: DataFrame) -> tuple[DataFrame, WindowedFlow]:
         """Returns a row for each slice and window, and the windows."""
@@ -220,15 +210,13 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     """Returns a flow in sessions (gaps and islands): one starts where the key has no element within the gap before."""
     point = col(EVENT_TIME)
     key = [col(name) for name in leaf_columns(key_layout(flow))]
-    in_time = Over.partitionBy(*key).orderBy(point)
-    previous = F.lag(point).over(in_time)
-    starts = F.when(previous.isNull() | (point > previous + _long_literal(gap)), point)
+    previous = sql.lag(point).over(by=key, order=point)
+    starts = sql.when(previous.is_null() | (point > previous + sql.long(gap)), point)
     with_starts = flow.with_meta(**{START: starts})
-    running = in_time.rowsBetween(Over.unboundedPreceding, Over.currentRow)
-    islands = with_starts.with_meta(**{START: F.last(col(START), ignorenulls=True).over(running)})
-    return WindowedFlow(
-        islands, (START,), col(START), None, lambda latest: _clamp(latest + _long_literal(gap))
-    )
+    running = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    start = sql.last(col(START), True).over(by=key, order=point, frame=running)
+    islands = with_starts.with_meta(**{START: start})
+    return WindowedFlow(islands, (START,), col(START), None, lambda latest: _clamp(latest + sql.long(gap)))
 
 
 def calendar_window(calendar: Calendar) -> Column:
@@ -239,20 +227,20 @@ def calendar_window(calendar: Calendar) -> Column:
 
 def _assign_calendar(flow: Flow, calendar: Calendar) -> WindowedFlow:
     frame = in_rows(flow.frame).select("*", calendar_window(calendar).alias(_WINDOW))
-    bounds = {name: col(_WINDOW).getField(name) for name in (START, END)}
+    bounds = {name: col(_WINDOW)[name] for name in (START, END)}
     windowed = evolve(flow, frame=frame).with_meta(**bounds)
     return WindowedFlow(windowed, (START, END), col(START), col(END))
 
 
 def _assign_in_python(flow: Flow, windows: WindowFn, label: str, values: Values) -> WindowedFlow:
     """Returns a flow in windows that Python assigns and merges, over Arrow batches."""
-    spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
+    spread = flow.with_meta(**{START: NULL, END: NULL})
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
     assign = AssignWindows(label, layout_of(flow.shape), windows, schema, values)
     assigned = spread.map_in_arrow(assign, spread.shape)
     if as_merging(windows) is not None:
-        key = [col(name) for name in leaf_columns(layout)]
+        key = [col(name).column for name in leaf_columns(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
         merged = MergeWindows(label, layout, windows, schema)
         assigned = evolve(assigned, frame=by_key).map_in_arrow(merged, spread.shape)

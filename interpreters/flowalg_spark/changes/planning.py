@@ -10,7 +10,6 @@ from flowalg_shard import FromSource, StageDescription
 from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome, StageFinding, compare_stages
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import CheckpointError, path_text, require_flag
@@ -19,13 +18,15 @@ from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import Plan
 from flowalg.watermarks import MonotonicTimestamps
+from flowalg_spark.encoding.columns import select
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL
 from flowalg_spark.lowering.binding import StreamColumns
-from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.session import require_session
 from flowalg_spark.state.open_state import count_stages, read_heads
 from flowalg_spark.streaming.lowering import Lowering, plan_query
 from flowalg_spark.streaming.shards import shard_ids
+from flowalg_spark.streaming.streams.batch_time import now
 from flowalg_spark.streaming.streams.stream import SourceStream
 
 
@@ -105,12 +106,11 @@ def _stages(
         for name, read in planned.sources.items()
     }
     lowering = Lowering.of(planned, sources, ids or (0,), 0, metrics=False, late_data=False)
-    with reduce_calls():
-        if single:
-            streams = [lowering.output(name) for name in planned.outputs]
-        else:
-            lowering.outputs()
-            streams = lowering.parked
+    if single:
+        streams = [lowering.output(name) for name in planned.outputs]
+    else:
+        lowering.outputs()
+        streams = lowering.parked
     stages = [stage for stream in streams for stage in stream.stages]
     return stages if ids is not None else [evolve(stage, shards=None) for stage in stages]
 
@@ -119,7 +119,7 @@ def _stream(session: SparkSession, node: SourceNode, *, dead_letters: bool) -> S
     """Returns a stream with the schema of a source, which is never read."""
     schema = spark_type(node.shape)
     fields = schema.fields if isinstance(schema, T.StructType) else [T.StructField("value", schema)]
-    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in fields]
-    frame = session.readStream.format("rate").load().select(*columns)
-    times = StreamColumns(F.unix_micros(F.current_timestamp()), None, dead_letters=dead_letters)
+    columns = (NULL.cast(field.dataType).alias(field.name) for field in fields)
+    frame = select(session.readStream.format("rate").load(), *columns)
+    times = StreamColumns(now(), None, dead_letters=dead_letters)
     return SourceStream(frame, times, FromSource(MonotonicTimestamps(), node.name, at_batch_time=True))

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
 from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
 from flowalg_spark.changes.state_writing import StageStates, write_states
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.session import ensure_state_store, require_session
 from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_logs
 from flowalg_spark.state.open_state import count_stages, read_stage
@@ -117,7 +117,7 @@ def _route(session: SparkSession, shards: Sequence[int]) -> Route:
         numbers = pl.int_range(rows.height, eager=True).alias(_ROW)
         keys = session.createDataFrame(rows.select(key).with_columns(numbers).to_arrow())
         shard = shard_of([col(name) for name in key], tuple(shards))
-        routes = pl.from_arrow(keys.select(_ROW, shard.alias(SHARD)).toArrow())
+        routes = pl.from_arrow(select(keys, col(_ROW), shard.alias(SHARD)).toArrow())
         assert isinstance(routes, pl.DataFrame)
         return routes.sort(_ROW)[SHARD]
 

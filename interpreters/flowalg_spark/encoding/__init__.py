@@ -1,1 +1,1 @@
-"""Elements as Spark columns: types, layouts, conversion to and from Arrow and JSON, and metadata columns."""
+"""Elements as Spark columns, as SQL text: types, layouts, conversion to and from Arrow and JSON, metadata columns."""

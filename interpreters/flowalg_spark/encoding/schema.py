@@ -6,7 +6,6 @@ from typing import Final
 
 import pyarrow as pa
 from flowalg_columns.arrow_types import ColumnTypes
-from pyspark.sql import Column
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import (
@@ -52,16 +51,6 @@ _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
     T.DayTimeIntervalType(): pa.duration("us"),
     T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE): pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
 }
-
-
-def cast_to(column: Column, kind: T.DataType) -> Column:
-    """Casts a column to a Spark type.
-
-    An atomic type is passed by name, which takes one call of the JVM instead of six, except ``TimestampType``: the
-    meaning of the name ``timestamp`` depends on a setting of Spark.
-    """
-    by_name = isinstance(kind, T.AtomicType) and not isinstance(kind, T.TimestampType)
-    return column.cast(kind.simpleString() if by_name else kind)
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:

@@ -1,6 +1,6 @@
-"""The compiler of lifted expressions to Spark columns, which have exactly Python's results.
+"""The compiler of lifted expressions to SQL of Spark, which has exactly Python's results.
 
-The columns do not depend on settings of the session, such as ANSI mode or the time zone.
+The results do not depend on settings of the session, such as ANSI mode or the time zone.
 """
 
 from flowalg_spark.expressions.compiler import compile_expression, compile_scalar

@@ -1,4 +1,4 @@
-"""The compiler of an expression tree to columns.
+"""The compiler of an expression tree to columns in SQL.
 
 Intermediate integers are unbounded. An integer is computed in 64 bits; if an intermediate result may overflow them, the
 same expression in 38 decimal digits is the fallback. A final result that overflows 64 bits fails the query.
@@ -6,17 +6,15 @@ same expression in 38 decimal digits is the fallback. A final result that overfl
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import assert_never
 
 from attrs import frozen
 from flowalg_columns.layout import Branch, Leaf
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
-from flowalg.data.shapes import DURATION, INTEGER, RecordOf, TupleOf
+from flowalg.data.shapes import INTEGER, RecordOf, TupleOf
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -33,20 +31,18 @@ from flowalg.lifting.tree.expressions import (
     Part,
 )
 from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
-from flowalg.lifting.tree.intervals import EPOCH_DAY, MICROSECOND, point_micros
-from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, nest, unnest
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.expressions.errors import fail_with_overflow
 from flowalg_spark.expressions.integers import (
     ARITHMETIC,
     EXACT,
     compute_in_38_digits,
     compute_in_64_bits,
-    long_literal,
 )
 from flowalg_spark.expressions.table import STORING, TABLE
-from flowalg_spark.expressions.times import interval_from_micros
 
 
 def compile_expression(expr: Expr, element: Columns) -> Columns:
@@ -54,7 +50,7 @@ def compile_expression(expr: Expr, element: Columns) -> Columns:
     return _Compiler(element).compile(expr)
 
 
-def compile_scalar(expr: Expr, element: Columns) -> Column:
+def compile_scalar(expr: Expr, element: Columns) -> Sql:
     """Compiles a scalar expression to its one column."""
     columns = compile_expression(expr, element)
     assert isinstance(columns, Leaf), "a scalar is one column"
@@ -94,11 +90,11 @@ class _Compiler:
                 raise AssertionError(f"not lifted: {expr}")
         assert_never(expr)
 
-    def single(self, expr: Expr) -> Column:
+    def single(self, expr: Expr) -> Sql:
         """Compiles an expression to one column."""
         return nest(self.compile(expr))
 
-    def scalar(self, expr: Apply | Choice) -> Column:
+    def scalar(self, expr: Apply | Choice) -> Sql:
         """Compiles an operation or a choice of scalars."""
         if expr.shape == INTEGER:
             return self.stored_integer(expr)
@@ -109,16 +105,16 @@ class _Compiler:
                 return self.choice(expr)
         assert_never(expr)
 
-    def choice(self, expr: Choice) -> Column:
+    def choice(self, expr: Choice) -> Sql:
         """Compiles ``and``, ``or``, or a choice between two values."""
         condition, then, otherwise = map(self.single, (expr.condition, expr.then, expr.otherwise))
         if expr.otherwise == FALSE and not can_raise_in_engine(expr.then):
             return condition & then
         if expr.then == TRUE and not can_raise_in_engine(expr.otherwise):
             return condition | otherwise
-        return F.when(condition, then).otherwise(otherwise)
+        return sql.when(condition, then).otherwise(otherwise)
 
-    def operation(self, node: Apply) -> Column:
+    def operation(self, node: Apply) -> Sql:
         """Compiles an operation in 64 bits; where they overflow, which gives null, in decimals."""
         build = TABLE[node.op]
         if node.op in STORING or not any(map(_may_overflow, node.args)):
@@ -127,24 +123,24 @@ class _Compiler:
         exact = build(
             node, *(self.exact(arg) if _may_overflow(arg) else self.single(arg) for arg in node.args)
         )
-        return F.coalesce(fast, exact)
+        return sql.coalesce(fast, exact)
 
-    def stored_integer(self, expr: Apply | Choice) -> Column:
+    def stored_integer(self, expr: Apply | Choice) -> Sql:
         """Compiles an integer that must fit 64 bits."""
         if not _may_overflow(expr):
             return self.fast(expr)
         attempts = [self.fast(expr)]
         if _may_overflow_inside(expr):
             attempts.append(self.exact(expr).try_cast("bigint"))
-        return F.coalesce(*attempts, fail_with_overflow(_location(expr)))
+        return sql.coalesce(*attempts, fail_with_overflow(_location(expr)))
 
-    def fast(self, expr: Expr) -> Column:
+    def fast(self, expr: Expr) -> Sql:
         """Compiles an integer in 64 bits; null if any part of it overflows."""
         match expr:
             case Constant(value=int() as value):
-                return long_literal(value)
+                return sql.long(value)
             case Choice(condition=condition, then=then, otherwise=otherwise):
-                return F.when(self.single(condition), self.fast(then)).otherwise(self.fast(otherwise))
+                return sql.when(self.single(condition), self.fast(then)).otherwise(self.fast(otherwise))
             case Apply(op=op, args=args) if op in ARITHMETIC:
                 return compute_in_64_bits(expr, *map(self.fast, args))
             case Apply():
@@ -152,13 +148,13 @@ class _Compiler:
             case _:
                 return self.single(expr)
 
-    def exact(self, expr: Expr) -> Column:
+    def exact(self, expr: Expr) -> Sql:
         """Compiles an integer in 38 decimal digits."""
         match expr:
             case Constant(value=int() as value):
-                return F.lit(str(value)).cast(EXACT)
+                return sql.lit(str(value)).cast(EXACT)
             case Choice(condition=condition, then=then, otherwise=otherwise):
-                return F.when(self.single(condition), self.exact(then)).otherwise(self.exact(otherwise))
+                return sql.when(self.single(condition), self.exact(then)).otherwise(self.exact(otherwise))
             case Apply(op=op, args=args) if op in ARITHMETIC:
                 return compute_in_38_digits(expr, *map(self.exact, args))
             case Apply():
@@ -167,10 +163,10 @@ class _Compiler:
                 return self.single(expr).cast(EXACT)
 
 
-def _choose(condition: Column, then: Columns, otherwise: Columns) -> Columns:
+def _choose(condition: Sql, then: Columns, otherwise: Columns) -> Columns:
     """Compiles a choice between two records or tuples, leaf by leaf."""
     if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
-        return Leaf(then.shape, F.when(condition, nest(then)).otherwise(nest(otherwise)))
+        return Leaf(then.shape, sql.when(condition, nest(then)).otherwise(nest(otherwise)))
     parts = (_choose(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))
     return Branch(then.shape, tuple(parts))
 
@@ -212,27 +208,17 @@ def _location(expr: Expr) -> str:
             return ""
 
 
-def _constant(constant: Constant) -> Column:
+def _constant(constant: Constant) -> Sql:
+    assert constant.shape is not None
     match constant.value:
         case None:
-            assert constant.shape is not None
-            return F.lit(None).cast(spark_type(constant.shape))
+            return NULL.cast(spark_type(constant.shape))
         case Enum() as member:  # first, since members can be text or numbers too
-            return F.lit(member.name)
-        case bool() | float() | str() as value:
-            return F.lit(value)
+            return sql.lit(member.name)
+        case bool() | float() | str() | date() | timedelta() as value:
+            return sql.lit(value)
         case int() as value:
-            return long_literal(value)
-        case datetime() as point:
-            return F.timestamp_micros(long_literal(point_micros(point)))
-        case date() as day:
-            return F.date_from_unix_date(F.lit((day - EPOCH_DAY).days))
-        case timedelta() as length:
-            whole = Constant(length // MICROSECOND, INTEGER)
-            return interval_from_micros(
-                Apply(Op.DURATION, (whole,), DURATION, ""), long_literal(length // MICROSECOND)
-            )
+            return sql.long(value)
         case Decimal() as value:
-            assert constant.shape is not None
-            return F.lit(str(value)).cast(spark_type(constant.shape))
+            return sql.lit(str(value)).cast(spark_type(constant.shape))
     assert_never(constant.value)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import INFINITY_AS_INTEGER, NAN_AS_INTEGER, OVERFLOW, can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import EXACT
 
@@ -28,68 +27,68 @@ def _may_be_nan(expr: Expr) -> bool:
     return not (isinstance(expr, Constant) and isinstance(expr.value, float) and not math.isnan(expr.value))
 
 
-def canonical(of: Column) -> Column:
+def canonical(of: Sql) -> Sql:
     """Returns floats without negative zeros, by -0.0 + 0.0 = 0.0."""
-    return of + F.lit(0.0)
+    return of + 0.0
 
 
-def equal(node: Apply, a: Column, b: Column) -> Column:
+def equal(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``==`` of floats."""
     same = a == b
-    return same & ~F.isnan(a) if all(map(_may_be_nan, node.args)) else same
+    return same & ~sql.isnan(a) if all(map(_may_be_nan, node.args)) else same
 
 
-def less(node: Apply, a: Column, b: Column) -> Column:
+def less(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``<`` of floats."""
     below = a < b
-    return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
+    return below & ~sql.isnan(b) if _may_be_nan(node.args[1]) else below
 
 
-def less_equal(node: Apply, a: Column, b: Column) -> Column:
+def less_equal(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``<=`` of floats."""
     below = a <= b
-    return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
+    return below & ~sql.isnan(b) if _may_be_nan(node.args[1]) else below
 
 
-def divide(node: Apply, a: Column, b: Column) -> Column:
+def divide(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``/`` of floats."""
     return _check_divisor(node, b, a / b, "float division by zero")
 
 
-def modulo(node: Apply, a: Column, b: Column) -> Column:
+def modulo(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``%`` of floats: the remainder has the sign of the divisor, also if it is zero."""
     return _check_divisor(node, b, _modulo(a, b), "float modulo by zero")
 
 
-def floor_divide(node: Apply, a: Column, b: Column) -> Column:
+def floor_divide(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``//`` of floats with the algorithm of CPython."""
     remainder = a % b
     signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
     whole = (a - remainder) / b
-    whole = F.when(signs_differ, whole - F.lit(1.0)).otherwise(whole)
+    whole = sql.when(signs_differ, whole - 1.0).otherwise(whole)
     low = _floor(whole)
-    nearest = F.when(whole - low > 0.5, low + F.lit(1.0)).otherwise(low)
-    minus = F.startswith((a / b).cast("string"), F.lit("-"))  # as text, since -0.0 equals 0.0
-    zero = F.when(minus, F.lit(-0.0)).otherwise(F.lit(0.0))
+    nearest = sql.when(whole - low > 0.5, low + 1.0).otherwise(low)
+    minus = sql.startswith((a / b).cast("string"), "-")  # as text, since -0.0 equals 0.0
+    zero = sql.when(minus, -0.0).otherwise(0.0)
     return _check_divisor(
-        node, b, F.when(whole == 0, zero).otherwise(nearest), "float floor division by zero"
+        node, b, sql.when(whole == 0, zero).otherwise(nearest), "float floor division by zero"
     )
 
 
-def _modulo(a: Column, b: Column) -> Column:
+def _modulo(a: Sql, b: Sql) -> Sql:
     remainder = a % b
     signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
-    zero = F.when(b < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
-    return F.when(signs_differ, remainder + b).when(remainder == 0, zero).otherwise(remainder)
+    zero = sql.when(b < 0, -0.0).otherwise(0.0)
+    return sql.when(signs_differ, remainder + b).when(remainder == 0, zero).otherwise(remainder)
 
 
-def _floor(a: Column) -> Column:
+def _floor(a: Sql) -> Sql:
     """Returns the floor of a float, as a float."""
-    near = F.rint(a)
-    return F.when(near > a, near - F.lit(1.0)).otherwise(near)
+    near = sql.rint(a)
+    return sql.when(near > a, near - 1.0).otherwise(near)
 
 
-def _check_divisor(node: Apply, divisor: Column, value: Column, message: str) -> Column:
+def _check_divisor(node: Apply, divisor: Sql, value: Sql, message: str) -> Sql:
     return (
         fail_where(divisor == 0, node, f"ZeroDivisionError: {message}", value)
         if can_fail_itself(node)
@@ -97,12 +96,12 @@ def _check_divisor(node: Apply, divisor: Column, value: Column, message: str) ->
     )
 
 
-def square_root(node: Apply, a: Column) -> Column:
+def square_root(node: Apply, a: Sql) -> Sql:
     """Compiles ``math.sqrt``."""
-    return fail_where(a < 0, node, "ValueError: math domain error", F.sqrt(a))
+    return fail_where(a < 0, node, "ValueError: math domain error", sql.sqrt(a))
 
 
-def to_integer(node: Apply, a: Column) -> Column:
+def to_integer(node: Apply, a: Sql) -> Sql:
     """Rounds a float to a 64-bit integer; fails the query if the result is not one."""
     match node.op:
         case Op.FLOOR:
@@ -110,22 +109,22 @@ def to_integer(node: Apply, a: Column) -> Column:
         case Op.CEILING:
             rounded = -_floor(-a)
         case Op.ROUND_HALF_EVEN:
-            rounded = F.rint(a)
+            rounded = sql.rint(a)
         case _:
             rounded = a
-    limit = F.lit(2.0**63)
+    limit = 2.0**63
     outside = (rounded >= limit) | (rounded < -limit)
     whole = fail_where(outside, node, OVERFLOW, rounded.cast("bigint"))
     finite = fail_where(is_infinite(node, a), node, INFINITY_AS_INTEGER, whole)
-    return fail_where(F.isnan(a), node, NAN_AS_INTEGER, finite)
+    return fail_where(sql.isnan(a), node, NAN_AS_INTEGER, finite)
 
 
-def is_infinite(_: Apply, a: Column) -> Column:
+def is_infinite(_: Apply, a: Sql) -> Sql:
     """Compiles ``math.isinf``."""
-    return (a == F.lit(math.inf)) | (a == F.lit(-math.inf))
+    return (a == math.inf) | (a == -math.inf)
 
 
-def divide_integers(node: Apply, a: Column, b: Column) -> Column:
+def divide_integers(node: Apply, a: Sql, b: Sql) -> Sql:
     """Compiles ``/`` of integers: the float nearest to the quotient.
 
     Integers up to 2**53 are exact as floats, so a division of floats rounds once. Larger integers would be rounded too.
@@ -133,35 +132,35 @@ def divide_integers(node: Apply, a: Column, b: Column) -> Column:
     small = _is_small(node.args[0], a) & _is_small(node.args[1], b)
     value = a.cast("double") / b.cast("double")
     if not all(interval(arg).within(Interval(-_EXACT_FLOATS, _EXACT_FLOATS)) for arg in node.args):
-        value = F.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
+        value = sql.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
     by_zero = "ZeroDivisionError: division by zero"
     return fail_where(b == 0, node, by_zero, value) if can_fail_itself(node) else value
 
 
-def _is_small(expr: Expr, column: Column) -> Column:
+def _is_small(expr: Expr, column: Sql) -> Sql:
     if interval(expr).within(Interval(-_EXACT_FLOATS, _EXACT_FLOATS)):
-        return F.lit(True)
+        return sql.lit(True)
     return (column >= -_EXACT_FLOATS) & (column <= _EXACT_FLOATS)
 
 
-def _long_division(a: Column, b: Column) -> Column:
+def _long_division(a: Sql, b: Sql) -> Sql:
     """Divides integers with a single rounding.
 
     The quotient is scaled by a power of two to at least 60 bits, and a sticky bit is appended if there is a remainder.
     The cast to a float rounds once; dividing by the power of two is exact.
     """
-    top, bottom = F.abs(a), F.abs(b)
+    top, bottom = sql.abs(a), sql.abs(b)
     nearly = top.cast("double") / bottom.cast("double")
-    shift = F.greatest(F.lit(_QUOTIENT_BITS) - F.floor(F.log2(nearly)).cast("int"), F.lit(0))
-    half = F.shiftright(shift, 1)
+    shift = sql.greatest(sql.lit(_QUOTIENT_BITS) - sql.floor(sql.log2(nearly)).cast("int"), 0)
+    half = sql.shiftright(shift, 1)
     numerator = ((top * _power_of_two(half)).cast(EXACT) * _power_of_two(shift - half)).cast(EXACT)
     remainder = numerator % bottom
-    bits = ((numerator - remainder).cast(EXACT) / bottom).cast(EXACT) * F.lit(2).cast(EXACT)
-    rounded = (bits.cast(EXACT) + F.when(remainder == 0, F.lit(0)).otherwise(F.lit(1))).cast("double")
-    magnitude = rounded / F.pow(F.lit(2.0), (shift + 1).cast("double"))
-    return F.when((a < 0) != (b < 0), -magnitude).otherwise(magnitude)
+    bits = ((numerator - remainder).cast(EXACT) / bottom).cast(EXACT) * sql.lit(2).cast(EXACT)
+    rounded = (bits.cast(EXACT) + sql.when(remainder == 0, 0).otherwise(1)).cast("double")
+    magnitude = rounded / sql.pow(2.0, (shift + 1).cast("double"))
+    return sql.when((a < 0) != (b < 0), -magnitude).otherwise(magnitude)
 
 
-def _power_of_two(exponent: Column) -> Column:
+def _power_of_two(exponent: Sql) -> Sql:
     """Returns two to the power of an exponent up to 62, as a decimal."""
-    return F.call_function("shiftleft", F.lit(1).cast("bigint"), exponent).cast(EXACT)
+    return sql.shiftleft(sql.long(1), exponent).cast(EXACT)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from flowalg.data.shapes import TEXT, OptionalOf
 from flowalg.lifting.tree.expressions import Apply, Constant
 from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions.errors import fail, fail_where
 
 
@@ -25,76 +24,75 @@ def _index(node: Apply, argument: int) -> int:
     return constant.value
 
 
-def find(_: Apply, text: Column, inner: Column) -> Column:
+def find(_: Apply, text: Sql, inner: Sql) -> Sql:
     """Compiles ``find``: the index of the first occurrence, or -1."""
-    return (F.position(inner, text) - 1).cast("bigint")
+    return (sql.position(inner, text) - 1).cast("bigint")
 
 
-def strip(node: Apply, text: Column, characters: Column) -> Column:
+def strip(node: Apply, text: Sql, characters: Sql) -> Sql:
     """Compiles ``strip``, ``lstrip`` and ``rstrip``."""
     match node.op:
         case Op.STRIP_LEFT:
-            return F.ltrim(text, characters)
+            return sql.ltrim(characters, text)
         case Op.STRIP_RIGHT:
-            return F.rtrim(text, characters)
+            return sql.rtrim(characters, text)
         case _:
-            return F.btrim(text, characters)
+            return sql.btrim(text, characters)
 
 
-def slice_text(node: Apply, text: Column, *_: Column) -> Column:
+def slice_text(node: Apply, text: Sql, *_: Sql) -> Sql:
     """Compiles a slice between constant indices."""
     start = _position(_index(node, 1), text)
     if len(node.args) == 2:
-        return F.substr(text, start + 1)
-    length = F.greatest(_position(_index(node, 2), text) - start, F.lit(0))
-    return F.substr(text, start + 1, length)
+        return sql.substr(text, start + 1)
+    length = sql.greatest(_position(_index(node, 2), text) - start, 0)
+    return sql.substr(text, start + 1, length)
 
 
-def _position(index: int, text: Column) -> Column:
+def _position(index: int, text: Sql) -> Sql:
     """Returns the number of characters before an index; a negative index counts from the end."""
-    return F.lit(index) if index >= 0 else F.greatest(F.length(text) + index, F.lit(0))
+    return sql.lit(index) if index >= 0 else sql.greatest(sql.length(text) + index, 0)
 
 
-def character_at(node: Apply, text: Column, _: Column) -> Column:
+def character_at(node: Apply, text: Sql, _: Sql) -> Sql:
     """Compiles the character at a constant index."""
     index = _index(node, 1)
-    too_short = F.length(text) < (index + 1 if index >= 0 else -index)
+    too_short = sql.length(text) < (index + 1 if index >= 0 else -index)
     position = _position(index, text) + 1
-    return fail_where(
-        too_short, node, "IndexError: string index out of range", F.substr(text, position, F.lit(1))
-    )
+    return fail_where(too_short, node, "IndexError: string index out of range", sql.substr(text, position, 1))
 
 
-def split(node: Apply, text: Column, _: Column) -> Column:
+def split(node: Apply, text: Sql, _: Sql) -> Sql:
     """Compiles ``split`` with a separator."""
-    return F.split(text, "".join(map(_escape, _constant(node, 1))), -1)
+    return sql.split(text, "".join(map(_escape, _constant(node, 1))), -1)
 
 
-def words(node: Apply, text: Column, white_space: Column) -> Column:
+def words(node: Apply, text: Sql, white_space: Sql) -> Sql:
     """Compiles ``split`` at white space, which also strips it."""
-    inner = F.btrim(text, white_space)
+    inner = sql.btrim(text, white_space)
     spaces = "".join(map(_escape, _constant(node, 1)))
-    empty = F.array().cast("array<string>")
-    return F.when(inner == "", empty).otherwise(F.split(inner, f"[{spaces}]+", -1))
+    empty = sql.array().cast("array<string>")
+    return sql.when(inner == "", empty).otherwise(sql.split(inner, f"[{spaces}]+", -1))
 
 
 def _escape(character: str) -> str:
-    """Escapes a character for a Java regular expression."""
-    return f"\\x{{{ord(character):x}}}"
+    """Escapes a character for a Java regular expression, unless it has no other meaning there."""
+    is_plain = character.isalnum() or character.isspace() or character in ',;:/_=@#%!~"<>'
+    return character if is_plain else f"\\x{{{ord(character):x}}}"
 
 
-def item_at(node: Apply, items: Column, _: Column) -> Column:
+def item_at(node: Apply, items: Sql, _: Sql) -> Sql:
     """Compiles the item at a constant index."""
     index = _index(node, 1)
-    position = F.lit(index) if index >= 0 else F.size(items) + index
-    item, message = F.get(items, position), "IndexError: list index out of range"
+    position = sql.lit(index) if index >= 0 else sql.size(items) + index
+    item, message = sql.get(items, position), "IndexError: list index out of range"
     if not isinstance(node.shape, OptionalOf):
         # The list is read once, and a split that several items are read of is computed once.
-        return F.coalesce(item, fail(node.location, message))
-    too_short = F.size(items) < (index + 1 if index >= 0 else -index)
+        return sql.coalesce(item, fail(node.location, message))
+    too_short = sql.size(items) < (index + 1 if index >= 0 else -index)
     return fail_where(too_short, node, message, item)
 
 
-def size(node: Apply, of: Column) -> Column:
+def size(node: Apply, of: Sql) -> Sql:
     """Compiles ``len`` of text or of a list."""
-    return (F.length(of) if node.args[0].shape == TEXT else F.size(of)).cast("bigint")
+    return (sql.length(of) if node.args[0].shape == TEXT else sql.size(of)).cast("bigint")

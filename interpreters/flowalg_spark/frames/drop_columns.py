@@ -18,45 +18,46 @@ from flowalg_columns.names import (
 )
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, START
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.pane_frame import DROP_TYPE
 
 
-def drop_struct(*, errors: bool, late_data: bool) -> Column:
+def drop_struct(*, errors: bool, late_data: bool) -> Sql:
     """Returns the drop of a row with its stage; null on other rows. With ``late_data`` each is one element."""
-    watermark = F.coalesce(col(LATE_WATERMARK), col(WATERMARK)) if late_data else col(WATERMARK)
+    watermark = sql.coalesce(col(LATE_WATERMARK), col(WATERMARK)) if late_data else col(WATERMARK)
     late = (
-        F.timestamp_micros(col(LATE_TIME)).alias("event_time"),
+        sql.timestamp_micros(col(LATE_TIME)).alias("event_time"),
         col(LATE_CHANGE).alias("change"),
         col(LATE_INPUT).alias("input"),
     )
-    fields = F.struct(
+    fields = sql.struct(
         col(STAGE).alias("stage"),
         col(DROP_REASON).alias("reason"),
         col(DROP_COUNT).alias("count"),
         col(DROPPED_KEY).alias("key"),
         col(DROPPED_VALUE).alias("value"),
-        F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-        F.timestamp_micros(watermark).alias("watermark"),
+        sql.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+        sql.timestamp_micros(watermark).alias("watermark"),
         *([col(ERROR).alias("error")] if errors else []),
         *(late if late_data else ()),
     )
-    return F.when(col(DROP_REASON).isNotNull(), fields)
+    return sql.when(col(DROP_REASON).is_not_null(), fields)
 
 
-def drop_columns(columns: Iterable[str]) -> tuple[Column, Column]:
+def drop_columns(columns: Iterable[str]) -> tuple[Sql, Sql]:
     """Returns the drop of a row and its window, given the columns of its frame; null if nothing can drop elements."""
     names = set(columns)
     if DROP_REASON not in names:
-        window_type = "struct<start: timestamp, end: timestamp>"
-        return F.lit(None).cast(DROP_TYPE).alias("drop"), F.lit(None).cast(window_type).alias(DROP_WINDOW)
-    window = F.struct(
-        F.timestamp_micros(col(START)).alias("start"), F.timestamp_micros(col(END)).alias("end")
+        window_type = T.StructType([T.StructField(name, T.TimestampType()) for name in ("start", "end")])
+        return NULL.cast(DROP_TYPE).alias("drop"), NULL.cast(window_type).alias(DROP_WINDOW)
+    window = sql.struct(
+        sql.timestamp_micros(col(START)).alias("start"), sql.timestamp_micros(col(END)).alias("end")
     )
     return (
         drop_struct(errors=ERROR in names, late_data=LATE_TIME in names).alias("drop"),
-        F.when(col(DROP_REASON).isNotNull(), window).alias(DROP_WINDOW),
+        sql.when(col(DROP_REASON).is_not_null(), window).alias(DROP_WINDOW),
     )

@@ -7,13 +7,12 @@ from functools import reduce
 from typing import Final
 
 from flowalg_columns.panes import METRICS_COLUMN, RESERVED_COLUMNS, identifying_columns
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.window import Window as Over
+from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
 
 _LATEST: Final = "__latest"
 _RETRACTED: Final = "__retracted"
@@ -39,19 +38,17 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
         raise ArgumentError("panes", panes, "a DataFrame of panes")
     key_columns = identifying_columns(panes.columns, by)
     elements = [name for name in panes.columns if name not in RESERVED_COLUMNS]
-    index = F.col("pane").getField("index")
-    of_window = Over.partitionBy(*map(col, key_columns), F.col("window"))
-    retracted = F.when(F.col("change") == F.lit(Change.RETRACTION.value), index)
-    ranked = filter_panes(panes).select(
-        "*", F.max(index).over(of_window).alias(_LATEST), F.max(retracted).over(of_window).alias(_RETRACTED)
+    index, of_window = col("pane")["index"], [*map(col, key_columns), col("window")]
+    retracted = sql.when(col("change") == Change.RETRACTION.value, index)
+    latest = {_LATEST: sql.max(index), _RETRACTED: sql.max(retracted)}
+    ranked = select(
+        filter_panes(panes), "*", *(of.over(by=of_window).alias(name) for name, of in latest.items())
     )
-    is_current: Column = (index == col(_LATEST)) & (
-        col(_RETRACTED).isNull() | (col(_RETRACTED) < col(_LATEST))
-    )
-    return ranked.filter(is_current).select(*map(col, elements), "window", "event_time")
+    is_current = (index == col(_LATEST)) & (col(_RETRACTED).is_null() | (col(_RETRACTED) < col(_LATEST)))
+    return select(where(ranked, is_current), *map(col, elements), "window", "event_time")
 
 
 def filter_panes(frame: DataFrame) -> DataFrame:
     """Returns the rows that are panes, without drops and metrics."""
-    conditions = (F.col(name).isNull() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
-    return reduce(DataFrame.filter, conditions, frame)
+    conditions = (col(name).is_null() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
+    return reduce(where, conditions, frame)

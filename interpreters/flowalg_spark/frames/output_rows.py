@@ -8,12 +8,12 @@ from typing import Final
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.panes import METRICS_COLUMN
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.run import Outputs
-from flowalg_spark.encoding.columns import CASE_SENSITIVE, col, quoted, same_column
+from flowalg_spark.encoding.columns import CASE_SENSITIVE, col, same_column, select, where
+from flowalg_spark.encoding.sql import quoted
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops_of
 from flowalg_spark.frames.pane_frame import collect_output
 
@@ -53,7 +53,7 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
     names = output_names(frame)
     if name not in names:
         raise ArgumentError("name", name, f"an output of the frame: {', '.join(names)}")
-    return frame.filter(col(OUTPUT) == F.lit(name)).select(f"{quoted(name)}.*")
+    return select(where(frame, col(OUTPUT) == name), f"{quoted(name)}.*")
 
 
 def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> Outputs:

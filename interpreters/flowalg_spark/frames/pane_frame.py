@@ -37,8 +37,7 @@ from flowalg_shard.tables.columns import (
     START,
     TIMING,
 )
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
@@ -47,8 +46,10 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest, select, where
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.final_values import filter_panes, final_values
 from flowalg_spark.lowering.flow import Flow
@@ -59,13 +60,13 @@ A_co = TypeVar("A_co", covariant=True)
 _NUMBER: Final = "__number"
 
 
-def user_frame(flow: Flow, *others: Column, panes: bool) -> DataFrame:
+def user_frame(flow: Flow, *others: Sql, panes: bool) -> DataFrame:
     """Returns the panes or elements of a flow with the columns that users see, followed by other columns."""
     selection = flow.selection
-    return selection.rows.select(*user_columns(flow, panes=panes), *others)
+    return select(selection.rows, *user_columns(flow, panes=panes), *others)
 
 
-def user_columns(flow: Flow, *, panes: bool) -> list[Column]:
+def user_columns(flow: Flow, *, panes: bool) -> list[Sql]:
     """Returns the columns that users see of the panes or elements of a flow."""
     require_free_names(flow.shape, panes=panes)
     selection = flow.selection
@@ -80,18 +81,18 @@ def user_columns(flow: Flow, *, panes: bool) -> list[Column]:
     ]
 
 
-def _time(column_of: Callable[[str], Column], name: str, shown: str) -> Column:
-    return F.timestamp_micros(column_of(name)).alias(shown)
+def _time(column_of: Callable[[str], Sql], name: str, shown: str) -> Sql:
+    return sql.timestamp_micros(column_of(name)).alias(shown)
 
 
-def _element_columns(shape: Shape, element: Columns) -> list[Column]:
+def _element_columns(shape: Shape, element: Columns) -> list[Sql]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
         return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
     return [nest(element).alias("value")]
 
 
-def _pane_columns(column_of: Callable[[str], Column], *, guarded: bool) -> list[Column]:
-    pane = F.struct(
+def _pane_columns(column_of: Callable[[str], Sql], *, guarded: bool) -> list[Sql]:
+    pane = sql.struct(
         column_of(TIMING).alias("timing"),
         column_of(INDEX).alias("index"),
         column_of(IS_FIRST).alias("is_first"),
@@ -100,10 +101,10 @@ def _pane_columns(column_of: Callable[[str], Column], *, guarded: bool) -> list[
         _time(column_of, WATERMARK, "watermark"),
     )
     return [
-        F.struct(_time(column_of, START, "start"), _time(column_of, END, "end")).alias("window"),
+        sql.struct(_time(column_of, START, "start"), _time(column_of, END, "end")).alias("window"),
         _time(column_of, EVENT_TIME, "event_time"),
         column_of(CHANGE).alias("change"),
-        (F.when(column_of(KEEP), pane) if guarded else pane).alias("pane"),
+        (sql.when(column_of(KEEP), pane) if guarded else pane).alias("pane"),
     ]
 
 
@@ -177,7 +178,7 @@ def _collect_tables(flats: Sequence[DataFrame]) -> tuple[pa.Table, ...]:
         T.StructType([T.StructField(field.name, field.dataType) for field in flat.schema]) for flat in flats
     ]
     parts = [
-        flat.select(F.lit(number).alias(_NUMBER), *_pack(flat, number, types))
+        select(flat, sql.lit(number).alias(_NUMBER), *_pack(flat, number, types))
         for number, flat in enumerate(flats)
     ]
     with raise_causes():
@@ -185,10 +186,10 @@ def _collect_tables(flats: Sequence[DataFrame]) -> tuple[pa.Table, ...]:
     return tuple(_unpack(table, number) for number in range(len(flats)))
 
 
-def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Column]:
+def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Sql]:
     """Yields one struct for each frame: the frame's own columns at its number, and null at the others."""
     for other, type_ in enumerate(types):
-        column = F.struct(*map(col, frame.columns)) if other == number else F.lit(None)
+        column = sql.struct(*map(col, frame.columns)) if other == number else NULL
         yield column.cast(type_).alias(f"_{other}")
 
 
@@ -205,33 +206,33 @@ def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
         rows = filter_panes(frame)
     else:
         others = [name for name in ("drop", METRICS_COLUMN) if name in frame.columns]
-        rows = reduce(DataFrame.filter, (F.col(name).isNull() for name in others), frame)
-    return rows.select(*flat_columns(pipeline))
+        rows = reduce(where, (col(name).is_null() for name in others), frame)
+    return select(rows, *flat_columns(pipeline))
 
 
-def flat_columns(pipeline: PCollection[object], column_of: Callable[[str], Column] = col) -> list[Column]:
+def flat_columns(pipeline: PCollection[object], column_of: Callable[[str], Sql] = col) -> list[Sql]:
     """Returns the columns that ``flatten_frame`` selects. ``column_of`` maps the name of a column to the column."""
     shape = element_shape(pipeline)
     own = flatten_columns(frame_columns(shape, column_of), shape)
     if emits_panes(pipeline.node):
         return [*own, *_flat_meta(column_of)]
     times = {EVENT_TIME: "event_time", PROCESSING_TIME: "processing_time"}
-    return [*own, *(F.unix_micros(column_of(shown)).alias(name) for name, shown in times.items())]
+    return [*own, *(sql.unix_micros(column_of(shown)).alias(name) for name, shown in times.items())]
 
 
-def _flat_meta(column_of: Callable[[str], Column]) -> list[Column]:
+def _flat_meta(column_of: Callable[[str], Sql]) -> list[Sql]:
     pane, window = column_of("pane"), column_of("window")
     return [
-        F.unix_micros(column_of("event_time")).alias(EVENT_TIME),
-        F.unix_micros(window.getField("start")).alias(START),
-        F.unix_micros(window.getField("end")).alias(END),
+        sql.unix_micros(column_of("event_time")).alias(EVENT_TIME),
+        sql.unix_micros(window["start"]).alias(START),
+        sql.unix_micros(window["end"]).alias(END),
         column_of("change").alias(CHANGE),
-        pane.getField("timing").alias(TIMING),
-        pane.getField("index").alias(INDEX),
-        pane.getField("is_first").alias(IS_FIRST),
-        pane.getField("is_last").alias(IS_LAST),
-        F.unix_micros(pane.getField("processing_time")).alias(PANE_TIME),
-        F.unix_micros(pane.getField("watermark")).alias(WATERMARK),
+        pane["timing"].alias(TIMING),
+        pane["index"].alias(INDEX),
+        pane["is_first"].alias(IS_FIRST),
+        pane["is_last"].alias(IS_LAST),
+        sql.unix_micros(pane["processing_time"]).alias(PANE_TIME),
+        sql.unix_micros(pane["watermark"]).alias(WATERMARK),
     ]
 
 
@@ -341,7 +342,7 @@ def pane_frame(
     pipeline: PCollection[A], flow: Flow, with_drops: WithDrops, dead_letters: DataFrame | None = None
 ) -> PaneFrame[A]:
     """Returns the frame of a compiled pipeline."""
-    kept = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
+    kept = evolve(flow, frame=where(flow.frame, col(KEEP))) if flow.guarded else flow
     frame = user_frame(kept, panes=emits_panes(pipeline.node))
     return cast("PaneFrame[A]", noted_frame(frame, flow.notes, with_drops, dead_letters))
 

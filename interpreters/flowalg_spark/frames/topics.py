@@ -16,16 +16,17 @@ from flowalg_kafka.input import OFFSET, PARTITION, TIMESTAMP
 from flowalg_kafka.messages import MESSAGES, columns_of
 from pyspark import __version__ as spark_version
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, MissingExtraError
 from flowalg.data.time import EPOCH
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import BadRecord
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.worker_errors import SentBatches
 
 _NEWEST: Final = "4.2.0"
@@ -82,22 +83,21 @@ def read_topic(session: SparkSession, source: SourceNode, topic: KafkaInput) -> 
         (CORRUPT_ERROR, T.StringType()),
     ]
     schema = T.StructType([T.StructField(name, kind) for name, kind in (*fields, *added)])
-    messages = frame.select(*map(_message_column, columns_of(topic)))
+    messages = select(frame, *map(_message_column, columns_of(topic)))
     return messages.mapInArrow(SentBatches(DecodeMessages(source, topic, tuple(schema.names))), schema)
 
 
-def place_column(topic: KafkaInput) -> Column:
+def place_column(topic: KafkaInput) -> Sql:
     """Returns where a message is, for errors."""
     before, between, after = place_of(topic.topic, "{}", "{}").split("{}")
-    parts = (F.lit(before), col(PARTITION), F.lit(between), col(OFFSET), F.lit(after))
-    return F.concat(*(part.cast("string") for part in parts))
+    return sql.concat(before, col(PARTITION).cast("string"), between, col(OFFSET).cast("string"), after)
 
 
-def _message_column(name: str) -> Column:
+def _message_column(name: str) -> Sql:
     """Returns a column of messages from those of Spark's source, which has a time also where a message has none."""
     if name == "timestamp":
-        return F.when(F.col("timestampType") >= 0, F.col(name)).alias(name)
-    return F.col(name)
+        return sql.when(col("timestampType") >= 0, col(name)).alias(name)
+    return col(name)
 
 
 def _options(topic: KafkaInput) -> dict[str, str]:

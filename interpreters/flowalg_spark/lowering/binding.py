@@ -41,11 +41,10 @@ from flowalg_shard.tables.columns import (
     SIGNAL_START,
     START,
 )
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from flowalg.data.errors import ArgumentError, SchemaMismatchError
+from flowalg.data.errors import ArgumentError, SchemaMismatchError, UnsupportedError
 from flowalg.data.record_messages import arrival_message, no_time_message
 from flowalg.data.shapes import (
     DECIMAL,
@@ -69,17 +68,24 @@ from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locati
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import event_time_label, event_time_step, source_stage
-from flowalg_spark.encoding.columns import CASE_SENSITIVE, Columns, col, same_column
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import CASE_SENSITIVE, Columns, col, same_column, select, where
 from flowalg_spark.encoding.json_columns import record_json, text_json
 from flowalg_spark.encoding.meta import META_TYPES
-from flowalg_spark.encoding.schema import cast_to, spark_type
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL, Sql, all_of
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_for_element
-from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
+
+INPUT: Final = "__input_"
+"""The prefix of the names that a stream's frame has for the columns of its ``StreamInput``."""
+
+_NAMES_ARE_PATTERNS: Final = "spark.sql.parser.quotedRegexColumnNames"
+"""Spark's setting for what Hive does with quoted names."""
 
 _WATERMARK_DELAY: Final = "spark.watermarkDelayMs"
 """The metadata of a column on which ``withWatermark`` was called."""
@@ -98,23 +104,23 @@ class StreamColumns:
     partition. With ``elements_only`` other rows are left out, since nothing reads clocks.
     """
 
-    processing_time: Column
-    ended: Column | None
-    tick: Column | None = None
-    signal: Column | None = None
-    signal_key: Column | None = None
-    signal_window: Column | None = None
-    partition: Column | None = None
-    corrupt_record: Column | None = None
-    corrupt_error: Column | None = None
-    origin: Column | None = None
+    processing_time: Sql
+    ended: Sql | None
+    tick: Sql | None = None
+    signal: Sql | None = None
+    signal_key: Sql | None = None
+    signal_window: Sql | None = None
+    partition: Sql | None = None
+    corrupt_record: Sql | None = None
+    corrupt_error: Sql | None = None
+    origin: Sql | None = None
     dead_letters: bool = False
-    report: Column | None = None
-    published: Column | None = None
+    report: Sql | None = None
+    published: Sql | None = None
     elements_only: bool = False
 
     @property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, Sql]:
         """The metadata columns of the rows."""
         meta = self._clock_columns
         return {PROCESSING_TIME: meta[PROCESSING_TIME]} if self.elements_only else meta
@@ -123,46 +129,46 @@ class StreamColumns:
         """Returns the rows that are elements. A corrupt record fails the query."""
         keep = self._clock_columns[KEEP]
         if self.corrupt_record is not None:
-            keep = F.when(self.corrupt_record.isNull(), keep).otherwise(
+            keep = sql.when(self.corrupt_record.is_null(), keep).otherwise(
                 fail_for_element(self.corrupt_message(source, self.corrupt_record))
             )
         control = (self.ended, self.tick, self.signal, self.corrupt_record)
-        return frame if all(column is None for column in control) else frame.filter(keep)
+        return frame if all(column is None for column in control) else where(frame, keep)
 
-    def corrupt_message(self, source: SourceNode, text: Column) -> Column:
+    def corrupt_message(self, source: SourceNode, text: Sql) -> Sql:
         """Returns the error of a record that could not be parsed."""
         if self.corrupt_error is not None:
             return self.corrupt_error
-        return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), F.make_valid_utf8(text))
+        return sql.concat(f"source {source.name!r}: a record must parse; got ", sql.make_valid_utf8(text))
 
-    def located(self, error: Column) -> Column:
+    def located(self, error: Sql) -> Sql:
         """Returns an error with the place of the record."""
-        return error if self.origin is None else F.concat(self.origin, F.lit(": "), error)
+        return error if self.origin is None else sql.concat(self.origin, ": ", error)
 
     @property
-    def _clock_columns(self) -> dict[str, Column]:
-        keep = F.lit(True)
+    def _clock_columns(self) -> dict[str, Sql]:
+        kept: list[Sql] = []
         meta = {PROCESSING_TIME: self.processing_time}
         if self.ended is not None:
-            meta[ENDED] = F.coalesce(self.ended, F.lit(False))
-            keep = ~meta[ENDED]
+            meta[ENDED] = sql.coalesce(self.ended, False)
+            kept.append(~meta[ENDED])
         if self.tick is not None:
-            keep &= ~F.coalesce(self.tick, F.lit(False))
+            kept.append(~sql.coalesce(self.tick, False))
         if self.signal is not None:
-            keep &= self.signal.isNull()
+            kept.append(self.signal.is_null())
             meta[SIGNAL] = self.signal
         if self.signal_key is not None:
             meta[SIGNAL_KEY] = self.signal_key
         if self.signal_window is not None:
-            meta[SIGNAL_START] = F.unix_micros(self.signal_window["start"])
-            meta[SIGNAL_END] = F.unix_micros(self.signal_window["end"])
+            meta[SIGNAL_START] = sql.unix_micros(self.signal_window["start"])
+            meta[SIGNAL_END] = sql.unix_micros(self.signal_window["end"])
         if self.partition is not None:
-            meta[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
+            meta[PARTITION] = sql.coalesce(self.partition.cast("string"), "")
         if self.published is not None:
-            meta[PUBLISHED] = F.unix_micros(self.published)
+            meta[PUBLISHED] = sql.unix_micros(self.published)
         if self.report is not None:
             meta[REPORT] = self.report
-        return {**meta, KEEP: keep}
+        return {**meta, KEEP: all_of(kept)}
 
 
 @frozen
@@ -170,22 +176,22 @@ class BadRecords:
     """The bad records of a source: columns with the error, null for good records, and with the record as JSON."""
 
     source: SourceNode
-    error: Column
-    record: Column
+    error: Sql
+    record: Sql
 
-    def drop_columns(self, processing_time: Column) -> dict[str, Column]:
+    def drop_columns(self, processing_time: Sql) -> dict[str, Sql]:
         """Returns the columns of the drops of bad records."""
-        bad = self.error.isNotNull()
+        bad = self.error.is_not_null()
         drop = {
-            DROP_REASON: F.lit(BAD_RECORD),
-            DROP_COUNT: F.lit(1),
-            STAGE: F.lit(source_stage(self.source)),
+            DROP_REASON: sql.lit(BAD_RECORD),
+            DROP_COUNT: sql.lit(1),
+            STAGE: sql.lit(source_stage(self.source)),
             ERROR: self.error,
             DROPPED_VALUE: self.record,
             PANE_TIME: processing_time,
         }
-        unset = {name: F.lit(None) for name in (DROPPED_KEY, START, END, WATERMARK)}
-        return {**{name: F.when(bad, column) for name, column in drop.items()}, **unset}
+        unset = dict.fromkeys((DROPPED_KEY, START, END, WATERMARK), NULL)
+        return {**{name: sql.when(bad, column) for name, column in drop.items()}, **unset}
 
 
 def require_frame(name: str, frame: object) -> DataFrame:
@@ -210,14 +216,14 @@ def require_parsed(source: SourceNode, frame: DataFrame, corrupt_record: str | N
     text, error = corrupt_columns(frame, corrupt_record)
     if text is None:
         return frame
-    return StreamColumns(F.lit(0), None, corrupt_record=text, corrupt_error=error).elements(source, frame)
+    return StreamColumns(sql.long(0), None, corrupt_record=text, corrupt_error=error).elements(source, frame)
 
 
-def corrupt_columns(frame: DataFrame, corrupt_record: str | None) -> tuple[Column | None, Column | None]:
+def corrupt_columns(frame: DataFrame, corrupt_record: str | None) -> tuple[Sql | None, Sql | None]:
     """Returns the columns of texts that did not parse, and of their errors, if a frame has them."""
     if CORRUPT_ERROR in frame.columns:
-        return F.col(CORRUPT_RECORD), F.col(CORRUPT_ERROR)
-    return (F.col(corrupt_record), None) if corrupt_record in frame.columns else (None, None)
+        return col(CORRUPT_RECORD), col(CORRUPT_ERROR)
+    return (col(corrupt_record), None) if corrupt_record in frame.columns else (None, None)
 
 
 def require_stream(name: str, frame: DataFrame) -> None:
@@ -238,7 +244,7 @@ def require_stream(name: str, frame: DataFrame) -> None:
 
 
 def bind_source(
-    source: SourceNode, frame: DataFrame, stream: StreamColumns | None, time: Column | None = None
+    source: SourceNode, frame: DataFrame, stream: StreamColumns | None, time: Sql | None = None
 ) -> Flow:
     """Returns the flow of a source's elements, with their event times.
 
@@ -262,30 +268,30 @@ def bind_source(
     )
     arrival = time if stream is None else stream.processing_time
 
-    def event_time(element: Columns) -> Column:
+    def event_time(element: Columns) -> Sql:
         if analysis is not None:
-            return F.unix_micros(compile_scalar(analysis.expression, element))
+            return sql.unix_micros(compile_scalar(analysis.expression, element))
         assert arrival is not None, "the elements of a batch arrive at its processing time"
         return arrival
 
     if stream is not None and dead_letters:
         micros = event_time(source_columns(shape, frame.schema)) if in_columns else None
         bad = _bad_records(source, frame.schema, stream, micros)
-        frame = frame.select("*", F.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
-        meta[KEEP] &= col(_SOURCE_ERROR).isNull()
+        frame = select(frame, "*", sql.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
+        meta[KEEP] &= col(_SOURCE_ERROR).is_null()
         meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
     elif stream is not None and guarded and stream.corrupt_record is not None:
         failed = fail_for_element(stream.corrupt_message(source, stream.corrupt_record))
-        meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
+        meta[KEEP] = sql.when(stream.corrupt_record.is_not_null(), failed).otherwise(meta[KEEP])
     element = _validate(source, frame.schema, meta.get(KEEP))
     if in_columns:
         meta[EVENT_TIME] = _require_in_range(event_time(element), source, meta.get(KEEP))
     elif dead_letters:
-        meta[EVENT_TIME] = F.lit(None)
+        meta[EVENT_TIME] = NULL
     columns = dict(zip(leaf_columns(layout_of(shape)), leaf_columns(element), strict=True))
     # The other columns of a stream are the user's, so they are cast; event times have the right type.
     columns |= {
-        name: column if name == EVENT_TIME and in_columns else cast_to(column, META_TYPES[name])
+        name: column if name == EVENT_TIME and in_columns else column.cast(META_TYPES[name])
         for name, column in meta.items()
     }
     selection = Selection(frame, columns, cheap=not guarded)
@@ -309,7 +315,7 @@ _SOURCE_ERROR: Final = "__source_error"
 
 
 def _bad_records(
-    source: SourceNode, schema: T.StructType, stream: StreamColumns, micros: Column | None
+    source: SourceNode, schema: T.StructType, stream: StreamColumns, micros: Sql | None
 ) -> BadRecords:
     """Finds the bad records of a source: corrupt records, invalid fields, and invalid event times.
 
@@ -318,20 +324,20 @@ def _bad_records(
     shape = source.shape
     fields = fields_in(shape)
     record = record_json(fields)
-    errors: list[Column] = []
+    errors: list[Sql] = []
     for name, field in fields:
         error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
         if error is not None:
             errors.append(error)
     if micros is not None:
-        message = F.coalesce(_range_message(micros, source), F.lit(no_time_message(source.name)))
-        errors.append(F.when(~F.coalesce(_is_in_range(micros), F.lit(False)), message))
-    error = stream.located(F.coalesce(*errors, F.lit(None).cast("string")))
+        message = sql.coalesce(_range_message(micros, source), no_time_message(source.name))
+        errors.append(sql.when(~sql.coalesce(_is_in_range(micros), False), message))
+    error = stream.located(sql.coalesce(*errors, NULL.cast("string")))
     text = stream.corrupt_record
     if text is not None:
-        error = F.when(text.isNull(), error).otherwise(stream.corrupt_message(source, text))
+        error = sql.when(text.is_null(), error).otherwise(stream.corrupt_message(source, text))
         in_json = text_json(text) if stream.corrupt_error is None else text
-        record = F.when(text.isNull(), record).otherwise(in_json)
+        record = sql.when(text.is_null(), record).otherwise(in_json)
     return BadRecords(source, error, record)
 
 
@@ -346,11 +352,20 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
 
 
 def require_names(source: SourceNode, frame: DataFrame) -> None:
-    """Raises ``SchemaMismatchError`` for a field that the session does not tell from another column of the frame."""
+    """Raises ``SchemaMismatchError`` for a field that the session does not tell from another column of the frame.
+
+    Raises ``UnsupportedError`` for a session in which a quoted name is a regular expression.
+    """
+    if str(frame.sparkSession.conf.get(_NAMES_ARE_PATTERNS, "false")).lower() == "true":
+        raise UnsupportedError(
+            f"Spark: quoted names are regular expressions in this session, by {_NAMES_ARE_PATTERNS}; flowalg quotes "
+            f'names of columns, so call spark.conf.set("{_NAMES_ARE_PATTERNS}", "false")'
+        )
     same = partial(same_column, session=frame.sparkSession)
     names = set(frame.columns)
     for name, _ in fields_in(source.shape):
-        alike = sorted(other for other in names if other != name and same(other) == same(name))
+        similar = (other for other in names if other != name and other.lower() == name.lower())
+        alike = sorted(other for other in similar if same(other) == same(name))
         if alike:
             raise SchemaMismatchError(
                 f"the frame of source {source.name!r} has the columns {name} and {alike[0]}, which differ in case "
@@ -358,28 +373,30 @@ def require_names(source: SourceNode, frame: DataFrame) -> None:
             )
 
 
-def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
-    checked = F.when(_is_in_range(micros), micros).otherwise(fail_for_element(_range_message(micros, source)))
-    return checked if keep is None else F.when(keep, checked)
+def _require_in_range(micros: Sql, source: SourceNode, keep: Sql | None) -> Sql:
+    checked = sql.when(_is_in_range(micros), micros).otherwise(
+        fail_for_element(_range_message(micros, source))
+    )
+    return checked if keep is None else sql.when(keep, checked)
 
 
-def require_arrivals(source: str, micros: Column) -> Column:
+def require_arrivals(source: str, micros: Sql) -> Sql:
     """Returns the processing times that a source carries, which fail the query where they are out of range."""
-    far = ~micros.between(long_literal(MIN_TIME), long_literal(MAX_TIME))
-    message = F.concat(F.lit(arrival_message(source)), micros.cast("string"))
-    return F.when(far, fail_for_element(message)).otherwise(micros)
+    far = ~micros.between(sql.long(MIN_TIME), sql.long(MAX_TIME))
+    message = sql.concat(arrival_message(source), micros.cast("string"))
+    return sql.when(far, fail_for_element(message)).otherwise(micros)
 
 
-def _is_in_range(micros: Column) -> Column:
-    return (micros >= long_literal(MIN_TIME)) & (micros < long_literal(MAX_TIME))
+def _is_in_range(micros: Sql) -> Sql:
+    return (micros >= sql.long(MIN_TIME)) & (micros < sql.long(MAX_TIME))
 
 
-def _range_message(micros: Column, source: SourceNode) -> Column:
+def _range_message(micros: Sql, source: SourceNode) -> Sql:
     low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
     expected = f"source {source.name!r}: the event time must be in [{low}, {high}); got "
     # CSV, since it formats a timestamp in a time zone other than the session's.
-    text = F.to_csv(F.struct(F.timestamp_micros(micros)), ISO_8601)
-    return F.concat(F.lit(expected), text)
+    text = sql.to_csv(sql.struct(sql.timestamp_micros(micros)), ISO_8601)
+    return sql.concat(expected, text)
 
 
 def _schema_mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
@@ -391,7 +408,8 @@ def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
     expected = f"{name} must be {shape} ({spark_type(shape).simpleString()} in Spark)"
     column = next((field for field in schema.fields if field.name == name), None)
     if column is None:
-        yield f"{expected}; got no such column (the columns are {', '.join(schema.names) or 'none'})"
+        names = ", ".join(name for name in schema.names if not name.startswith(INPUT))
+        yield f"{expected}; got no such column (the columns are {names or 'none'})"
     elif not can_read(column.dataType, shape):
         is_naive = isinstance(column.dataType, T.TimestampNTZType)
         hint = ", which has no time zone" if is_naive else ""
@@ -424,7 +442,7 @@ def can_read(stored: T.DataType, shape: Shape) -> bool:
     assert_never(shape)
 
 
-def _validate(source: SourceNode, schema: T.StructType, keep: Column | None) -> Columns:
+def _validate(source: SourceNode, schema: T.StructType, keep: Sql | None) -> Columns:
     """Returns the columns of records, which fail the query for invalid values."""
     nullable = {field.name for field in schema.fields if field.nullable}
     names = iter(leaf_columns(layout_of(source.shape)))
@@ -437,6 +455,6 @@ def _validate(source: SourceNode, schema: T.StructType, keep: Column | None) -> 
             source.name, name.replace(PATH_SEPARATOR, "."), PATH_SEPARATOR in name or name in nullable
         )
         column = require_valid(tree.column, tree.shape, path)
-        return Leaf(tree.shape, column if keep is None else F.when(keep, column))
+        return Leaf(tree.shape, column if keep is None else sql.when(keep, column))
 
     return validate(source_columns(source.shape, schema))

@@ -11,8 +11,6 @@ from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import INTEGER
@@ -21,8 +19,10 @@ from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTim
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, unnest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, select, unnest
 from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_with
 from flowalg_spark.expressions.times import ISO_8601
@@ -80,21 +80,21 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
             return _comprehension(noted, as_comprehension(analysis.expression))
         case WithTimestamps():
             micros = event_times(analysis, flow.element)
-            return noted.with_meta(**{EVENT_TIME: F.when(col(KEEP), micros) if flow.guarded else micros})
+            return noted.with_meta(**{EVENT_TIME: sql.when(col(KEEP), micros) if flow.guarded else micros})
         case Split():
             raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
 
 
-def event_times(analysis: StepAnalysis, element: Columns) -> Column:
+def event_times(analysis: StepAnalysis, element: Columns) -> Sql:
     """Returns the event times that a lifted step gives, which fail the query where they are out of range."""
-    micros = F.unix_micros(compile_scalar(analysis.expression, element))
+    micros = sql.unix_micros(compile_scalar(analysis.expression, element))
     if not analysis.may_leave_time:
         return micros
-    valid = micros.between(F.lit(int(MIN_TIME)), F.lit(MAX_TIME - 1))
-    got = F.to_csv(F.struct(F.timestamp_micros(micros)), ISO_8601)
-    message = F.concat(F.lit(f"the result of {analysis.step.label} must be {BETWEEN}; got "), got)
-    return F.when(~valid, fail_with(ArgumentError, message)).otherwise(micros)
+    valid = micros.between(int(MIN_TIME), MAX_TIME - 1)
+    got = sql.to_csv(sql.struct(sql.timestamp_micros(micros)), ISO_8601)
+    message = sql.concat(f"the result of {analysis.step.label} must be {BETWEEN}; got ", got)
+    return sql.when(~valid, fail_with(ArgumentError, message)).otherwise(micros)
 
 
 def _comprehension(flow: Flow, comprehension: Each) -> Flow:
@@ -105,23 +105,23 @@ def _comprehension(flow: Flow, comprehension: Each) -> Flow:
     parts = (flow.element, unnest(col(_ITEM), rows.shape.items[1]), position)
     columns = flatten_columns(Branch(rows.shape, parts), rows.shape)
     # If the flow is guarded, a row without items stays as a row without a position.
-    listed = F.posexplode_outer(F.when(col(KEEP), items)) if flow.guarded else F.posexplode(items)
-    exploded = flow.frame.select(
-        *leaf_columns(flow.element), listed.alias(_POSITION, _ITEM), *map(col, flow.meta)
+    listed = sql.posexplode_outer(sql.when(col(KEEP), items)) if flow.guarded else sql.posexplode(items)
+    exploded = select(
+        flow.frame, *leaf_columns(flow.element), listed.alias(_POSITION, _ITEM), *map(col, flow.meta)
     )
-    beside = evolve(flow, frame=exploded.select(*columns, *_metadata_of_items(flow)), shape=rows.shape)
+    beside = evolve(flow, frame=select(exploded, *columns, *_metadata_of_items(flow)), shape=rows.shape)
     kept = beside if rows.kept == TRUE else beside.filter(rows.kept)
     assert rows.result.shape is not None, "the result of a lifted function has a type"
     return kept.map(rows.result, rows.result.shape)
 
 
-def _metadata_of_items(flow: Flow) -> list[Column]:
+def _metadata_of_items(flow: Flow) -> list[Sql]:
     """Returns the metadata columns on rows of items. A row without items is not kept; the clocks observe one row."""
     if not flow.guarded:
         return [col(name) for name in flow.meta]
     own = {
-        KEEP: col(KEEP) & col(_POSITION).isNotNull(),
-        OBSERVED_TIME: F.when(F.coalesce(col(_POSITION), F.lit(0)) == 0, col(OBSERVED_TIME)),
+        KEEP: col(KEEP) & col(_POSITION).is_not_null(),
+        OBSERVED_TIME: sql.when(sql.coalesce(col(_POSITION), 0) == 0, col(OBSERVED_TIME)),
     }
     return [own.get(name, col(name)).alias(name) for name in flow.meta]
 

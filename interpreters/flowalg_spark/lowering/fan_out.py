@@ -14,14 +14,14 @@ from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import require_equal_shapes, result_shape
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from flowalg.data.shapes import Shape
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
-from flowalg_spark.encoding.columns import Columns, alias_column, col, flatten_columns
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, select
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.element_wise import event_times, note_lifted, run_in_python, runs_in_python
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
@@ -69,8 +69,8 @@ class _Branch:
     """The output of a chain of lifted steps: columns of the element that enters the chain."""
 
     element: Columns
-    kept: Column | None = None
-    event_time: Column | None = None
+    kept: Sql | None = None
+    event_time: Sql | None = None
 
     def after(self, analysis: StepAnalysis) -> _Branch:
         """Returns the branch after one more step."""
@@ -84,29 +84,29 @@ class _Branch:
             case step:
                 raise AssertionError(f"{step.label} does not have a single output for each element")
 
-    def where_kept(self, column: Column) -> Column:
+    def where_kept(self, column: Sql) -> Sql:
         """Returns a column that is evaluated only where the branch keeps its element, and null elsewhere."""
-        return column if self.kept is None else F.when(self.kept, column)
+        return column if self.kept is None else sql.when(self.kept, column)
 
-    def row(self, shape: Shape) -> Column:
+    def row(self, shape: Shape) -> Sql:
         """Returns the element and its event time as a struct, or null where the branch drops the element."""
         time = col(EVENT_TIME) if self.event_time is None else self.event_time
-        return self.where_kept(F.struct(*flatten_columns(self.element, shape), time.alias(EVENT_TIME)))
+        return self.where_kept(sql.struct(*flatten_columns(self.element, shape), time.alias(EVENT_TIME)))
 
 
 def _explode(flow: Flow, branches: Sequence[_Branch], shape: Shape) -> Flow:
     """Returns the rows of all branches; on a stream, also a row for each element that no branch keeps."""
-    rows = F.filter(F.array(*(branch.row(shape) for branch in branches)), lambda row: row.isNotNull())
-    explode = F.posexplode
+    rows = sql.filter(sql.array(*(branch.row(shape) for branch in branches)), lambda row: row.is_not_null())
+    explode = sql.posexplode
     if flow.guarded:
-        rows, explode = F.when(col(KEEP), rows), F.posexplode_outer
-    exploded = flow.frame.select(explode(rows).alias(_BRANCH, _ROW), *map(col, flow.meta))
-    own = {EVENT_TIME: col(_ROW).getField(EVENT_TIME)}
+        rows, explode = sql.when(col(KEEP), rows), sql.posexplode_outer
+    exploded = select(flow.frame, explode(rows).alias(_BRANCH, _ROW), *map(col, flow.meta))
+    own = {EVENT_TIME: col(_ROW)[EVENT_TIME]}
     if flow.guarded:
-        own[EVENT_TIME] = F.coalesce(own[EVENT_TIME], col(EVENT_TIME))
-        own[KEEP] = col(_ROW).isNotNull()
+        own[EVENT_TIME] = sql.coalesce(own[EVENT_TIME], col(EVENT_TIME))
+        own[KEEP] = col(_ROW).is_not_null()
         if OBSERVED_TIME in flow.meta:
-            own[OBSERVED_TIME] = F.when(F.coalesce(col(_BRANCH), F.lit(0)) == 0, col(OBSERVED_TIME))
-    element = [col(_ROW).getField(name).alias(name) for name in leaf_columns(layout_of(shape))]
-    meta = [alias_column(name, own.get(name, col(name))) for name in flow.meta]
-    return evolve(flow, frame=exploded.select(*element, *meta), shape=shape)
+            own[OBSERVED_TIME] = sql.when(sql.coalesce(col(_BRANCH), 0) == 0, col(OBSERVED_TIME))
+    element = [col(_ROW)[name].alias(name) for name in leaf_columns(layout_of(shape))]
+    meta = [own.get(name, col(name)).alias(name) for name in flow.meta]
+    return evolve(flow, frame=select(exploded, *element, *meta), shape=shape)

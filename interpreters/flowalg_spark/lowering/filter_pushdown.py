@@ -8,10 +8,9 @@ null in a field that it reads, for the check to reject.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from flowalg.data.shapes import OptionalOf
 from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps
@@ -31,6 +30,8 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
+from flowalg_spark.encoding.columns import where
+from flowalg_spark.encoding.sql import all_of, any_of
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.lowering.binding import require_names, require_schema
 from flowalg_spark.lowering.validation import source_columns
@@ -52,9 +53,9 @@ def push_down_filters(source: SourceNode, frame: DataFrame, steps: tuple[Step, .
     filters = []
     for condition in _conditions(Param(source.shape), steps):
         required = (field for field in _fields(condition) if not isinstance(field.shape, OptionalOf))
-        nulls = (compile_scalar(field, element).isNull() for field in required)
-        filters.append(reduce(Column.__or__, nulls, compile_scalar(condition, element)))
-    return frame.filter(reduce(Column.__and__, filters)) if filters else frame
+        nulls = (compile_scalar(field, element).is_null() for field in required)
+        filters.append(any_of((compile_scalar(condition, element), *nulls)))
+    return where(frame, all_of(filters)) if filters else frame
 
 
 def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:

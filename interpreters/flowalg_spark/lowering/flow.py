@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import starmap
 
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import require_equal_shapes
@@ -13,16 +12,17 @@ from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import ArrowFunction
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.columns import Columns, alias_column, col, columns_of, flatten_columns
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import Columns, col, columns_of, flatten_columns, select, where
 from flowalg_spark.encoding.meta import META_TYPES
-from flowalg_spark.encoding.schema import cast_to, spark_type
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.worker_errors import SentBatches
 
@@ -35,7 +35,7 @@ class Selection:
     """
 
     rows: DataFrame
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Sql]
     cheap: bool = False
 
     def element(self, shape: Shape) -> Columns:
@@ -45,7 +45,7 @@ class Selection:
     @cached_property
     def frame(self) -> DataFrame:
         """The frame with these columns selected."""
-        return self.rows.select(*starmap(alias_column, self.columns.items()))
+        return select(self.rows, *(column.alias(name) for name, column in self.columns.items()))
 
 
 @frozen
@@ -89,15 +89,15 @@ class Flow:
         """The columns of the element."""
         return columns_of(layout_of(self.shape))
 
-    def with_meta(self, **columns: Column) -> Flow:
+    def with_meta(self, **columns: Sql) -> Flow:
         """Returns the flow with metadata columns added or replaced."""
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
         element = leaf_columns(self.element)
         meta_columns = [
-            cast_to(columns[name], kind).alias(name) if name in columns else col(name)
+            columns[name].cast(kind).alias(name) if name in columns else col(name)
             for name, kind in meta.items()
         ]
-        return evolve(self, frame=self.frame.select(*element, *meta_columns), meta=meta)
+        return evolve(self, frame=select(self.frame, *element, *meta_columns), meta=meta)
 
     def without_meta(self, name: str) -> Flow:
         """Returns the flow without a metadata column, if it has that."""
@@ -110,7 +110,7 @@ class Flow:
         """Returns the flow with these of its metadata columns, in this order."""
         if names == tuple(self.meta):
             return self
-        frame = self.frame.select(*leaf_columns(self.element), *map(col, names))
+        frame = select(self.frame, *leaf_columns(self.element), *map(col, names))
         return evolve(self, frame=frame, meta={name: self.meta[name] for name in names})
 
     @property
@@ -122,22 +122,22 @@ class Flow:
         """Returns the flow with each element replaced by the result of an expression."""
         inlined = self.inlined
         columns = self.evaluate(expression, inlined.element(self.shape))
-        meta = (alias_column(name, inlined.columns[name]) for name in self.meta)
-        frame = inlined.rows.select(*flatten_columns(columns, shape), *meta)
+        meta = (inlined.columns[name].alias(name) for name in self.meta)
+        frame = select(inlined.rows, *flatten_columns(columns, shape), *meta)
         return evolve(self, frame=frame, shape=shape)
 
     def filter(self, predicate: Expr) -> Flow:
         """Returns the flow without the elements for which an expression is false; their rows stay if it is guarded."""
         if self.guarded:
             kept = compile_scalar(predicate, self.element)
-            return self.with_meta(**{KEEP: F.when(col(KEEP), kept).otherwise(F.lit(False))})
+            return self.with_meta(**{KEEP: sql.when(col(KEEP), kept).otherwise(False)})
         inlined = self.inlined
-        rows = inlined.rows.filter(compile_scalar(predicate, inlined.element(self.shape)))
+        rows = where(inlined.rows, compile_scalar(predicate, inlined.element(self.shape)))
         return evolve(self, frame=evolve(inlined, rows=rows) if inlined.cheap else rows)
 
     def select(self, columns: Columns, shape: Shape) -> Flow:
         """Returns the flow with other columns as its element."""
-        frame = self.frame.select(*flatten_columns(columns, shape), *map(col, self.meta))
+        frame = select(self.frame, *flatten_columns(columns, shape), *map(col, self.meta))
         return evolve(self, frame=frame, shape=shape)
 
     def evaluate(self, expression: Expr, element: Columns) -> Columns:
@@ -159,14 +159,14 @@ def keep_observed_times(flow: Flow) -> Flow:
     """Returns the flow with the event times of its source records, which clocks observe, in a separate column."""
     if OBSERVED_TIME in flow.meta or PROCESSING_TIME not in flow.meta:
         return flow
-    return flow.with_meta(**{OBSERVED_TIME: F.when(col(PROCESSING_TIME).isNotNull(), col(EVENT_TIME))})
+    return flow.with_meta(**{OBSERVED_TIME: sql.when(col(PROCESSING_TIME).is_not_null(), col(EVENT_TIME))})
 
 
 def guard_columns(columns: Columns) -> Columns:
     """Returns columns that are null on rows that are not kept."""
     match columns:
         case Leaf(shape=shape, column=column):
-            return Leaf(shape, F.when(col(KEEP), column))
+            return Leaf(shape, sql.when(col(KEEP), column))
         case Branch(shape=shape, parts=parts):
             return Branch(shape, tuple(guard_columns(part) for part in parts))
 

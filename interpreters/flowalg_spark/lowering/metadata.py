@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flowalg_columns.layout import Branch
 from flowalg_columns.panes import metadata_columns
-from pyspark.sql import functions as F
 
 from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import TupleOf
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.lowering.flow import Flow, guard_columns
 
@@ -17,8 +17,8 @@ def pair_with_metadata(flow: Flow, metadata: Metadata) -> Flow:
     after = TupleOf((flow.shape, metadata.shape))
     columns = metadata_columns(
         metadata,
-        time=lambda name: F.timestamp_micros(col(name)),
-        member=lambda name: F.upper(col(name)),
+        time=lambda name: sql.timestamp_micros(col(name)),
+        member=lambda name: sql.upper(col(name)),
         column=col,
     )
     paired = guard_columns(columns) if flow.guarded else columns

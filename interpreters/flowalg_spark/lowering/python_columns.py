@@ -26,7 +26,6 @@ from flowalg_columns.python.functions import (
 from flowalg_columns.values import AnyArray, take_indices
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
@@ -34,8 +33,10 @@ from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg_spark.encoding.columns import Columns, col, unnest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import Columns, col, unnest, where
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.worker_errors import SentArrays
 
@@ -64,7 +65,7 @@ def compute_where_kept(
     return results.take(take_indices(mask))
 
 
-def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Column]) -> Column:
+def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Sql]) -> Column:
     """Returns the column that a function of Arrow arrays computes from other columns.
 
     It is marked as nondeterministic, so Spark does not move filters across it, and the function is not called for
@@ -74,7 +75,7 @@ def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: S
         # PySpark recommends type hints, which cannot express a variable number of arrays.
         warnings.simplefilter("ignore", UserWarning)
         udf = arrow_udf(SentArrays(body), result, ArrowUDFType.SCALAR)
-    return udf.asNondeterministic()(*arguments)
+    return udf.asNondeterministic()(*(argument.column for argument in arguments))
 
 
 def in_rows(frame: DataFrame) -> DataFrame:
@@ -84,7 +85,7 @@ def in_rows(frame: DataFrame) -> DataFrame:
     it converts them value by value, which takes a third more time of the JVM than rows from generated code. The
     filter keeps all rows; since its condition is not deterministic, Spark neither removes nor moves it.
     """
-    return frame.filter(F.spark_partition_id() >= 0)
+    return where(frame, sql.spark_partition_id() >= 0)
 
 
 def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
@@ -101,14 +102,18 @@ def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
             kept = python_column(flow, step, step.function, flow.element, BOOLEAN)
             if not flow.guarded:
                 return evolve(flow, frame=flow.frame.filter(kept))
-            return flow.with_meta(**{KEEP: F.coalesce(kept, F.lit(False))})
+            return _with_result(flow, kept).with_meta(**{KEEP: sql.coalesce(col(PYTHON_RESULT), False)})
         case WithTimestamps():
-            return flow.with_meta(
-                **{EVENT_TIME: python_column(flow, step, step.function, flow.element, INTEGER)}
-            )
+            micros = python_column(flow, step, step.function, flow.element, INTEGER)
+            return _with_result(flow, micros).with_meta(**{EVENT_TIME: col(PYTHON_RESULT)})
         case FlatMap() | Split():
             raise AssertionError("a flat_map or split has no single result for an element")
     assert_never(step)
+
+
+def _with_result(flow: Flow, computed: Column) -> Flow:
+    """Returns the flow with a further column of its frame, which Python computes."""
+    return evolve(flow, frame=flow.frame.select("*", computed.alias(PYTHON_RESULT)))
 
 
 def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
@@ -116,9 +121,8 @@ def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
     assert after is not None, "the type of the result is known"
     function, argument, result = map_argument(step.function, flow.element, after)
     computed = python_column(flow, step, function, argument, result)
-    with_result = evolve(flow, frame=flow.frame.select("*", computed.alias(PYTHON_RESULT)))
     columns = map_result(step.function, flow.element, unnest(col(PYTHON_RESULT), result), after)
-    return with_result.select(columns, after)
+    return _with_result(flow, computed).select(columns, after)
 
 
 def _apply_partially(flow: Flow, step: Map, partial: PartialCalls) -> Flow:

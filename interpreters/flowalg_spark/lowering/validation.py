@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.record_messages import member_message, null_message, utf_8_message, years_message
@@ -29,8 +27,10 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, frame_columns
-from flowalg_spark.encoding.schema import cast_to, spark_type
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.expressions import floats
 from flowalg_spark.expressions.errors import fail_for_element
 
@@ -63,90 +63,88 @@ def _cast(columns: Columns, stored: T.DataType | None) -> Columns:
     match columns:
         case Leaf(shape=shape, column=column):
             expected = spark_type(shape)
-            return columns if stored == expected else Leaf(shape, cast_to(column, expected))
+            return columns if stored == expected else Leaf(shape, column.cast(expected))
         case Branch(shape=shape, parts=parts):
             return Branch(shape, tuple(_cast(part, None) for part in parts))
 
 
-def violation(column: Column, shape: Shape, path: FieldPath) -> Column | None:
+def violation(column: Sql, shape: Shape, path: FieldPath) -> Sql | None:
     """Returns the error messages of a column's values, null for valid values; ``None`` if all values are valid."""
     if isinstance(shape, OptionalOf):
         return violation(column, shape.of, evolve(path, nullable=False))
     inner = _violation_of_value(column, shape, path)
     if not path.nullable:
         return inner
-    null = F.when(column.isNull(), F.lit(null_message(path.source, path.path, shape)))
-    return null if inner is None else F.coalesce(null, inner)
+    null = sql.when(column.is_null(), null_message(path.source, path.path, shape))
+    return null if inner is None else sql.coalesce(null, inner)
 
 
-def _violation_of_value(column: Column, shape: Shape, path: FieldPath) -> Column | None:
+def _violation_of_value(column: Sql, shape: Shape, path: FieldPath) -> Sql | None:
     """Returns the error messages of values that are not null."""
     match shape:
         case EnumOf(cls=cls):
-            valid = column.isNull() | column.isin(*cls.__members__)
-            return F.when(~valid, _member_message(column, shape, path))
+            valid = column.is_null() | column.is_in(*cls.__members__)
+            return sql.when(~valid, _member_message(column, shape, path))
         case ListOf(of=inner) | SetOf(of=inner):
             item_path = path.child("[…]" if isinstance(shape, ListOf) else "{…}")
-            item_messages = F.transform(column, lambda item: _violation_of_item(item, inner, item_path))
-            return F.get(F.filter(item_messages, lambda message: message.isNotNull()), 0)
+            item_messages = sql.transform(column, lambda item: _violation_of_item(item, inner, item_path))
+            return sql.get(sql.filter(item_messages, lambda message: message.is_not_null()), 0)
         case RecordOf() | TupleOf():
-            parts = (
-                violation(column.getField(name), part, path.child(f".{name}"))
-                for name, part in parts_of(shape)
-            )
+            parts = (violation(column[name], part, path.child(f".{name}")) for name, part in parts_of(shape))
             messages = [message for message in parts if message is not None]
-            return F.when(column.isNotNull(), F.coalesce(*messages)) if messages else None
+            return sql.when(column.is_not_null(), sql.coalesce(*messages)) if messages else None
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
-            return F.when(
-                outside, F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
+            return sql.when(
+                outside,
+                sql.concat(years_message(path.source, path.path, shape), number.cast("string")),
             )
         case Scalar() if shape == TEXT:
-            return F.when(~F.is_valid_utf8(column), _utf_8_message(column, path))
+            return sql.when(~sql.is_valid_utf8(column), _utf_8_message(column, path))
         case _:
             return None
 
 
-def _outside_years(column: Column, shape: Scalar) -> tuple[Column, Column]:
+def _outside_years(column: Sql, shape: Scalar) -> tuple[Sql, Sql]:
     """Returns times or days as numbers since the epoch, and whether Python has no value for them."""
     if shape == DAY:
-        number = F.unix_date(column)
+        number = sql.unix_date(column)
         return number, ~number.between(FIRST_DAY, LAST_DAY)
-    number = F.unix_micros(column)
+    number = sql.unix_micros(column)
     return number, ~number.between(FIRST_MICROSECOND, LAST_MICROSECOND)
 
 
-def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
+def _violation_of_item(item: Sql, shape: Shape, path: FieldPath) -> Sql:
     message = violation(item, shape, path)
-    return F.lit(None).cast("string") if message is None else message
+    return NULL.cast("string") if message is None else message
 
 
-def _member_message(column: Column, shape: EnumOf, path: FieldPath) -> Column:
-    return F.concat(F.lit(member_message(path.source, path.path, shape)), F.make_valid_utf8(column))
+def _member_message(column: Sql, shape: EnumOf, path: FieldPath) -> Sql:
+    return sql.concat(member_message(path.source, path.path, shape), sql.make_valid_utf8(column))
 
 
-def _utf_8_message(column: Column, path: FieldPath) -> Column:
-    return F.concat(F.lit(utf_8_message(path.source, path.path)), F.make_valid_utf8(column))
+def _utf_8_message(column: Sql, path: FieldPath) -> Sql:
+    return sql.concat(utf_8_message(path.source, path.path), sql.make_valid_utf8(column))
 
 
-def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
+def require_valid(column: Sql, shape: Shape, path: FieldPath) -> Sql:
     """Returns a column that fails the query for invalid values, and for null unless the shape is optional."""
     value = check_values(column, shape, path)
     if isinstance(shape, OptionalOf) or not path.nullable:
         return value
-    return F.ifnull(value, fail_for_element(null_message(path.source, path.path, shape)))
+    return sql.ifnull(value, fail_for_element(null_message(path.source, path.path, shape)))
 
 
-def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
+def check_values(column: Sql, shape: Shape, path: FieldPath) -> Sql:
     """Returns a column that fails the query for invalid values. Nulls stay, and sets are sorted."""
     match shape:
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
-            message = F.concat(F.lit(years_message(path.source, path.path, shape)), number.cast("string"))
-            return F.when(outside, fail_for_element(message)).otherwise(column)
+            message = sql.concat(years_message(path.source, path.path, shape), number.cast("string"))
+            return sql.when(outside, fail_for_element(message)).otherwise(column)
         case Scalar() if shape == TEXT:
-            invalid = ~F.is_valid_utf8(column)
-            return F.when(invalid, fail_for_element(_utf_8_message(column, path))).otherwise(column)
+            invalid = ~sql.is_valid_utf8(column)
+            return sql.when(invalid, fail_for_element(_utf_8_message(column, path))).otherwise(column)
         case Scalar() if shape == FLOAT:
             return floats.canonical(column)
         case Scalar() | MapOf():
@@ -155,15 +153,15 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
             return check_values(column, inner, path)
         case EnumOf(cls=cls):
             unknown = fail_for_element(_member_message(column, shape, path))
-            return F.when(column.isNull() | column.isin(*cls.__members__), column).otherwise(unknown)
+            return sql.when(column.is_null() | column.is_in(*cls.__members__), column).otherwise(unknown)
         case ListOf(of=inner):
-            return F.transform(column, lambda item: require_valid(item, inner, path.child("[…]")))
+            return sql.transform(column, lambda item: require_valid(item, inner, path.child("[…]")))
         case SetOf(of=inner):
-            items = F.transform(column, lambda item: require_valid(item, inner, path.child("{…}")))
-            return F.sort_array(F.array_distinct(items))
+            items = sql.transform(column, lambda item: require_valid(item, inner, path.child("{…}")))
+            return sql.sort_array(sql.array_distinct(items))
         case RecordOf() | TupleOf():
             parts = (
-                require_valid(column.getField(name), part, path.child(f".{name}")).alias(name)
+                require_valid(column[name], part, path.child(f".{name}")).alias(name)
                 for name, part in parts_of(shape)
             )
-            return F.when(column.isNotNull(), F.struct(*parts))
+            return sql.when(column.is_not_null(), sql.struct(*parts))

@@ -22,7 +22,6 @@ from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.division import Division, ReplayInstant, require_event_times, require_places
-from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.lowering.binding import require_schema
@@ -68,18 +67,18 @@ class RecordedRows:
 
     def stream_of(self, rows: DataFrame, number: int) -> StreamInput:
         """Returns the input of the source in the stream of the files; ``number`` is that of the source."""
-        own = col(_row(number))
-        control = F.timestamp_micros(col(_TIME))
+        own = F.col(_row(number))
+        control = F.timestamp_micros(F.col(_TIME))
         marks = {name: own.getField(name) for name in self.marks}
         marks["processing_time"] = F.coalesce(marks["processing_time"], control)
         marks["tick"] = F.coalesce(marks.get("tick", F.lit(None)), control.isNotNull())
-        marks["end_of_input"] = F.coalesce(marks.get("end_of_input", F.lit(None)), col(_ENDS), F.lit(False))
+        marks["end_of_input"] = F.coalesce(marks.get("end_of_input", F.lit(None)), F.col(_ENDS), F.lit(False))
         record = own.getField(_RECORD)
-        frame = rows.filter(col(_SOURCE) == number).select(
+        frame = rows.filter(F.col(_SOURCE) == number).select(
             *(record.getField(name).alias(name) for name, _ in fields_in(self.node.shape)),
             *(column.alias(_mark(name)) for name, column in marks.items()),
         )
-        return StreamInput(frame, self.stream.watermark, **{name: col(_mark(name)) for name in marks})
+        return StreamInput(frame, self.stream.watermark, **{name: F.col(_mark(name)) for name in marks})
 
 
 def in_order(
@@ -95,7 +94,7 @@ def in_order(
     if stream.processing_time is None:
         stream = evolve(stream, processing_time=_event_time(node, stream))
     columns = {name: column for name in STREAM_COLUMNS if (column := getattr(stream, name)) is not None}
-    record = F.struct(*(col(name) for name, _ in fields_in(node.shape)))
+    record = F.struct(*(F.col(name) for name, _ in fields_in(node.shape)))
     time = columns["processing_time"]
     places = stream.frame.select(
         time.alias("time"), (time if micro_batch is None else micro_batch).alias(_KEY)
@@ -106,7 +105,7 @@ def in_order(
         key.alias(_KEY), record.alias(_RECORD), *(column.alias(name) for name, column in columns.items())
     )
     if isinstance(frame.schema[_KEY].dataType, T.TimestampType):
-        frame = frame.withColumn(_KEY, F.unix_micros(col(_KEY)))
+        frame = frame.withColumn(_KEY, F.unix_micros(F.col(_KEY)))
     return RecordedRows(node, stream, frame, tuple(columns), _latest(node, frame))
 
 
@@ -120,7 +119,7 @@ def _event_time(node: SourceNode, stream: StreamInput) -> Column:
             f"source {node.name!r}: its event times are computed in Python ({opaque.reason}), so Spark cannot order "
             "its rows by them; pass processing_time=column"
         )
-    return compile_scalar(expression, source_columns(node.shape, stream.frame.schema))
+    return compile_scalar(expression, source_columns(node.shape, stream.frame.schema)).column
 
 
 def _period_of(micros: Column, period: Micros) -> Column:
@@ -144,7 +143,7 @@ def _require_types(node: SourceNode, schema: T.StructType, micro_batch: Column |
 
 def _latest(node: SourceNode, frame: DataFrame) -> dict[object, ProcessingTime]:
     """Returns the greatest processing time of each instant by its key."""
-    time = F.unix_micros(col("processing_time"))
+    time = F.unix_micros(F.col("processing_time"))
     stats = frame.groupBy(_KEY).agg(
         F.max(time).alias(_LATEST),
         F.count("*").alias(_COUNT),
@@ -179,7 +178,7 @@ class Recording:
             lambda one, other: one.unionByName(other, allowMissingColumns=True), [self._control(), *parts]
         )
         # A task has all rows of an instant, so it writes one file for it.
-        writer = whole.repartition(col(_INSTANT)).write.option("maxRecordsPerFile", 0)
+        writer = whole.repartition(F.col(_INSTANT)).write.option("maxRecordsPerFile", 0)
         with raise_causes():
             writer.partitionBy(_INSTANT).parquet(str(folder))
         return T.StructType([field for field in whole.schema if field.name != _INSTANT])
@@ -204,9 +203,9 @@ class Recording:
         ]
         schema = T.StructType([rows.frame.schema[_KEY], T.StructField(_INSTANT, T.LongType())])
         numbers = self._session.createDataFrame(keyed, schema)
-        own = F.struct(*(col(name) for name in (_RECORD, *rows.marks)))
+        own = F.struct(*(F.col(name) for name in (_RECORD, *rows.marks)))
         return rows.frame.join(F.broadcast(numbers), _KEY).select(
-            col(_INSTANT), F.lit(source).alias(_SOURCE), own.alias(_row(source))
+            F.col(_INSTANT), F.lit(source).alias(_SOURCE), own.alias(_row(source))
         )
 
     def _control(self) -> DataFrame:

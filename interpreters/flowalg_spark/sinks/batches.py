@@ -12,11 +12,11 @@ from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS
 from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.pane_sink import SinkBatch
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.frames.pane_frame import flat_columns, read_output
 
 A_co = TypeVar("A_co", covariant=True)
@@ -36,11 +36,11 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     columns = frame.columns
     window = "window" if emits_panes(pipeline.node) else DROP_WINDOW
     if METRICS_COLUMN in columns:
-        frame = frame.filter(F.col(METRICS_COLUMN).isNull())
+        frame = where(frame, col(METRICS_COLUMN).is_null())
     if "drop" not in columns:
-        return SinkBatch(read_output(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
-    drop_columns = (F.col("drop").alias(_DROP), F.col(window).alias(_WINDOW))
-    table = frame.select(*flat_columns(pipeline), *drop_columns).toArrow()
+        return SinkBatch(read_output(select(frame, *flat_columns(pipeline)).toArrow(), pipeline), None)
+    drop_columns = (col("drop").alias(_DROP), col(window).alias(_WINDOW))
+    table = select(frame, *flat_columns(pipeline), *drop_columns).toArrow()
     drop = table.column(_DROP)
     rows = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
     late_data = pa.types.is_struct(drop.type) and drop.type.get_field_index("event_time") >= 0

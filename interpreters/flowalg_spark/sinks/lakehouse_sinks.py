@@ -21,7 +21,6 @@ from flowalg_sinks.target import WrittenBatch
 from flowalg_sinks.upsertable import require_upsertable
 from flowalg_sinks.upserting import key_fields
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ElementError
@@ -29,7 +28,8 @@ from flowalg.data.shapes import Shape
 from flowalg.data.time import EPOCH
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import aggregate, col
 from flowalg_spark.session import replace_settings
 from flowalg_spark.sinks.batches import require_output
 from flowalg_spark.sinks.identity import identify
@@ -183,9 +183,9 @@ class LakehouseUpsert(LakehouseSink):
 
         Raises ``ElementError`` if two elements of one pane have the same key.
         """
-        key = F.struct(*map(col, self.table.key))
-        start = F.unix_micros(col("window_start"))
-        row = rows.agg(F.min(start), F.max(start), F.min(F.when(col(DUPLICATE), F.to_json(key)))).first()
+        start, key = sql.unix_micros(col("window_start")), sql.struct(*map(col, self.table.key))
+        duplicate = sql.when(col(DUPLICATE), sql.to_json(key))
+        row = aggregate(rows, (), [sql.min(start), sql.max(start), sql.min(duplicate)]).first()
         assert row is not None, "an aggregate has a row"
         low, high, duplicate = row
         if duplicate is not None:

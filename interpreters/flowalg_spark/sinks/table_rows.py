@@ -15,10 +15,8 @@ from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_sinks.cells import element_columns
 from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.tables import Kind, Table
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.window import Window as Over
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import DECIMAL, RecordOf, Shape
@@ -26,9 +24,11 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.columns import col, frame_columns
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, frame_columns, select, where
 from flowalg_spark.encoding.json_columns import value_json
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import NULL, Sql
 
 DUPLICATE: Final = "__duplicate"
 _NEXT: Final = "__next"
@@ -68,18 +68,19 @@ def output_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     own = [_stored(part, spark_type(leaf.shape)).alias(name) for name, part, leaf in parts]
     for other in ("drop", METRICS_COLUMN):
         if other in frame.columns:
-            frame = frame.filter(col(other).isNull())
+            frame = where(frame, col(other).is_null())
     if not emits_panes(pipeline.node):
-        return frame.select(*own, "event_time", "processing_time")
+        return select(frame, *own, "event_time", "processing_time")
     pane, window = col("pane"), col("window")
     names_in_pane = ("timing", "index", "is_first", "is_last", "processing_time", "watermark")
-    return frame.select(
+    return select(
+        frame,
         "change",
         *own,
-        window.getField("start").alias("window_start"),
-        window.getField("end").alias("window_end"),
+        window["start"].alias("window_start"),
+        window["end"].alias("window_end"),
         "event_time",
-        *(pane.getField(name).alias(f"pane_{name}") for name in names_in_pane),
+        *(pane[name].alias(f"pane_{name}") for name in names_in_pane),
     )
 
 
@@ -89,16 +90,17 @@ def latest_rows(rows: DataFrame, key: Sequence[str]) -> DataFrame:
     Later panes of a window have greater indices. If the last one is a retraction, the key has no current value.
     ``DUPLICATE`` is true if the last pane has several elements with that key.
     """
-    is_value = col("change") == F.lit(Change.VALUE.value)
-    last_first = Over.partitionBy(*map(col, key)).orderBy(col("pane_index").desc(), is_value)
-    ranked = rows.select(
+    is_value = col("change") == Change.VALUE.value
+    last_first = Sql(f"{col('pane_index')} DESC, {is_value}")
+    ranked = select(
+        rows,
         "*",
-        F.row_number().over(last_first).alias(_NUMBER),
-        F.lead("pane_index").over(last_first).alias(_NEXT),
+        sql.row_number().over(by=map(col, key), order=last_first).alias(_NUMBER),
+        sql.lead(col("pane_index")).over(by=map(col, key), order=last_first).alias(_NEXT),
     )
     duplicate = is_value & (col(_NEXT) == col("pane_index"))
-    last = ranked.filter(col(_NUMBER) == F.lit(1))
-    return last.select(*rows.columns, F.coalesce(duplicate, F.lit(False)).alias(DUPLICATE))
+    last = where(ranked, col(_NUMBER) == 1)
+    return select(last, *map(col, rows.columns), sql.coalesce(duplicate, False).alias(DUPLICATE))
 
 
 def ordered_rows(rows: DataFrame, batch: int) -> DataFrame:
@@ -112,14 +114,18 @@ def ordered_rows(rows: DataFrame, batch: int) -> DataFrame:
     window = [name for name in ("window_start", "window_end", "event_time") if name in rows.columns]
     others = [name for name in rows.columns if name not in ("change", *instant, *window)]
     # The retraction of a pane is after its value, and before the next pane.
-    last = [col("change") == F.lit(Change.RETRACTION.value)] if "change" in rows.columns else []
+    last = [col("change") == sql.lit(Change.RETRACTION.value)] if "change" in rows.columns else []
     index = ["pane_index"] if "pane_index" in others else []
     key = [name for name in others if name == "key" or name.startswith("key_")]
     by = dict.fromkeys([*instant, *window, *key, *index])
     rest = [name for name in others if name not in by]
-    ordered = rows.orderBy(*map(col, by), *last, *map(col, rest))
-    numbered = (F.lit(batch).cast("bigint").alias("batch"), F.monotonically_increasing_id().alias("position"))
-    return ordered.select(*numbered, *rows.columns)
+    order = [*map(col, by), *last, *map(col, rest)]
+    ordered = rows.orderBy(*(part.column for part in order))
+    numbered = (
+        sql.long(batch).alias("batch"),
+        sql.monotonically_increasing_id().alias("position"),
+    )
+    return select(ordered, *numbered, *map(col, rows.columns))
 
 
 def drop_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
@@ -127,28 +133,29 @@ def drop_rows(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     kind = frame.schema["drop"].dataType
     assert isinstance(kind, T.StructType), "drop is a struct"
     drop, window = col("drop"), col("window" if emits_panes(pipeline.node) else DROP_WINDOW)
-    key, value = drop.getField("key"), drop.getField("value")
+    key, value = drop["key"], drop["value"]
     pair = next((grouping.shape for grouping in last_groupings(pipeline.node)), None)
     if "stage" not in kind.names and isinstance(pair, RecordOf) and pair.cls is KV:
         of_key, of_value = (field.shape for field in pair.fields)
         # The type of an optional key does not show that it may be null, and its JSON is null.
-        key = F.coalesce(value_json(key, of_key), F.lit("null"))
+        key = sql.coalesce(value_json(key, of_key), "null")
         value = value_json(value, of_value)
 
-    def optional(name: str) -> Column:
-        return drop.getField(name) if name in kind.names else F.lit(None).cast("string")
+    def optional(name: str) -> Sql:
+        return drop[name] if name in kind.names else NULL.cast("string")
 
-    return frame.filter(drop.isNotNull()).select(
+    return select(
+        where(frame, drop.is_not_null()),
         optional("stage").alias("stage"),
-        drop.getField("reason").alias("reason"),
-        drop.getField("count").alias("count"),
+        drop["reason"].alias("reason"),
+        drop["count"].alias("count"),
         key.cast("string").alias("dropped_key"),
         value.cast("string").alias("dropped_value"),
         optional("error").alias("error"),
-        window.getField("start").alias("window_start"),
-        window.getField("end").alias("window_end"),
-        drop.getField("processing_time").alias("processing_time"),
-        drop.getField("watermark").alias("watermark"),
+        window["start"].alias("window_start"),
+        window["end"].alias("window_end"),
+        drop["processing_time"].alias("processing_time"),
+        drop["watermark"].alias("watermark"),
     )
 
 
@@ -166,19 +173,16 @@ def _stored_type(kind: T.DataType) -> T.DataType:
             return kind
 
 
-def _stored(column: Column, kind: T.DataType) -> Column:
+def _stored(column: Sql, kind: T.DataType) -> Sql:
     """Converts a column of a type to its stored type."""
     if _stored_type(kind) == kind:
         return column
     match kind:
         case T.ArrayType():
-            return F.transform(column, lambda item: _stored(item, kind.elementType))
+            return sql.transform(column, lambda item: _stored(item, kind.elementType))
         case T.StructType():
-            parts = (
-                _stored(column.getField(field.name), field.dataType).alias(field.name)
-                for field in kind.fields
-            )
-            return F.when(column.isNotNull(), F.struct(*parts))
+            parts = (_stored(column[field.name], field.dataType).alias(field.name) for field in kind.fields)
+            return sql.when(column.is_not_null(), sql.struct(*parts))
         case _:
             seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
-            return (seconds * F.lit(10**6)).cast("bigint")
+            return (seconds * 10**6).cast("bigint")

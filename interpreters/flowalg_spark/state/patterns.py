@@ -9,9 +9,11 @@ from urllib.parse import unquote
 from flowalg_columns.text.listing import is_data_file
 from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import where
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions.errors import fail_for_element
 
 _GLOB: Final = re.compile(r"[\\*?\[\]{}]")
@@ -73,10 +75,11 @@ def file_to_stream(path: str) -> str:
 
 def of_plain_files(frame: DataFrame, source: str) -> DataFrame:
     """Returns a frame of files of a stream; rows of one that has the name of a pattern fail the query."""
-    file = F.col("_metadata.file_path")
-    decoded = F.url_decode(F.replace(file, F.lit("+"), F.lit("%2B")))
-    refused = fail_for_element(F.concat(F.lit(f"source {source!r}: "), decoded, F.lit(READ_TWICE)))
-    return frame.filter(F.when(decoded.rlike(_GLOB.pattern), refused.cast("boolean")).otherwise(True))
+    file = Sql("_metadata.file_path")
+    decoded = sql.url_decode(sql.replace(file, "+", "%2B"))
+    refused = fail_for_element(sql.concat(f"source {source!r}: ", decoded, READ_TWICE))
+    is_pattern = sql.rlike(decoded, _GLOB.pattern)
+    return where(frame, sql.when(is_pattern, refused.cast("boolean")).otherwise(True))
 
 
 def require_data(session: SparkSession, path: str) -> None:

@@ -36,14 +36,14 @@ from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.batch.lowering import lower
 from flowalg_spark.capabilities import STREAMING
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, where
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
 from flowalg_spark.frames.output_rows import require_column_names
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.frames.topics import place_column, read_topic
-from flowalg_spark.lowering.binding import StreamColumns, bind_source, require_arrivals, require_stream
+from flowalg_spark.lowering.binding import INPUT, StreamColumns, bind_source, require_arrivals, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
-from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.lowering.sending import require_sendable
 from flowalg_spark.session import ensure_state_store, warn_of_partitions
 from flowalg_spark.state.patterns import pattern_of
@@ -53,7 +53,7 @@ from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.options import Options, StreamOptions
 from flowalg_spark.streaming.outputs import output_frame
 from flowalg_spark.streaming.shards import shard_ids
-from flowalg_spark.streaming.streams.batch_time import time_in_rows
+from flowalg_spark.streaming.streams.batch_time import now, time_in_rows
 from flowalg_spark.streaming.streams.column_types import STREAM_COLUMNS, require_column_types
 from flowalg_spark.streaming.streams.stream import SourceStream
 
@@ -138,24 +138,26 @@ class StreamInput:
         why = "a topic is a frame only in a compiled query"
         raise ArgumentError("StreamInput.data", self.data, "a Spark DataFrame", why=why)
 
-    def columns_of(self, source: str) -> StreamColumns:
-        """Returns the clock columns of a row of a source."""
-        time = self.processing_time
-        now = F.unix_micros(F.current_timestamp() if time is None else time)
-        corrupt, error = self.corrupt_record, None
-        if corrupt is None and isinstance(self.data, DataFrame) and CORRUPT_ERROR in self.data.columns:
-            corrupt, error = F.col(CORRUPT_RECORD), F.col(CORRUPT_ERROR)
-        return StreamColumns(
-            now if time is None else require_arrivals(source, now),
-            self.end_of_input,
-            self.tick,
-            self.signal,
-            self.signal_key,
-            self.signal_window,
-            self.partition,
+    def with_columns(self, source: str) -> tuple[DataFrame, StreamColumns]:
+        """Returns the frame with the columns of the input under names of their own, and what they are to its source."""
+        given = {name: column for name in STREAM_COLUMNS if (column := getattr(self, name)) is not None}
+        named = [column.alias(INPUT + name) for name, column in given.items()]
+        frame = self.frame.select("*", *named) if named else self.frame
+        columns = {name: col(INPUT + name) for name in given}
+        time, corrupt, error = columns.get("processing_time"), columns.get("corrupt_record"), None
+        if corrupt is None and CORRUPT_ERROR in frame.columns:
+            corrupt, error = col(CORRUPT_RECORD), col(CORRUPT_ERROR)
+        return frame, StreamColumns(
+            now() if time is None else require_arrivals(source, sql.unix_micros(time)),
+            columns.get("end_of_input"),
+            columns.get("tick"),
+            columns.get("signal"),
+            columns.get("signal_key"),
+            columns.get("signal_window"),
+            columns.get("partition"),
             corrupt,
             error,
-            published=self.source_watermark,
+            published=columns.get("source_watermark"),
         )
 
 
@@ -243,22 +245,19 @@ def stream_sources(
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
     elif waiting is not None:
         _LOG.warning("%s", waiting)
-    return {
-        name: SourceStream(
-            stream.frame,
-            _with_places(
-                evolve(stream.columns_of(name), dead_letters=options.dead_letters), topics.get(name)
-            ),
-            FromSource(
-                stream.watermark,
-                name,
-                at_batch_time=stream.processing_time is None,
-                publishes=stream.source_watermark is not None,
-                ends=stream.end_of_input is not None,
-            ),
+    sources = {}
+    for name, stream in streams.items():
+        frame, columns = stream.with_columns(name)
+        upstream = FromSource(
+            stream.watermark,
+            name,
+            at_batch_time=stream.processing_time is None,
+            publishes=stream.source_watermark is not None,
+            ends=stream.end_of_input is not None,
         )
-        for name, stream in streams.items()
-    }
+        placed = _with_places(evolve(columns, dead_letters=options.dead_letters), topics.get(name))
+        sources[name] = SourceStream(frame, placed, upstream)
+    return sources
 
 
 def _waiting_for_time(streams: Mapping[str, StreamInput], roots: Sequence[Node]) -> str | None:
@@ -300,7 +299,7 @@ def _with_places(columns: StreamColumns, topic: KafkaInput | None) -> StreamColu
     """Returns the columns of a stream, whose errors name the messages of a topic."""
     if topic is None:
         return columns
-    return evolve(columns, origin=place_column(topic), corrupt_error=F.col(CORRUPT_ERROR))
+    return evolve(columns, origin=place_column(topic), corrupt_error=col(CORRUPT_ERROR))
 
 
 def compile_sources(
@@ -313,13 +312,13 @@ def compile_sources(
     if not isinstance(outputs, PCollection):
         require_column_names(outputs, next(iter(sources.values())).frame.sparkSession)
         lowering = _lowering(plan, sources, options)
-        with reduce_calls(), require_sendable(*plan.roots):
+        with require_sendable(*plan.roots):
             slots = lowering.outputs()
             return output_frame(plan, slots, lowering.parked, lowering.stages if options.metrics else ())
     if not plan.stages and not options.dead_letters:
         return _compile_stateless(outputs, plan, sources)
     lowering = _lowering(plan, sources, options)
-    with reduce_calls(), require_sendable(*plan.roots):
+    with require_sendable(*plan.roots):
         flow = lowering.output(ONLY_OUTPUT).flow
         if options.metrics or options.dead_letters:
             flow = evolve(
@@ -362,8 +361,8 @@ def _compile_stateless(
     def bind(source: SourceNode, frame: DataFrame) -> Flow:
         return bind_source(source, frame, evolve(columns[source.name], elements_only=True))
 
-    with reduce_calls(), require_sendable(*plan.roots):
-        (flow,) = lower(plan, frames, bind, F.unix_micros(F.current_timestamp())).values()
+    with require_sendable(*plan.roots):
+        (flow,) = lower(plan, frames, bind, now()).values()
         return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
 
 
@@ -430,15 +429,15 @@ def _with_drops(flow: Flow, *, metrics: bool, panes: bool) -> DataFrame:
     """
     shown = flow.select(guard_columns(flow.element), flow.shape)
     if DROP in flow.meta:
-        is_drop, drop = col(DROP).isNotNull(), col(DROP)
+        is_drop, drop = col(DROP).is_not_null(), col(DROP)
     else:
-        is_drop = col(DROP_REASON).isNotNull()
+        is_drop = col(DROP_REASON).is_not_null()
         drop = drop_struct(errors=ERROR in flow.meta, late_data=LATE_TIME in flow.meta)
     is_output = col(KEEP) | is_drop
     others = [drop.alias("drop")] if panes else list(drop_columns(flow.meta))
     if metrics:
         if METRICS not in flow.meta:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
-        is_output |= col(METRICS).isNotNull()
+        is_output |= col(METRICS).is_not_null()
         others.append(metrics_struct().alias(METRICS_COLUMN))
-    return user_frame(evolve(shown, frame=shown.frame.filter(is_output)), *others, panes=panes)
+    return user_frame(evolve(shown, frame=where(shown.frame, is_output)), *others, panes=panes)

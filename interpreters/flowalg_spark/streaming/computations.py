@@ -8,14 +8,14 @@ from flowalg_columns.layout import key_and_value, leaf_columns
 from flowalg_columns.notes import note_of_computation
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, SHARD, START, WEIGHT
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import Process
 from flowalg.windows.window import GLOBAL_WINDOW
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.streaming.grouping import shard_of, weight_of
 from flowalg_spark.streaming.streams.stream import Stream
@@ -51,13 +51,13 @@ def prepare_computation(
     }
     others = {name: kind for name, kind in meta.items() if name not in columns}
     own = [column.alias(name) for name, column in columns.items()]
-    shard = F.when(col(KEEP), shard_of(keys, shards)).alias(SHARD)
-    frame = flow.frame.select(*own, shard, *map(col, others))
+    shard = sql.when(col(KEEP), shard_of(keys, shards)).alias(SHARD)
+    frame = select(flow.frame, *own, shard, *map(col, others))
     rows = evolve(stream, flow=evolve(flow, frame=frame, meta=others).with_notes(note_of_computation(node)))
     return PreparedComputation(rows, (*columns, EVENT_TIME), stage, pair)
 
 
-def _bound(flow: Flow, name: str, otherwise: int) -> Column:
+def _bound(flow: Flow, name: str, otherwise: int) -> Sql:
     """Returns a bound of the window of each element: that of the global window where it is in no pane."""
     bounds = [col(name)] if name in flow.meta else []
-    return F.coalesce(*bounds, F.lit(int(otherwise)).cast("long"))
+    return sql.coalesce(*bounds, sql.long(otherwise))

@@ -28,15 +28,16 @@ from flowalg_shard.tables.columns import (
 )
 from flowalg_shard.triggers.summary import type_of
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.columns import col, nest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, nest, select
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.lowering.arguments import combiner_arguments
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
@@ -91,13 +92,11 @@ class _LateColumns:
 
     values: tuple[Shape, ...]
 
-    def of(self, flow: Flow, input: int) -> dict[str, Column]:
+    def of(self, flow: Flow, input: int) -> dict[str, Sql]:
         """Returns the columns of the elements of an input, in which those of the others are null."""
         own = leaf_columns(key_and_value(flow.element)[1])
         return {
-            late_column(number, leaf): (own[leaf] if number == input else F.lit(None)).cast(
-                spark_type(part.shape)
-            )
+            late_column(number, leaf): (own[leaf] if number == input else NULL).cast(spark_type(part.shape))
             for number, shape in enumerate(self.values)
             for leaf, part in enumerate(leaves(layout_of(shape)))
         }
@@ -136,7 +135,7 @@ def _prepare_columns(
 def _with_whole_values(flow: Flow) -> Flow:
     """Returns the flow with a column for whole values, by which retractions find them."""
     value = key_and_value(flow.element)[1]
-    frame = flow.frame.select("*", nest(value).alias(VALUE))
+    frame = select(flow.frame, "*", nest(value).alias(VALUE))
     return evolve(flow, frame=frame, meta={**flow.meta, VALUE: spark_type(value.shape)})
 
 
@@ -148,12 +147,11 @@ def _prepare_side(
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = nest(key_and_value(flow.element)[1])
     columns = {
-        side_argument(number): (value if number == side else F.lit(None)).cast(spark_type(shape))
+        side_argument(number): (value if number == side else NULL).cast(spark_type(shape))
         for number, shape in enumerate(grouping.values)
     }
-    return _select(
-        flow, stream, stage, {**columns, **late.of(flow, side), SIDE: F.lit(side).cast("tinyint")}, shards
-    )
+    tag = sql.lit(side).cast("tinyint")
+    return _select(flow, stream, stage, {**columns, **late.of(flow, side), SIDE: tag}, shards)
 
 
 def _prepare_objects(
@@ -164,8 +162,9 @@ def _prepare_objects(
     value = key_and_value(flow.element)[1]
     packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1])
     column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
-    noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
-    return _select(noted, stream, stage, {VALUE: column, **late.of(noted, 0)}, shards)
+    packed_values = evolve(flow, frame=flow.frame.select("*", column.alias(VALUE)))
+    noted = packed_values.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
+    return _select(noted, stream, stage, {VALUE: col(VALUE), **late.of(noted, 0)}, shards)
 
 
 def _assign_windows(flow: Flow, stage: Stage) -> Flow:
@@ -204,7 +203,7 @@ _TYPES: Final[dict[type[pl.DataType], T.DataType]] = {
 
 
 def _select(
-    flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Column], shards: tuple[int, ...]
+    flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Sql], shards: tuple[int, ...]
 ) -> Stream:
     """Returns the columns that the stage reads, and the shard of each row.
 
@@ -215,9 +214,9 @@ def _select(
     own += [column.alias(name) for name, column in columns.items()]
     if stage.retractions:
         own.append(weight_of(flow).alias(WEIGHT))
-    own.append(F.when(col(KEEP), shard_of(leaf_columns(key), shards)).alias(SHARD))
+    own.append(sql.when(col(KEEP), shard_of(leaf_columns(key), shards)).alias(SHARD))
     meta = {name: kind for name, kind in flow.meta.items() if name in _meta_read(flow, stage)}
-    frame = flow.frame.select(*own, *map(col, meta))
+    frame = select(flow.frame, *own, *map(col, meta))
     return evolve(stream, flow=evolve(flow, frame=frame, meta=meta))
 
 
@@ -230,16 +229,16 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
     return frozenset((*names, *parked_columns(flow.meta)))
 
 
-def shard_of(columns: Sequence[Column], shards: tuple[int, ...]) -> Column:
+def shard_of(columns: Sequence[Sql], shards: tuple[int, ...]) -> Sql:
     """Returns the shard of a row, by the hash of some columns."""
-    numbers = F.array(*(F.lit(number) for number in shards))
+    numbers = sql.array(*shards)
     # The constant makes the hash defined without columns.
-    position = F.pmod(F.xxhash64(F.lit(0), *columns), F.lit(len(shards)))
-    return F.get(numbers, position.cast("int"))
+    position = sql.pmod(sql.xxhash64(0, *columns), len(shards))
+    return sql.get(numbers, position.cast("int"))
 
 
-def weight_of(flow: Flow) -> Column:
+def weight_of(flow: Flow) -> Sql:
     """Returns the weight of a row: -1 for a retraction, else 1."""
     if CHANGE not in flow.meta:
-        return F.lit(1).cast("tinyint")
-    return F.when(col(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
+        return sql.lit(1).cast("tinyint")
+    return sql.when(col(CHANGE) == Change.RETRACTION.value, -1).otherwise(1).cast("tinyint")

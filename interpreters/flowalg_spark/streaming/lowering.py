@@ -44,7 +44,6 @@ from flowalg_shard.tables.columns import (
     WEIGHT,
 )
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import RecordOf, Shape
@@ -57,9 +56,11 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
 from flowalg.plan.plan import Plan, plan_stream, stages_of
-from flowalg_spark.encoding.columns import col, nest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, nest, select, where
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.sql import NULL
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.fan_out import fan_out
@@ -88,7 +89,7 @@ from flowalg_spark.streaming.exchange import (
 from flowalg_spark.streaming.grouping import prepare_grouping, shard_of, weight_of
 from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
-from flowalg_spark.streaming.streams.batch_time import time_in_bundles
+from flowalg_spark.streaming.streams.batch_time import now, time_in_bundles
 from flowalg_spark.streaming.streams.parked_rows import Slot, parked_columns, without_parked
 from flowalg_spark.streaming.streams.stream import SourceStream, Stream, unite
 
@@ -191,7 +192,7 @@ class Lowering:
         if self.plan.emits_panes(name):
             return stream
         times = [col(name) for name in (PANE_TIME, PROCESSING_TIME) if name in stream.flow.meta]
-        time = F.coalesce(*times, F.unix_micros(F.current_timestamp()))
+        time = sql.coalesce(*times, now())
         return evolve(stream, flow=stream.flow.with_meta(**{PROCESSING_TIME: time}))
 
     def outputs(self) -> dict[str, Slot]:
@@ -324,14 +325,14 @@ class Lowering:
         The time of the micro-batch is with the bundles, unless rows carry their own. Rows have it only if the clocks
         need the time of each row.
         """
-        frame, now = rows.flow.frame, F.lit(None).cast("array<long>")
+        frame, time = rows.flow.frame, NULL.cast("array<long>")
         sources = [upstream for upstream in rows.upstreams if isinstance(upstream, FromSource)]
         if sources and all(source.at_batch_time for source in sources):
-            now = time_in_bundles()
+            time = time_in_bundles()
         if sources and not any(source.observes_times for source in sources):
             frame = frame.drop(PROCESSING_TIME)
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
-        return frame.mapInArrow(bundling, BUNDLE_SCHEMA).select("*", now.alias(NOW))
+        return select(frame.mapInArrow(bundling, BUNDLE_SCHEMA), "*", time.alias(NOW))
 
     def run_stage(
         self,
@@ -377,7 +378,7 @@ class Lowering:
         )
         emitted = bundles.groupBy(SHARD).transformWithState(Postponed(processor), arrays, "append", "None")
         # No array is empty. Without ``_outer``, Spark adds a filter that zips the arrays twice more.
-        frame = emitted.select(F.inline_outer(F.arrays_zip(*map(col, schema.names))))
+        frame = select(emitted, sql.inline_outer(sql.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
 
 
@@ -395,7 +396,7 @@ def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, .
     kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
     meta = _meta_of_stage(flow, kept)
     shard = shard_of([col(EVENT_TIME), *map(col, own)], shards)
-    frame = flow.frame.select(*map(col, own), shard.alias(SHARD), *map(col, meta))
+    frame = select(flow.frame, *map(col, own), shard.alias(SHARD), *map(col, meta))
     return evolve(main, flow=evolve(flow, frame=frame, meta=meta)), (*own, *kept)
 
 
@@ -407,7 +408,8 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     value = arrow_column(packed, T.BinaryType(), [col(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
-    frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))
+    with_values = flow.frame.select("*", value.alias(VALUE))
+    frame = select(with_values, col(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))
     return evolve(side, flow=evolve(flow, frame=frame, meta=meta)), (VALUE, WEIGHT, EVENT_TIME, *bounds)
 
 
@@ -415,7 +417,7 @@ def _clocks_of(source: Stream) -> Stream:
     """Returns the rows of a source with the columns that its clocks observe."""
     flow = source.flow
     meta = {name: kind for name, kind in flow.meta.items() if name in (EVENT_TIME, KEEP, *CLOCK_META)}
-    return evolve(source, flow=evolve(flow, frame=flow.frame.select(*map(col, meta)), meta=meta))
+    return evolve(source, flow=evolve(flow, frame=select(flow.frame, *map(col, meta)), meta=meta))
 
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
@@ -429,17 +431,19 @@ def _with_drop_column(flow: Flow) -> Flow:
     """Returns the panes and drops of the only stage, with the column ``DROP``."""
     assert isinstance(flow.shape, RecordOf), "a grouping emits pairs"
     key, value = key_and_value(flow.element)
-    drop = F.struct(
+    drop = sql.struct(
         col(DROP_REASON).alias("reason"),
         col(DROP_COUNT).alias("count"),
         nest(key).alias("key"),
         nest(value).alias("value"),
-        F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-        F.timestamp_micros(col(WATERMARK)).alias("watermark"),
+        sql.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+        sql.timestamp_micros(col(WATERMARK)).alias("watermark"),
     )
     own = [col(name) for name in leaf_columns(layout_of(flow.shape))]
     others = [name for name in flow.meta if name not in (DROP_REASON, DROP_COUNT)]
-    frame = flow.frame.select(*own, *map(col, others), F.when(col(DROP_REASON).isNotNull(), drop).alias(DROP))
+    frame = select(
+        flow.frame, *own, *map(col, others), sql.when(col(DROP_REASON).is_not_null(), drop).alias(DROP)
+    )
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
     return evolve(flow, frame=frame, meta=meta)
 
@@ -462,8 +466,8 @@ def _without_drops(stream: Stream) -> Stream:
     """
     flow = without_parked(stream.flow)
     if not stream.stages:
-        unset = {name: F.lit(None) for name in (*DROP_META, ERROR) if name in flow.meta}
+        unset = {name: NULL for name in (*DROP_META, ERROR) if name in flow.meta}
         return evolve(stream, flow=flow.with_meta(**unset) if unset else flow)
-    conditions = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
-    frame = reduce(DataFrame.filter, conditions, flow.frame)
+    conditions = [col(name).is_null() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
+    frame = reduce(where, conditions, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
-from flowalg_columns.names import BAD_RECORD, METRICS
+from flowalg_columns.names import BAD_RECORD
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard.tables.columns import DROP_REASON
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.metrics import QueryProgress, SignalToKey, SourceMetrics, StageMetrics
-from flowalg_spark.encoding.columns import col
-from flowalg_spark.expressions.integers import long_literal
-from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import aggregate, col, select
+from flowalg_spark.encoding.sql import Sql
+from flowalg_spark.streaming.metrics_columns import COUNTS, packed_metrics, require_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -40,47 +40,45 @@ def with_metrics_observed(frame: DataFrame, stages: Sequence[str], *, dead_lette
 
     With ``dead_letters`` they include the number of bad records.
     """
-    row = F.from_json(col(METRICS), PACKED_TYPE)
+    row = packed_metrics()
 
-    def of_stage(number: int) -> Column:
-        is_of_stage = row.getField("number") == F.lit(number)
+    def of_stage(number: int) -> Sql:
+        is_of_stage = row["number"] == number
         # Only the first shard has sources, so all others have an empty list, which is the smaller text.
-        sources = F.max(F.when(is_of_stage, F.to_json(row.getField("sources"))))
-        return F.struct(*_aggregates(row, is_of_stage, _iso), sources.alias(_SOURCES))
+        sources = sql.max(sql.when(is_of_stage, sql.to_json(row["sources"])))
+        return sql.struct(*_aggregates(row, is_of_stage, _iso), sources.alias(_SOURCES))
 
     metrics = [of_stage(number).alias(f"{number} {stage}") for number, stage in enumerate(stages)]
     if dead_letters:
-        metrics.append(F.count_if(col(DROP_REASON) == F.lit(BAD_RECORD)).alias(BAD_RECORDS))
-    return frame.observe(OBSERVATION, *metrics)
+        metrics.append(sql.count_if(col(DROP_REASON) == BAD_RECORD).alias(BAD_RECORDS))
+    return frame.observe(OBSERVATION, *(metric.column for metric in metrics))
 
 
-def _iso(point: Column) -> Column:
+def _iso(point: Sql) -> Sql:
     """Returns a point in time as ISO 8601 text: a progress report is JSON, which has no timestamps."""
-    return F.date_format(point, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
+    return sql.date_format(point, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
 
 
-def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], Column]) -> Iterator[Column]:
+def _aggregates(row: Sql, of_stage: Sql | None, show: Callable[[Sql], Sql]) -> Iterator[Sql]:
     """Returns the metrics of a stage in a micro-batch, from those of its shards: the fields of ``StageMetrics``.
 
     ``of_stage`` is true on the rows of the stage; ``None`` is all rows. ``show`` formats points in time.
     """
 
-    def of(name: str) -> Column:
-        value = row.getField(name)
-        return value if of_stage is None else F.when(of_stage, value)
+    def of(name: str) -> Sql:
+        value = row[name]
+        return value if of_stage is None else sql.when(of_stage, value)
 
-    now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
-    has_watermark = (watermark > long_literal(MIN_TIME)) & (watermark < long_literal(MAX_TIME))
-    elements = F.aggregate(
-        of("sources"), F.lit(0).cast("long"), lambda sum, source: sum + source.getField("elements")
-    )
-    yield show(F.timestamp_micros(now)).alias("processing_time")
-    yield show(F.timestamp_micros(watermark)).alias("watermark")
-    yield F.when(has_watermark, (now - watermark) / F.lit(1_000_000)).alias("watermark_lag")
-    yield F.sum(elements).alias("elements")
+    now, watermark = sql.max(of("processing_time")), sql.max(of("watermark"))
+    has_watermark = (watermark > sql.long(MIN_TIME)) & (watermark < sql.long(MAX_TIME))
+    elements = sql.aggregate(of("sources"), sql.long(0), lambda sum, source: sum + source["elements"])
+    yield show(sql.timestamp_micros(now)).alias("processing_time")
+    yield show(sql.timestamp_micros(watermark)).alias("watermark")
+    yield sql.when(has_watermark, (now - watermark) / 1_000_000).alias("watermark_lag")
+    yield sql.sum(elements).alias("elements")
     for name in COUNTS:
-        yield F.sum(of(name)).alias(name)
-    yield F.max(of("seconds")).alias("step_seconds")
+        yield sql.sum(of(name)).alias(name)
+    yield sql.max(of("seconds")).alias("step_seconds")
 
 
 def metrics(stored: DataFrame) -> DataFrame:
@@ -90,10 +88,11 @@ def metrics(stored: DataFrame) -> DataFrame:
     ``ArgumentError`` for a frame without metrics.
     """
     rows = require_metrics(stored).select(f"{METRICS_COLUMN}.*")
-    micros = {name: F.unix_micros(name) for name in _TIMES}
-    struct = F.struct(*(micros.get(name, col(name)).alias(name) for name in rows.columns))
-    shards = rows.select(*map(col, _PLACE), struct.alias("row"))
-    return shards.groupBy(*_PLACE).agg(*_aggregates(F.col("row"), None, lambda point: point)).orderBy(*_PLACE)
+    micros = {name: sql.unix_micros(col(name)) for name in _TIMES}
+    struct = sql.struct(*(micros.get(name, col(name)).alias(name) for name in rows.columns))
+    shards = select(rows, *map(col, _PLACE), struct.alias("row"))
+    metrics = _aggregates(col("row"), None, lambda point: point)
+    return aggregate(shards, map(col, _PLACE), metrics).orderBy(*_PLACE)
 
 
 def bad_records(progress: StreamingQueryProgress) -> int:

@@ -14,14 +14,15 @@ from attrs import asdict, fields, has
 from flowalg_columns.names import METRICS
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import ShardMetrics
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.metrics import Counts
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, where
+from flowalg_spark.encoding.sql import Sql, type_text
 
 _PLAIN: Final[dict[object, T.DataType]] = {
     bool: T.BooleanType(),
@@ -83,26 +84,31 @@ def to_json(
     return json.dumps({**position, **asdict(metrics), "seconds": seconds})
 
 
-def metrics_struct() -> Column:
+def metrics_struct() -> Sql:
     """Returns the column with a row's metrics as a struct; null on rows without metrics."""
-    return _with_times(F.from_json(col(METRICS), PACKED_TYPE), PACKED_TYPE, METRICS_TYPE)
+    return _with_times(packed_metrics(), PACKED_TYPE, METRICS_TYPE)
 
 
-def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Column:
+def packed_metrics() -> Sql:
+    """Returns the column with a row's metrics as a struct, where points in time are integers."""
+    return sql.from_json(col(METRICS), type_text(PACKED_TYPE))
+
+
+def _with_times(column: Sql, packed: T.DataType, wanted: T.DataType) -> Sql:
     """Returns a column in which points in time are timestamps instead of integers."""
     match packed, wanted:
         case T.LongType(), T.TimestampType():
-            return F.timestamp_micros(column)
+            return sql.timestamp_micros(column)
         case T.StructType(), T.StructType():
             pairs = zip(packed.fields, wanted.fields, strict=True)
-            parts = (
-                _with_times(column.getField(a.name), a.dataType, b.dataType).alias(a.name) for a, b in pairs
-            )
-            return F.when(column.isNotNull(), F.struct(*parts))
+            parts = (_with_times(column[a.name], a.dataType, b.dataType).alias(a.name) for a, b in pairs)
+            return sql.when(column.is_not_null(), sql.struct(*parts))
         case T.ArrayType(), T.ArrayType():
-            return F.transform(column, lambda item: _with_times(item, packed.elementType, wanted.elementType))
+            return sql.transform(
+                column, lambda item: _with_times(item, packed.elementType, wanted.elementType)
+            )
         case T.MapType(), T.MapType():
-            return F.transform_values(
+            return sql.transform_values(
                 column, lambda _, value: _with_times(value, packed.valueType, wanted.valueType)
             )
         case _:
@@ -115,4 +121,4 @@ def require_metrics(stored: object) -> DataFrame:
         value = stored.columns if isinstance(stored, DataFrame) else stored
         valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() returns"
         raise ArgumentError("stored", value, valid)
-    return stored.filter(F.col(METRICS_COLUMN).isNotNull())
+    return where(stored, col(METRICS_COLUMN).is_not_null())

@@ -9,12 +9,13 @@ from flowalg_columns.names import DROP_META, ERROR, LATE_META, METRICS
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard.tables.columns import DROP_REASON
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
 from flowalg.plan.plan import Plan
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
+from flowalg_spark.encoding.sql import Sql, any_of
 from flowalg_spark.frames.drop_columns import drop_columns
 from flowalg_spark.frames.output_rows import OUTPUT
 from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, user_columns
@@ -37,7 +38,7 @@ def output_frame(
         rows = with_metrics_observed(rows, observed, dead_letters=plan.dead_letters)
     own = [OUTPUT, *plan.outputs]
     notes = dict.fromkeys(note for stream in streams for note in stream.flow.notes)
-    shown = rows.filter(col(OUTPUT).isNotNull()).select(*map(col, own))
+    shown = select(where(rows, col(OUTPUT).is_not_null()), *map(col, own))
     return noted_frame(shown, tuple[LiftingNote, ...](notes), partial(_with_drops, rows, own))
 
 
@@ -48,15 +49,16 @@ def _rows(plan: Plan, slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
     others = [name for name in (*DROP_META, *LATE_META, ERROR, METRICS) if name in flow.meta]
     marks = [slot.mark for slot in parked.values()]
     marks += [name for name in (DROP_REASON, METRICS) if name in others]
-    kept = flow.frame.filter(reduce(Column.__or__, (col(mark).isNotNull() for mark in marks)))
+    kept = where(flow.frame, any_of(col(mark).is_not_null() for mark in marks))
 
-    def columns(name: str, slot: Slot) -> Column:
+    def columns(name: str, slot: Slot) -> Sql:
         shown = user_columns(slot.flow(stream), panes=plan.emits_panes(name))
-        return F.when(col(slot.mark).isNotNull(), F.struct(*shown))
+        return sql.when(col(slot.mark).is_not_null(), sql.struct(*shown))
 
-    names = [F.when(col(slot.mark).isNotNull(), F.lit(name)) for name, slot in parked.items()]
-    return kept.select(
-        F.coalesce(*names).alias(OUTPUT),
+    names = [sql.when(col(slot.mark).is_not_null(), name) for name, slot in parked.items()]
+    return select(
+        kept,
+        sql.coalesce(*names).alias(OUTPUT),
         *(columns(name, slot).alias(name) for name, slot in parked.items()),
         *map(col, others),
     )
@@ -65,10 +67,10 @@ def _rows(plan: Plan, slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
 def _with_drops(rows: DataFrame, own: Sequence[str], *, metrics: bool) -> DataFrame:
     """Returns the rows of the outputs with their drops, and with ``metrics`` the metrics of stages."""
     others = list(drop_columns(rows.columns))
-    wanted = [col(name).isNotNull() for name in (OUTPUT, DROP_REASON) if name in rows.columns]
+    wanted = [col(name).is_not_null() for name in (OUTPUT, DROP_REASON) if name in rows.columns]
     if metrics:
         if METRICS not in rows.columns:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
-        wanted.append(col(METRICS).isNotNull())
+        wanted.append(col(METRICS).is_not_null())
         others.append(metrics_struct().alias(METRICS_COLUMN))
-    return rows.filter(reduce(Column.__or__, wanted)).select(*map(col, own), *others)
+    return select(where(rows, any_of(wanted)), *map(col, own), *others)

@@ -43,6 +43,8 @@ from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.elements import good_records, horizon_of, read_records
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Timeline
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.state.patterns import pattern_of
 from flowalg_spark.streaming.compilation import StreamInput
@@ -127,10 +129,10 @@ def publishing_streams(
         files = InstantFiles(folder / str(number), source)
         files.write(published_batches(source, instants, bad))
         clocks = StreamColumns(
-            F.unix_micros(TIME),
+            sql.unix_micros(col(TIME)),
             None,
-            F.col(TICK),
-            report=F.col(_CLOCKS),
+            col(TICK),
+            report=col(_CLOCKS),
             dead_letters=bad is not None,
         )
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())

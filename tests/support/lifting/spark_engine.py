@@ -7,10 +7,11 @@ from typing import Final
 
 import pyarrow as pa
 from flowalg_columns.values import decode
-from flowalg_spark.encoding.columns import frame_columns, nest
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, frame_columns, nest, select
+from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.lifting.tree.expressions import Expr
 from tests.support.lifting.edge_functions import EDGE, table_of
@@ -25,7 +26,7 @@ def frame_of(spark: SparkSession, rows: Sequence[Edge]) -> DataFrame:
     return spark.createDataFrame(table.append_column(AT_ROW, pa.array(range(len(rows)), pa.int64())))
 
 
-def column_of(expression: Expr) -> Column:
+def column_of(expression: Expr) -> Sql:
     """Returns the value of an expression in one column, with structs for its records and tuples."""
     return nest(compile_expression(expression, frame_columns(EDGE)))
 
@@ -38,9 +39,9 @@ def spark_results(
     for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
         column = column_of(expression)
         if rows:
-            column = F.when(~F.col(AT_ROW).isin(*rows), column)
+            column = sql.when(~col(AT_ROW).is_in(*rows), column)
         columns.append(column.alias(f"c{number}"))
-    table = frame.select(*columns, F.col(AT_ROW)).orderBy(AT_ROW).toArrow()
+    table = select(frame, *columns, col(AT_ROW)).orderBy(AT_ROW).toArrow()
     results = []
     for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
         assert expression.shape is not None

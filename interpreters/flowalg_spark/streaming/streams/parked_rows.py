@@ -8,7 +8,6 @@ continues the plan of the first. The rows that it needs pass through the stages 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from typing import Final
 
 from attrs import evolve, frozen
@@ -25,13 +24,14 @@ from flowalg_columns.names import (
 )
 from flowalg_shard import Upstream
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP, UPSTREAM
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import Shape
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.sql import Sql, all_of
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.streaming.streams.stream import Stream
 
@@ -97,18 +97,18 @@ class Slot:
         """Returns a stream with a copy of its rows in the slot: of all rows that a reader needs, elements or not."""
         flow = stream.flow
         marks = [*parked_marks(flow.meta), *(name for name in (DROP_REASON, METRICS) if name in flow.meta)]
-        needed = reduce(Column.__and__, (col(name).isNull() for name in marks), F.lit(True))
-        copies = F.when(needed, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
-        return self._with_slot(stream, flow.frame.select("*", F.explode(copies).alias(_COPY)), col(_COPY))
+        needed = all_of(col(name).is_null() for name in marks)
+        copies = sql.when(needed, sql.array(False, True)).otherwise(sql.array(False))
+        return self._with_slot(stream, select(flow.frame, "*", sql.explode(copies).alias(_COPY)), col(_COPY))
 
-    def _with_slot(self, stream: Stream, frame: DataFrame, parked: Column) -> Stream:
+    def _with_slot(self, stream: Stream, frame: DataFrame, parked: Sql) -> Stream:
         """Returns the rows of a frame with the columns of the slot, which has the rows where ``parked`` is true."""
         flow = stream.flow
         own = leaf_columns(layout_of(flow.shape))
         kept = [_where_not(parked, name) if name in _OBSERVED else col(name) for name in flow.meta]
-        slot = [F.when(parked, col(name)).alias(self.column(name)) for name in (*own, *self.meta)]
+        slot = [sql.when(parked, col(name)).alias(self.column(name)) for name in (*own, *self.meta)]
         meta = {**flow.meta, **self.types}
-        return evolve(stream, flow=evolve(flow, frame=frame.select(*map(col, own), *kept, *slot), meta=meta))
+        return evolve(stream, flow=evolve(flow, frame=select(frame, *map(col, own), *kept, *slot), meta=meta))
 
     def take(self, stream: Stream) -> Stream:
         """Returns the rows of the slot as a stream. What else the stream forwards are control rows in it."""
@@ -119,16 +119,16 @@ class Slot:
             if name in _OF_DROPS or (name in parked_columns(flow.meta) and name not in self.types)
         }
 
-        def taken(name: str) -> Column:
-            column = F.when(col(self.mark).isNotNull(), col(self.column(name)))
+        def taken(name: str) -> Sql:
+            column = sql.when(col(self.mark).is_not_null(), col(self.column(name)))
             if name in _ELSEWHERE:
-                return column.otherwise(F.lit(_ELSEWHERE[name]))
+                return column.otherwise(_ELSEWHERE[name])
             # Drops have their times and bounds in the same columns as panes.
             return column.otherwise(col(name)) if name in DROP_META and name in flow.meta else column
 
         own = [col(self.column(name)).alias(name) for name in leaf_columns(layout_of(self.shape))]
         meta = [taken(name).alias(name) for name in self.meta]
-        frame = flow.frame.select(*own, *meta, *map(col, forwarded))
+        frame = select(flow.frame, *own, *meta, *map(col, forwarded))
         taken_flow = evolve(flow, frame=frame, shape=self.shape, meta={**self.meta, **forwarded})
         return evolve(stream, flow=taken_flow, upstreams=self.upstreams)
 
@@ -142,10 +142,10 @@ class Slot:
         )
 
 
-def _where_not(parked: Column, name: str) -> Column:
+def _where_not(parked: Sql, name: str) -> Sql:
     """Returns a column that the clocks and the steps do not see on parked rows."""
-    column = F.when(~parked, col(name))
-    return (column.otherwise(F.lit(False)) if name == KEEP else column).alias(name)
+    column = sql.when(~parked, col(name))
+    return (column.otherwise(False) if name == KEEP else column).alias(name)
 
 
 def without_parked(flow: Flow) -> Flow:
@@ -153,6 +153,6 @@ def without_parked(flow: Flow) -> Flow:
     parked = parked_columns(flow.meta)
     if not parked:
         return flow
-    free = reduce(Column.__and__, (col(name).isNull() for name in parked_marks(parked)))
+    free = all_of(col(name).is_null() for name in parked_marks(parked))
     meta = {name: kind for name, kind in flow.meta.items() if name not in parked}
-    return evolve(flow, frame=flow.frame.filter(free).drop(*parked), meta=meta)
+    return evolve(flow, frame=where(flow.frame, free).drop(*parked), meta=meta)

@@ -9,12 +9,13 @@ from attrs import evolve, frozen
 from flowalg_shard import StageDescription
 from flowalg_shard.clocks.exchange import Upstream
 from flowalg_shard.tables.columns import OBSERVED_TIME, UPSTREAM
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.encoding.meta import META_TYPES
+from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
@@ -56,8 +57,8 @@ def unite(streams: Sequence[Stream]) -> Stream:
     own = [name for name in first.frame.columns if name not in first.meta]
     counts = [len(stream.upstreams) for stream in streams]
     frames = [
-        flow.frame.select(
-            *map(col, own), *(_column(flow, name, kind, before) for name, kind in types.items())
+        select(
+            flow.frame, *map(col, own), *(_column(flow, name, kind, before) for name, kind in types.items())
         )
         for flow, before in zip(flows, (0, *accumulate(counts)), strict=False)
     ]
@@ -74,9 +75,9 @@ def unite(streams: Sequence[Stream]) -> Stream:
     )
 
 
-def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
+def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Sql:
     """Returns a column of a flow, or nulls if it has none. ``before`` is the number of upstreams of earlier flows."""
     if name == UPSTREAM:
-        number = col(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
-        return (number + F.lit(before)).cast(kind).alias(UPSTREAM)
-    return col(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
+        number = col(UPSTREAM) if UPSTREAM in flow.meta else sql.lit(0)
+        return (number + before).cast(kind).alias(UPSTREAM)
+    return col(name) if name in flow.meta else NULL.cast(kind).alias(name)
