@@ -11,10 +11,10 @@ from flowalg_columns.notes import LiftingNote
 from flowalg.combiners.core import AnyCombiner, Over, component_combiners
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
-from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, Part, first_opaque
+from flowalg.lifting.tree.expressions import Expr, first_opaque
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_spark.encoding.columns import Columns, col, unnest
-from flowalg_spark.lowering.flow import Flow
+from flowalg_spark.lowering.flow import Flow, is_stored
 from flowalg_spark.lowering.python_columns import python_column
 
 
@@ -75,20 +75,7 @@ def combiner_arguments(
             reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
             flow = flow.with_notes(LiftingNote(part.label, reason, location))
     arguments = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
-    return arguments.narrow() if narrow or not all(map(_is_stored, columns)) else arguments
-
-
-def _is_stored(expression: Expr) -> bool:
-    """Whether an expression needs no computation: parts of the value, and constants."""
-    match expression:
-        case Param() | Constant():
-            return True
-        case Part(of=of):
-            return _is_stored(of)
-        case Build(parts=parts):
-            return all(map(_is_stored, parts))
-        case _:
-            return False
+    return arguments.narrow() if narrow or not all(map(is_stored, columns)) else arguments
 
 
 def _pair_shapes(flow: Flow) -> tuple[RecordOf, Shape]:

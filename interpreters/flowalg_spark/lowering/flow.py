@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import Shape
-from flowalg.lifting.tree.expressions import Expr
+from flowalg.lifting.tree.expressions import Build, Constant, Expr, Param, Part
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import Columns, col, columns_of, flatten_columns, select, where
+from flowalg_spark.encoding.columns import Columns, col, columns_of, select, where
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.sql import Sql
@@ -122,9 +122,9 @@ class Flow:
         """Returns the flow with each element replaced by the result of an expression."""
         inlined = self.inlined
         columns = self.evaluate(expression, inlined.element(self.shape))
-        meta = (inlined.columns[name].alias(name) for name in self.meta)
-        frame = select(inlined.rows, *flatten_columns(columns, shape), *meta)
-        return evolve(self, frame=frame, shape=shape)
+        meta = {name: inlined.columns[name] for name in self.meta}
+        rows = _named(columns, shape, meta, inlined.rows, cheap=is_stored(expression))
+        return evolve(self, frame=rows, shape=shape)
 
     def filter(self, predicate: Expr) -> Flow:
         """Returns the flow without the elements for which an expression is false; their rows stay if it is guarded."""
@@ -137,8 +137,8 @@ class Flow:
 
     def select(self, columns: Columns, shape: Shape) -> Flow:
         """Returns the flow with other columns as its element."""
-        frame = select(self.frame, *flatten_columns(columns, shape), *map(col, self.meta))
-        return evolve(self, frame=frame, shape=shape)
+        meta = {name: col(name) for name in self.meta}
+        return evolve(self, frame=_named(columns, shape, meta, self.frame), shape=shape)
 
     def evaluate(self, expression: Expr, element: Columns) -> Columns:
         """Compiles an expression of elements. If it can fail, it is evaluated only on rows that are kept."""
@@ -153,6 +153,27 @@ class Flow:
     def with_notes(self, *notes: LiftingNote) -> Flow:
         """Returns the flow with more notes about how its functions run."""
         return evolve(self, notes=(*self.notes, *notes))
+
+
+def _named(
+    element: Columns, shape: Shape, meta: Mapping[str, Sql], rows: DataFrame, *, cheap: bool = False
+) -> Selection:
+    """Returns the columns of an element, named by the layout of its shape, and metadata columns."""
+    names = leaf_columns(layout_of(shape))
+    return Selection(rows, {**dict(zip(names, leaf_columns(element), strict=True)), **meta}, cheap)
+
+
+def is_stored(expression: Expr) -> bool:
+    """Whether an expression needs no computation: parts of the element, and constants."""
+    match expression:
+        case Param() | Constant():
+            return True
+        case Part(of=of):
+            return is_stored(of)
+        case Build(parts=parts):
+            return all(map(is_stored, parts))
+        case _:
+            return False
 
 
 def keep_observed_times(flow: Flow) -> Flow:
