@@ -282,3 +282,12 @@ def test_python_receives_rows_of_generated_code(visits: DataFrame, tmp_path: Pat
     tree = compiled_plan(in_python, recorded).strip().split("\n\n")[0]
     names = re.findall(r"(\w+)(?: \w+)* +\(\d+\)", tree)
     assert names[names.index("ArrowEvalPython") + 1 :] == ["Filter", "ColumnarToRow", "Scan"]
+
+
+def test_explain_shows_the_sql_of_lifted_steps(visits: DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    """A step is a line of SQL over the columns of its elements."""
+    pipeline = VISITS.filter(lambda v: v.first and v.points > 3).map(lambda v: (v.place.city, v.note is None))
+    batch.compile(pipeline, {VISITS: visits}).explain()
+    lines = capsys.readouterr().out.splitlines()
+    assert "    WHERE first AND 3L < points" in lines
+    assert "    SELECT `place/city` AS _1, note IS NULL AS _2" in lines

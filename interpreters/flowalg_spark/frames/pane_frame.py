@@ -53,6 +53,7 @@ from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.final_values import filter_panes, final_values
 from flowalg_spark.lowering.flow import Flow
+from flowalg_spark.lowering.notes import LiftedNote
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -286,8 +287,9 @@ class PaneFrame(_Frame, Generic[A_co]):
         return self._notes
 
     def explain(self, extended: bool | str | None = None, mode: str | None = None) -> None:
-        """Prints how each user-defined function runs, followed by Spark's plan."""
-        print("== Functions ==", *self._notes, "", sep="\n")  # noqa: T201  # DataFrame.explain prints too
+        """Prints how each user-defined function runs, with the SQL of lifted steps, followed by Spark's plan."""
+        lines = (f"{note}\n    {note.sql}" if isinstance(note, LiftedNote) else note for note in self._notes)
+        print("== Functions ==", *lines, "", sep="\n")  # noqa: T201  # DataFrame.explain prints too
         super().explain(extended, mode)
 
     def final_values(self, *, by: Sequence[str] | None = None) -> DataFrame:

@@ -27,6 +27,7 @@ from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_with
 from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
+from flowalg_spark.lowering.notes import note_lifted
 from flowalg_spark.lowering.python_columns import apply_as_column
 
 
@@ -60,11 +61,6 @@ def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
 def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
     """Whether a step runs in Python."""
     return analysis.opaque is not None or (flow.dead_letters and analysis.can_raise)
-
-
-def note_lifted(analysis: StepAnalysis) -> LiftingNote:
-    """Returns the note of a lifted step."""
-    return LiftingNote(analysis.step.label, None, None)
 
 
 def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:

@@ -23,8 +23,9 @@ from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, select
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.element_wise import event_times, note_lifted, run_in_python, runs_in_python
+from flowalg_spark.lowering.element_wise import event_times, run_in_python, runs_in_python
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
+from flowalg_spark.lowering.notes import note_lifted
 
 _ROW: Final = "__row"
 _BRANCH: Final = "__branch"
