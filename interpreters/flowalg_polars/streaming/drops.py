@@ -15,10 +15,10 @@ from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.values import read_elements
 from flowalg_shard.contents.stage import Stage
-from flowalg_shard.step.late_data import dropped_rows
+from flowalg_shard.step.late_data import dropped_rows, may_be_dropped
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateElement, SideDrops, change_of
-from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, EVENT_TIME, START
+from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, EVENT_TIME, START, WEIGHT
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
@@ -28,8 +28,7 @@ from flowalg.runs.panes import Drop, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg_polars.lowering.packed_results import result_columns
 from flowalg_polars.lowering.python_steps import to_arrow
-from flowalg_polars.meta import weight_of
-from flowalg_polars.streaming.rows import Elements, PreparedGrouping, elements_by_key
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping, late_elements
 
 DropFields: TypeAlias = Mapping[str, object]
 """A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window.
@@ -40,7 +39,7 @@ With late data the value is the element, and ``drop`` has its event time, change
 
 @frozen
 class Candidates:
-    """The elements of an input that an instant may have dropped."""
+    """The rows of an input in an instant, with its elements."""
 
     elements: Elements
     rows: pl.DataFrame
@@ -137,12 +136,11 @@ class GroupingDrops:
     def _read_elements(self) -> Iterator[DroppedElement]:
         stage, now, before = self.prepared.stage, self.clocks.processing_time, self.shards[0].before
         for number, candidates in enumerate(self.inputs or ()):
-            shape, meta = candidates.elements.shape, candidates.elements.meta
-            rows = dropped_rows(
-                stage, elements_by_key(stage, candidates.elements, candidates.rows), self.shards
-            )
-            facts = rows.select(START, END, DROP_REASON, EVENT_TIME, weight_of(meta)).iter_rows()
-            elements = read_elements(layout_of(shape), to_arrow(rows, shape, meta))
+            late = candidates.rows.filter(may_be_dropped(stage, before))
+            rows = dropped_rows(stage, late, self.shards)
+            weight = WEIGHT if stage.retractions else pl.lit(1)
+            facts = rows.select(START, END, DROP_REASON, EVENT_TIME, weight).iter_rows()
+            elements = late_elements(candidates.elements, rows)
             for element, (start, end, reason, time, weight) in zip(elements, facts, strict=True):
                 yield DroppedElement(
                     dropped_key(element),

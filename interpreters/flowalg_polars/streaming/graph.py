@@ -224,7 +224,10 @@ class Graph:
     ) -> CompiledNode:
         inputs = [of(inner) for inner in node.inputs]
         prepared = prepare_grouping(
-            node.transform, [compiled.elements for compiled in inputs], self.cluster.shards
+            node.transform,
+            [compiled.elements for compiled in inputs],
+            self.cluster.shards,
+            late_data=self.late_data,
         )
         if not self.finite:
             require_lateness(prepared.stage.label, prepared.stage.strategy)

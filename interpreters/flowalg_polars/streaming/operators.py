@@ -31,7 +31,6 @@ from flowalg_shard.operators import (
 from flowalg_shard.state.compatibility import StageDescription, describe_side, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
-from flowalg_shard.step.late_data import may_be_dropped
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import SideDrops, SideStage
@@ -57,7 +56,7 @@ from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import Candidates, DropsOfSide, GroupingDrops, pair_columns
-from flowalg_polars.streaming.rows import Elements, PreparedGrouping
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping, without_elements
 from flowalg_polars.streaming.side_reads import SideRead
 
 
@@ -77,7 +76,7 @@ class Cluster:
 class ShardedGrouping:
     """A grouping, and the state of each of its shards.
 
-    With ``late_data`` it keeps the elements that the last instant may have dropped, by input, as ``candidates``.
+    With ``late_data`` it keeps the rows of the last instant, by input, as ``candidates``.
     """
 
     prepared: PreparedGrouping
@@ -122,16 +121,11 @@ class ShardedGrouping:
     ) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
         started = time.perf_counter()
-        if self.late_data and self.prepared.in_python:
-            inputs = [
-                frame.collect().lazy() for frame in inputs
-            ]  # once, for the rows and for what may be late
         prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
-        late = self._may_be_late(inputs)
-        collected, reports = collect_together([*prepared, *late], [arriving, followed])
-        rows, self.candidates = collected[: len(prepared)], collected[len(prepared) :]
+        rows, reports = collect_together(prepared, [arriving, followed])
+        self.candidates = rows if self.late_data else []
         self.received = reports[0]
-        bundles = self._bundles(stack(rows))
+        bundles = self._bundles(self._stacked(rows))
         clocks = next_clocks(self.operator, self.states[0], reports)
         self.emissions, received = [], []
         for shard, parts in enumerate(bundles):
@@ -144,12 +138,9 @@ class ShardedGrouping:
         self.seconds = time.perf_counter() - started
         return Arrival(panes.lazy(), {0: self.report})
 
-    def _may_be_late(self, inputs: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
-        """Returns the elements of each input that the next instant may drop; none without ``late_data``."""
-        if not self.late_data:
-            return []
-        condition = may_be_dropped(self.prepared.stage, self.states[0].input_clocks[0].clocks.watermark)
-        return [frame.filter(condition) for frame in inputs]
+    def _stacked(self, rows: list[pl.DataFrame]) -> pl.DataFrame:
+        """Returns the rows of all inputs, which have other elements."""
+        return stack(rows) if len(rows) == 1 else stack([without_elements(part) for part in rows])
 
     @cached_property
     def description(self) -> StageDescription:

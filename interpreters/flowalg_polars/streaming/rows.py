@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 from attrs import frozen
@@ -48,28 +48,28 @@ class PreparedGrouping(GroupingStage):
     inputs: tuple[ElementsToRows, ...]
     notes: tuple[LiftingNote, ...]
 
-    @property
-    def in_python(self) -> bool:
-        """Whether Python computes some columns of the rows."""
-        stage = self.stage
-        return stage.combiner is not None or stage.preassigned or bool(stage.automaton.summary.data)
 
-
-def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int) -> PreparedGrouping:
+def prepare_grouping(
+    node: GroupingNode, inputs: Sequence[Elements], shards: int, *, late_data: bool = False
+) -> PreparedGrouping:
     """Prepares a grouping of one input of pairs, or a co-group of several.
 
     Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
     without a lateness, whose state would be kept indefinitely.
     """
     grouping = grouping_stage(node, [elements.shape for elements in inputs])
+    own = _late_columns if late_data else _no_columns
     stage = grouping.stage
     if stage.combiner is None:
         if isinstance(node, CombinePerKey):
-            return _in_columns(node, grouping, inputs[0], shards)
-        sides = tuple(_side_rows(grouping, elements, side, shards) for side, elements in enumerate(inputs))
+            return _in_columns(node, grouping, inputs[0], shards, own(inputs[0]))
+        sides = tuple(
+            _side_rows(grouping, elements, side, shards, own(elements))
+            for side, elements in enumerate(inputs)
+        )
         return _prepared(grouping, stage, inputs, sides, ())
     (elements,) = inputs
-    rows = _ObjectRows(stage, elements, shards)
+    rows = _ObjectRows(stage, elements, shards, own(elements))
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
     return _prepared(grouping, stage, inputs, (rows,), (note,))
 
@@ -85,16 +85,37 @@ def _prepared(
     return PreparedGrouping(stage, *shapes, tuple(inputs), rows, notes)
 
 
-def elements_by_key(stage: Stage, elements: Elements, frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns elements with the columns by which the step knows them: those of the key, and their windows, if any."""
-    own = frame.drop(START, END, strict=False) if stage.fresh else frame
-    rows = _assign_windows(stage, elements, own) if stage.preassigned else own
-    key = leaf_columns(key_and_value(columns_of(layout_of(elements.shape)))[0])
-    return rows.with_columns(column.alias(name) for column, name in zip(key, stage.keys, strict=True))
+_LATE: Final = "__late_"
+
+
+def _late_columns(elements: Elements) -> tuple[pl.Expr, ...]:
+    """Returns the columns of elements under names that those of rows do not have."""
+    return tuple(pl.col(name).alias(_LATE + name) for name in leaf_columns(layout_of(elements.shape)))
+
+
+def _no_columns(elements: Elements) -> tuple[pl.Expr, ...]:
+    del elements
+    return ()
+
+
+def without_elements(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows without the columns of late data."""
+    return rows.drop(name for name in rows.columns if name.startswith(_LATE))
+
+
+def late_elements(elements: Elements, rows: pl.DataFrame) -> list[object]:
+    """Returns the elements of rows with late data."""
+    names = leaf_columns(layout_of(elements.shape))
+    own = rows.select(pl.col(_LATE + name).alias(name) for name in names)
+    return read_elements(layout_of(elements.shape), to_arrow(own, elements.shape, ()))
 
 
 def _in_columns(
-    node: CombinePerKey, grouping: GroupingStage, elements: Elements, shards: int
+    node: CombinePerKey,
+    grouping: GroupingStage,
+    elements: Elements,
+    shards: int,
+    late: tuple[pl.Expr, ...],
 ) -> PreparedGrouping:
     """Prepares a grouping whose combiners are aggregates over columns."""
     element = columns_of(layout_of(elements.shape))
@@ -104,11 +125,13 @@ def _in_columns(
     # Retractions find values by the whole value.
     whole = {VALUE: value} if stage.keeps_values else {}
     columns = tuple(nest(item).alias(name) for name, item in (whole | dict(read)).items())
-    rows = _ColumnRows(stage, elements, columns, shards)
+    rows = _ColumnRows(stage, elements, (*columns, *late), shards)
     return _prepared(grouping, stage, [elements], (rows,), arguments.notes)
 
 
-def _side_rows(grouping: GroupingStage, elements: Elements, side: int, shards: int) -> _ColumnRows:
+def _side_rows(
+    grouping: GroupingStage, elements: Elements, side: int, shards: int, late: tuple[pl.Expr, ...]
+) -> _ColumnRows:
     """Returns the rows of an input of a co-group in columns: those of the other inputs have no values here."""
     value = nest(key_and_value(columns_of(layout_of(elements.shape)))[1])
     columns = (
@@ -116,7 +139,7 @@ def _side_rows(grouping: GroupingStage, elements: Elements, side: int, shards: i
         for number, shape in enumerate(grouping.values)
     )
     number = pl.lit(side, pl.Int8()).alias(SIDE)
-    return _ColumnRows(grouping.stage, elements, (*columns, number), shards)
+    return _ColumnRows(grouping.stage, elements, (*columns, number, *late), shards)
 
 
 @frozen
@@ -141,13 +164,16 @@ class _ObjectRows:
     stage: Stage
     elements: Elements
     shards: int
+    late: tuple[pl.Expr, ...]
 
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = _with_python_columns(self.stage, self.elements, frame.collect())
         values = _values(self.elements, rows)
         packed = [pickle_value(self.stage.label, "a value", value) for value in values]
         with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
-        return with_values.lazy().select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
+        return with_values.lazy().select(
+            *_row_columns(self.stage, self.elements, self.shards), VALUE, *self.late
+        )
 
 
 def _values(elements: Elements, rows: pl.DataFrame) -> list[object]:
