@@ -418,20 +418,20 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
         return lifted
     if isinstance(target, type) and attrs.has(target):
         return records.construct(target, args, named, location)
-    if isinstance(target, FunctionType) and not _is_of_library(target):
+    if isinstance(target, FunctionType):
         inlined = scope.inline(target, args, named, scope.inside)
-        opaque = None if isinstance(inlined, Build | Each) else first_opaque(inlined)
-        called = (
-            None if opaque is None else _as_call(evolve(opaque, shape=inlined.shape), target, args, named)
-        )
-        return called or inlined
+        opaque = first_opaque(inlined)
+        if opaque is None or (isinstance(inlined, Build | Each) and not _is_of_library(target)):
+            return inlined
+        if not _is_of_library(target):
+            return _as_call(evolve(opaque, shape=inlined.shape), target, args, named) or inlined
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
     opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
 
 
 _LIBRARIES: Final = sys.stdlib_module_names | {"attr"}
-"""Modules whose functions are not inlined: why one of their lines is not lifted says nothing to a user."""
+"""Modules whose functions are lifted whole or not: why one of their lines is not lifted says nothing to a user."""
 
 
 def _is_of_library(f: FunctionType) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+import pyarrow as pa
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import require_equal_shapes
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
@@ -49,6 +50,33 @@ class Selection:
 
 
 @frozen
+class InTurn:
+    """Functions of Arrow batches, each of the output of the one before it."""
+
+    functions: tuple[ArrowFunction, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields what the last function does."""
+        for function in self.functions:
+            batches = function(batch for batch in batches if batch.num_rows)
+        yield from batches
+
+
+@frozen
+class Pass:
+    """Functions in Python that follow one another: one process runs all of them, when their rows are needed."""
+
+    rows: DataFrame
+    functions: tuple[ArrowFunction, ...]
+    schema: T.StructType
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The frame of their output."""
+        return self.rows.mapInArrow(SentBatches(InTurn(self.functions)), self.schema)
+
+
+@frozen
 class Flow:
     """A frame whose columns are the leaves of an element's layout, followed by the metadata columns ``meta``.
 
@@ -57,7 +85,7 @@ class Flow:
     of bad records, on which a user-defined function raised; they also have the columns of a drop.
     """
 
-    _selected: DataFrame | Selection = field(alias="frame")
+    _selected: DataFrame | Selection | Pass = field(alias="frame")
     shape: Shape
     meta: Mapping[str, T.DataType]
     notes: tuple[LiftingNote, ...] = ()
@@ -66,7 +94,8 @@ class Flow:
     @property
     def frame(self) -> DataFrame:
         """The frame of the rows, with the columns selected."""
-        return self._selected.frame if isinstance(self._selected, Selection) else self._selected
+        rows = self._selected
+        return rows.frame if isinstance(rows, Selection | Pass) else rows
 
     @property
     def selection(self) -> Selection:
@@ -146,9 +175,11 @@ class Flow:
         return guard_columns(columns) if self.guarded and can_raise_in_engine(expression) else columns
 
     def map_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
-        """Returns the flow after a function of Arrow batches."""
+        """Returns the flow after a function of Arrow batches, in one pass with those right before it."""
+        before = self._selected if isinstance(self._selected, Pass) else Pass(self.frame, (), T.StructType())
         schema = row_schema(shape, self.meta)
-        return evolve(self, frame=self.frame.mapInArrow(SentBatches(function), schema), shape=shape)
+        run = evolve(before, functions=(*before.functions, function), schema=schema)
+        return evolve(self, frame=run, shape=shape)
 
     def with_notes(self, *notes: LiftingNote) -> Flow:
         """Returns the flow with more notes about how its functions run."""

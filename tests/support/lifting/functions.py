@@ -6,7 +6,7 @@ import math
 from datetime import timedelta
 from functools import partial
 from operator import attrgetter, itemgetter
-from typing import Final
+from typing import Final, cast
 
 import attrs
 from attrs import frozen
@@ -167,6 +167,7 @@ FAMILIES: Final = (
             lambda e: Inner(e.x, e.s).twice,
             lambda e: Settings.scale(e.x),
             lambda e: factor() * e.x,
+            lambda e: cast("int | None", e.x) is None,
             shifted,
             lambda e: shifted(e, 5, label="z"),
             lambda e: shifted(e, rate=e.x)[1],
