@@ -149,7 +149,17 @@ PAGES: Final = {
             ),
             "Sinks of Spark": (
                 "flowalg_spark.sinks",
-                ("BatchSink", "Changelog", "Route", "Upsert", "changelog", "route", "upsert"),
+                (
+                    "BatchSink",
+                    "Changelog",
+                    "LateData",
+                    "Route",
+                    "Upsert",
+                    "changelog",
+                    "late_data",
+                    "route",
+                    "upsert",
+                ),
             ),
             "Delta and Iceberg": (
                 "flowalg_spark.sinks",
