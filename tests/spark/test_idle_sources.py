@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
@@ -28,6 +29,7 @@ def timeline(source: Source[Reading], *minutes: int) -> Timeline[Reading]:
     )
 
 
+@pytest.mark.thorough
 def test_the_own_grouping_of_an_idle_source_emits(spark: SparkSession) -> None:
     """The last window of a silent source is emitted when the other source has passed it, as on the reference."""
     inputs = {READINGS: timeline(READINGS, 1), OTHERS: timeline(OTHERS, 2, 6, 7, 10)}

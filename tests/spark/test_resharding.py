@@ -92,6 +92,7 @@ def _everything(visit: Visit) -> Everything:
     )
 
 
+@pytest.mark.thorough
 def test_keys_of_all_types_are_found_again(spark: SparkSession, tmp_path: Path) -> None:
     """After resharding, the elements of a key join its window, whatever the types of its columns.
 

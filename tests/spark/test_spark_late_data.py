@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,7 +23,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import BoundedOutOfOrderness, FixedWindows, Mode, Sum
+from flowalg.analysis.features import AnyFeature, Area, Feature, features_in
+from flowalg.pipeline.joins import JoinKind
 from flowalg.runs import DroppedElement
+from tests.support.depth import a_few
 from tests.support.late_data import PIPELINES, TIMELINE
 
 MINUTE = timedelta(minutes=1)
@@ -36,7 +40,7 @@ BATCHES = (
     ],
 )
 """An element, and four that it makes late."""
-QUICK = ("windows by value", "corrections", "join", "side input")
+QUICK = ("corrections", "side input")
 LATE = Counter({("a", 2): 2, ("a", 1): 1, ("b", 3): 1})
 
 
@@ -57,10 +61,17 @@ def test_what_a_stage_drops_is_what_the_reference_drops(spark: SparkSession, nam
     assert sorted(map(full_line, run.panes)) == sorted(map(full_line, expected.panes))
 
 
-def test_jobs_that_drop_have_the_late_data_of_the_reference(spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    "features", a_few([{Feature.DEAD_LETTERS, JoinKind}, features_in(*Area)], 1), ids=["two kinds", "all"]
+)
+def test_jobs_that_drop_have_the_late_data_of_the_reference(
+    spark: SparkSession, features: Collection[AnyFeature]
+) -> None:
     """Over generated watermarks, and beside bad records."""
     engine = SparkStreaming(spark, generate_watermarks=True)
-    report = examine_interpreter(engine, jobs=covering(DROPPING), late_data=True, at_once=2)
+    jobs = covering(DROPPING, features)
+    report = examine_interpreter(engine, jobs=jobs, late_data=True, at_once=2)
+    assert jobs
     assert report.failed == {}
 
 
