@@ -74,7 +74,7 @@ ENGINE: set[AnyFeature] = {
 """The features that are not the step's alone: what the passage through Spark transports, and what is rejected."""
 PASSAGE: set[AnyFeature] = {
     *(Sessions, CustomWindows, Feature.SIGNALS_TO_KEYS, CustomTrigger),
-    *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER),
+    *(Feature.PARTITIONS, Feature.PERCENTILES, Feature.IDLE_AFTER, Perfect, Feature.UNSET_LATENESS),
     *(Feature.SEVERAL_OUTPUTS, Process, AsMap, JoinKind, Accumulation.RETRACTING),
 }
 """What a stream can lose on its way through Spark: clocks, signals, drops, state, several sources and outputs."""
