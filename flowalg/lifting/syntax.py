@@ -421,17 +421,19 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     if isinstance(target, FunctionType):
         inlined = scope.inline(target, args, named, scope.inside)
         opaque = first_opaque(inlined)
-        if opaque is None or (isinstance(inlined, Build | Each) and not _is_of_library(target)):
+        if opaque is None:
             return inlined
         if not _is_of_library(target):
-            return _as_call(evolve(opaque, shape=inlined.shape), target, args, named) or inlined
+            is_built = isinstance(inlined, Build | Each)
+            called = None if is_built else _as_call(evolve(opaque, shape=inlined.shape), target, args, named)
+            return called or inlined
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
     opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
 
 
 _LIBRARIES: Final = sys.stdlib_module_names | {"attr"}
-"""Modules whose functions are lifted whole or not: why one of their lines is not lifted says nothing to a user."""
+"""Modules whose functions are lifted completely or not at all, since a reason names a line of the user's functions."""
 
 
 def _is_of_library(f: FunctionType) -> bool:

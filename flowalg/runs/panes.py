@@ -25,6 +25,11 @@ class Change(Enum):
     VALUE = "value"
     RETRACTION = "retraction"
 
+    @classmethod
+    def of(cls, weight: int) -> Change:
+        """Returns the change of an element with a weight, which is negative for a retraction."""
+        return cls.VALUE if weight > 0 else cls.RETRACTION
+
 
 @unique
 class DropReason(Enum):

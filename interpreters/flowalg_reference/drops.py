@@ -26,7 +26,7 @@ def drop(
         element.value,
         element.event_time,
         before,
-        Change.VALUE if element.weight > 0 else Change.RETRACTION,
+        Change.of(element.weight),
         stage,
         input=input,
     )

@@ -61,7 +61,7 @@ def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping
 
 
 def late_rows(batch: int, drops: Iterable[Mapping[str, object]]) -> list[Row]:
-    """Returns the rows of dropped elements in a table of their own; bad records are none."""
+    """Returns the rows of dropped elements in a table of their own, without bad records."""
     rows = sorted(
         _late_row(fields, drop)
         for fields in drops

@@ -154,7 +154,7 @@ def _pair(element: object) -> KV[object, object]:
 
 
 def test_a_table_has_each_dropped_element_once(tmp_path: Path) -> None:
-    """Also if micro-batches are repeated after a restart; the changelog beside it has the drops without event times."""
+    """A repeated micro-batch adds no row of late data; the table of drops of a changelog counts the same elements."""
     target = SQLite(tmp_path / "tables.db")
     sinks = [late_data(SUMS, target, table="late"), changelog(SUMS, target, table="panes")]
     for stop in (2, 1, None):

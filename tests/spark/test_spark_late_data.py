@@ -44,13 +44,7 @@ QUICK = ("corrections", "side input")
 LATE = Counter({("a", 2): 2, ("a", 1): 1, ("b", 3): 1})
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *QUICK,
-        *(pytest.param(name, marks=pytest.mark.thorough) for name in PIPELINES if name not in QUICK),
-    ],
-)
+@pytest.mark.parametrize("name", a_few(PIPELINES, QUICK))
 def test_what_a_stage_drops_is_what_the_reference_drops(spark: SparkSession, name: str) -> None:
     """In each kind of window, of values and retractions, at a join, a side input and a computation."""
     pipeline = PIPELINES[name]
@@ -67,7 +61,7 @@ def test_what_a_stage_drops_is_what_the_reference_drops(spark: SparkSession, nam
 def test_jobs_that_drop_have_the_late_data_of_the_reference(
     spark: SparkSession, features: Collection[AnyFeature]
 ) -> None:
-    """Over generated watermarks, and beside bad records."""
+    """Each job drops the elements of the reference over generated watermarks, also a job with bad records."""
     engine = SparkStreaming(spark, generate_watermarks=True)
     jobs = covering(DROPPING, features)
     report = examine_interpreter(engine, jobs=jobs, late_data=True, at_once=2)

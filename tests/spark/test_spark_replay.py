@@ -134,7 +134,8 @@ def test_a_generated_replay_conforms(spark: SparkSession) -> None:
     check_interpreter(SparkReplays(spark), jobs=REJECTED, generated=1)
 
 
-@pytest.mark.parametrize(("every", "tick"), a_few([(5 * MINUTE, 10 * MINUTE), (None, None)], 0))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("every", "tick"), [(5 * MINUTE, 10 * MINUTE), (None, None)])
 def test_instants_are_those_of_the_local_engine(
     spark: SparkSession, recorded: DataFrame, every: timedelta | None, tick: timedelta | None
 ) -> None:

@@ -17,14 +17,14 @@ from flowalg_columns.values import read_elements
 from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.late_data import dropped_rows, may_be_dropped
 from flowalg_shard.step.shard_state import Late
-from flowalg_shard.step.side_inputs import LateElement, SideDrops, change_of
+from flowalg_shard.step.side_inputs import LateElement, SideDrops
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, EVENT_TIME, START, WEIGHT
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import Drop, DroppedElement, DropReason, dropped_key
+from flowalg.runs.panes import Change, Drop, DroppedElement, DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg_polars.lowering.packed_results import result_columns
 from flowalg_polars.lowering.python_steps import to_arrow
@@ -35,14 +35,6 @@ DropFields: TypeAlias = Mapping[str, object]
 
 With late data the value is the element, and ``drop`` has its event time, change and input too.
 """
-
-
-@frozen
-class Candidates:
-    """The rows of an input in an instant, with its elements."""
-
-    elements: Elements
-    rows: pl.DataFrame
 
 
 class StageDrops(Protocol):
@@ -81,14 +73,14 @@ class NoDrops:
 class GroupingDrops:
     """The late elements of a grouping, by shard. ``name`` is that of the stage in the plan.
 
-    With late data ``inputs`` has those of each input that may be late; it is ``None`` without.
+    ``inputs`` are the rows that each input received with their elements, or ``None`` without late data.
     """
 
     name: str
     prepared: PreparedGrouping
     clocks: Clocks
     shards: Sequence[Late]
-    inputs: Sequence[Candidates] | None
+    inputs: Sequence[pl.DataFrame] | None
 
     @property
     def count(self) -> int:
@@ -112,13 +104,13 @@ class GroupingDrops:
 
     def fields(self) -> list[DropFields]:
         """Returns the drops as sinks store them."""
-        fields: list[DropFields] = []
         if self.inputs is not None:
-            shapes = [candidates.elements.shape for candidates in self.inputs]
+            shapes = [elements.shape for elements in self.prepared.elements]
             return [
                 _element_fields(self.name, dropped, shapes[dropped.input], self.clocks)
                 for dropped in self._elements
             ]
+        fields: list[DropFields] = []
         key, value = (field.shape for field in self.prepared.dropped.fields)
         for table in self._tables:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
@@ -135,12 +127,11 @@ class GroupingDrops:
 
     def _read_elements(self) -> Iterator[DroppedElement]:
         stage, now, before = self.prepared.stage, self.clocks.processing_time, self.shards[0].before
-        for number, candidates in enumerate(self.inputs or ()):
-            late = candidates.rows.filter(may_be_dropped(stage, before))
-            rows = dropped_rows(stage, late, self.shards)
+        for number, received in enumerate(self.inputs or ()):
+            rows = dropped_rows(stage, received.filter(may_be_dropped(stage, before)), self.shards)
             weight = WEIGHT if stage.retractions else pl.lit(1)
             facts = rows.select(START, END, DROP_REASON, EVENT_TIME, weight).iter_rows()
-            elements = late_elements(candidates.elements, rows)
+            elements = late_elements(self.prepared.elements[number], rows)
             for element, (start, end, reason, time, weight) in zip(elements, facts, strict=True):
                 yield DroppedElement(
                     dropped_key(element),
@@ -150,7 +141,7 @@ class GroupingDrops:
                     element,
                     EventTime(time),
                     before,
-                    change_of(weight),
+                    Change.of(weight),
                     stage.label,
                     input=number,
                 )

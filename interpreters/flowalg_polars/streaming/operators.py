@@ -55,7 +55,7 @@ from flowalg.windows.window_functions import partition_time
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 from flowalg_polars.meta import weight_of
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
-from flowalg_polars.streaming.drops import Candidates, DropsOfSide, GroupingDrops, pair_columns
+from flowalg_polars.streaming.drops import DropsOfSide, GroupingDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping, without_elements
 from flowalg_polars.streaming.side_reads import SideRead
 
@@ -76,7 +76,7 @@ class Cluster:
 class ShardedGrouping:
     """A grouping, and the state of each of its shards.
 
-    With ``late_data`` it keeps the rows of the last instant, by input, as ``candidates``.
+    With ``late_data`` it keeps the rows that each input received in the last instant, as ``arrived_rows``.
     """
 
     prepared: PreparedGrouping
@@ -84,7 +84,7 @@ class ShardedGrouping:
     cluster: Cluster
     states: list[OperatorState]
     late_data: bool = False
-    candidates: list[pl.DataFrame] = field(factory=list)
+    arrived_rows: list[pl.DataFrame] = field(factory=list)
     emissions: list[Emission] = field(factory=list)
     report: StageReport | None = None
     received: Reports = field(factory=dict)
@@ -123,7 +123,7 @@ class ShardedGrouping:
         started = time.perf_counter()
         prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
         rows, reports = collect_together(prepared, [arriving, followed])
-        self.candidates = rows if self.late_data else []
+        self.arrived_rows = rows if self.late_data else []
         self.received = reports[0]
         bundles = self._bundles(self._stacked(rows))
         clocks = next_clocks(self.operator, self.states[0], reports)
@@ -139,7 +139,7 @@ class ShardedGrouping:
         return Arrival(panes.lazy(), {0: self.report})
 
     def _stacked(self, rows: list[pl.DataFrame]) -> pl.DataFrame:
-        """Returns the rows of all inputs, which have other elements."""
+        """Returns the rows of all inputs. The elements of several have different columns, which are left out."""
         return stack(rows) if len(rows) == 1 else stack([without_elements(part) for part in rows])
 
     @cached_property
@@ -212,8 +212,8 @@ class ShardedGrouping:
         """Returns the drops of the last instant, under the name of the stage."""
         assert self.report is not None, "an instant has been"
         late = [emission.late for emission in self.emissions]
-        inputs = list(map(Candidates, self.prepared.elements, self.candidates)) if self.late_data else None
-        return GroupingDrops(name, self.prepared, self.report.clocks, late, inputs)
+        rows = self.arrived_rows if self.late_data else None
+        return GroupingDrops(name, self.prepared, self.report.clocks, late, rows)
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger becomes ready without new elements."""

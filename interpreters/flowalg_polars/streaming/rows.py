@@ -58,18 +58,17 @@ def prepare_grouping(
     without a lateness, whose state would be kept indefinitely.
     """
     grouping = grouping_stage(node, [elements.shape for elements in inputs])
-    own = _late_columns if late_data else _no_columns
+    late = [_late_columns(elements) if late_data else () for elements in inputs]
     stage = grouping.stage
     if stage.combiner is None:
         if isinstance(node, CombinePerKey):
-            return _in_columns(node, grouping, inputs[0], shards, own(inputs[0]))
+            return _in_columns(node, grouping, inputs[0], shards, late[0])
         sides = tuple(
-            _side_rows(grouping, elements, side, shards, own(elements))
-            for side, elements in enumerate(inputs)
+            _side_rows(grouping, elements, side, shards, late[side]) for side, elements in enumerate(inputs)
         )
         return _prepared(grouping, stage, inputs, sides, ())
     (elements,) = inputs
-    rows = _ObjectRows(stage, elements, shards, own(elements))
+    rows = _ObjectRows(stage, elements, shards, late[0])
     note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
     return _prepared(grouping, stage, inputs, (rows,), (note,))
 
@@ -91,11 +90,6 @@ _LATE: Final = "__late_"
 def _late_columns(elements: Elements) -> tuple[pl.Expr, ...]:
     """Returns the columns of elements under names that those of rows do not have."""
     return tuple(pl.col(name).alias(_LATE + name) for name in leaf_columns(layout_of(elements.shape)))
-
-
-def _no_columns(elements: Elements) -> tuple[pl.Expr, ...]:
-    del elements
-    return ()
 
 
 def without_elements(rows: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import Change, DropReason
 from flowalg.windows.window import Window
 from flowalg_shard.computations.built_in import run_deduplication, run_tuples
 from flowalg_shard.computations.kept_keys import (
@@ -38,7 +38,7 @@ from flowalg_shard.computations.kept_keys import (
 from flowalg_shard.computations.key_run import Element, KeyRun
 from flowalg_shard.computations.settling import settle
 from flowalg_shard.computations.stage import ONLY_KEY, ComputationStage
-from flowalg_shard.step.side_inputs import LateElement, change_of
+from flowalg_shard.step.side_inputs import LateElement
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, WEIGHT
 from flowalg_shard.tables.joins import anti_join, semi_join
 from flowalg_shard.tables.packing import stack
@@ -128,7 +128,7 @@ def _dropped(stage: ComputationStage, rows: pl.DataFrame, before: EventTime) -> 
             DropReason.LATE,
             EventTime(time),
             before,
-            change_of(weight),
+            Change.of(weight),
         )
         for pair, (start, end, time, weight) in zip(pairs, facts, strict=True)
     )

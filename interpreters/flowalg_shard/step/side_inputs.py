@@ -131,11 +131,6 @@ class LateElement:
         )
 
 
-def change_of(weight: int) -> Change:
-    """Returns whether an element with a weight is a value or a retraction."""
-    return Change.VALUE if weight > 0 else Change.RETRACTION
-
-
 @frozen
 class SideDrops:
     """The late elements of the side, and the elements that were too late to read it, with their window of the side.
@@ -334,7 +329,7 @@ def _absorb(
             DropReason.CLOSED,
             EventTime(time),
             before,
-            change_of(weight),
+            Change.of(weight),
             input=1,
         )
         for value, start, end, time, weight in drops

@@ -1,7 +1,7 @@
 """Expressions of Spark as SQL text: a projection of any size is one call of the JVM, and people can read it.
 
-A function of Spark is a member of this module by its name: ``sql.coalesce(a, b)``. An argument that is no ``Sql`` is a
-literal. The texts do not depend on settings of the session that change how Spark parses them.
+A function of Spark is a member of this module by its name: ``sql.coalesce(a, b)``. Arguments of other types
+than ``Sql`` are literals. The texts do not depend on settings of the session that change how Spark parses them.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class InTurn:
 
 @frozen
 class Pass:
-    """Functions in Python that follow one another: one process runs all of them, when their rows are needed."""
+    """Consecutive functions in Python, which one process of each task runs when their rows are needed."""
 
     rows: DataFrame
     functions: tuple[ArrowFunction, ...]
@@ -176,10 +176,10 @@ class Flow:
 
     def map_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
         """Returns the flow after a function of Arrow batches, in one pass with those right before it."""
-        before = self._selected if isinstance(self._selected, Pass) else Pass(self.frame, (), T.StructType())
-        schema = row_schema(shape, self.meta)
-        run = evolve(before, functions=(*before.functions, function), schema=schema)
-        return evolve(self, frame=run, shape=shape)
+        pending = self._selected
+        rows, before = (pending.rows, pending.functions) if isinstance(pending, Pass) else (self.frame, ())
+        together = Pass(rows, (*before, function), row_schema(shape, self.meta))
+        return evolve(self, frame=together, shape=shape)
 
     def with_notes(self, *notes: LiftingNote) -> Flow:
         """Returns the flow with more notes about how its functions run."""

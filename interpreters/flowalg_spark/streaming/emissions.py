@@ -26,7 +26,7 @@ from flowalg_shard.contents.stage import RESULT, Stage
 from flowalg_shard.operators import unpack_computation_drops, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.late_data import BEFORE
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
-from flowalg_shard.step.side_inputs import READ_START, LateElement, change_of
+from flowalg_shard.step.side_inputs import READ_START, LateElement
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROP_COUNT,
@@ -49,10 +49,10 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import Change, DropReason
 from flowalg.windows.window import Window
 from flowalg_spark.lowering.computations import bad_record_columns
-from flowalg_spark.streaming.grouping import late_column
+from flowalg_spark.streaming.grouping import late_columns
 
 Columns = Mapping[str, AnyArray]
 
@@ -132,7 +132,7 @@ class GroupingRows:
     def _late(self, table: pl.DataFrame, number: int, shape: Shape) -> list[LateElement]:
         """Returns the dropped elements of an input."""
         layout = layout_of(shape)
-        own = [late_column(number, leaf) for leaf, _ in enumerate(leaves(key_and_value(layout)[1]))]
+        own = late_columns(number, key_and_value(layout)[1])
         columns = _columns(_arrays(table.select(*self.stage.keys, *own), layout), layout)
         weight = WEIGHT if WEIGHT in table.columns else pl.lit(1)
         facts = table.select(START, END, DROP_REASON, EVENT_TIME, BEFORE, weight).iter_rows()
@@ -143,10 +143,10 @@ class GroupingRows:
                 DropReason(reason),
                 EventTime(time),
                 EventTime(before),
-                change_of(sign),
+                Change.of(weight),
                 number,
             )
-            for element, (start, end, reason, time, before, sign) in zip(
+            for element, (start, end, reason, time, before, weight) in zip(
                 read_elements(layout, pa.Table.from_pydict(columns)), facts, strict=True
             )
         ]

@@ -9,7 +9,7 @@ import polars as pl
 from attrs import evolve, frozen
 from flowalg_columns.checks.stages import GroupingStage, grouping_stage, with_aggregates
 from flowalg_columns.combiners import accumulated_argument_of
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import CLOCK_META, FORWARDED_META
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.contents.stage import Stage, side_argument
@@ -30,7 +30,6 @@ from flowalg_shard.triggers.summary import type_of
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
-from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding import sql
@@ -57,9 +56,9 @@ class PreparedGrouping(GroupingStage):
     elements: tuple[str, ...]
 
 
-def late_column(input: int, leaf: int) -> str:
-    """Returns the column of a leaf of the values of an input, in rows with late data."""
-    return f"__late{input}_{leaf}"
+def late_columns(input: int, values: Layout) -> tuple[str, ...]:
+    """Returns the columns of the values of an input in rows with late data, in the order of their layout."""
+    return tuple(f"__late{input}_{leaf}" for leaf, _ in enumerate(leaves(values)))
 
 
 def prepare_grouping(
@@ -70,7 +69,7 @@ def prepare_grouping(
     Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
     grouping = grouping_stage(node, [stream.flow.shape for stream in streams])
-    late = _LateColumns(grouping.values if late_data else ())
+    late = _LateColumns(tuple(map(layout_of, grouping.values)) if late_data else ())
     if grouping.stage.combiner is None:
         if isinstance(node, CombinePerKey):
             rows, stage = _prepare_columns(streams[0], node, grouping.stage, shards, late)
@@ -88,31 +87,32 @@ def prepare_grouping(
 
 @frozen
 class _LateColumns:
-    """The columns of the values of elements, in rows with late data: those of each input; none without late data."""
+    """The columns of the values of elements, in rows with late data; without it there are no ``layouts``.
 
-    values: tuple[Shape, ...]
+    Each input has a layout of its values.
+    """
+
+    layouts: tuple[Layout, ...]
 
     def of(self, flow: Flow, input: int) -> dict[str, Sql]:
         """Returns the columns of the elements of an input, in which those of the others are null."""
         own = leaf_columns(key_and_value(flow.element)[1])
-        return {
-            late_column(number, leaf): (own[leaf] if number == input else NULL).cast(spark_type(part.shape))
-            for number, shape in enumerate(self.values)
-            for leaf, part in enumerate(leaves(layout_of(shape)))
-        }
+        columns: dict[str, Sql] = {}
+        for number, layout in enumerate(self.layouts):
+            names = late_columns(number, layout)
+            values = own if number == input else [NULL] * len(names)
+            for name, leaf, value in zip(names, leaves(layout), values, strict=True):
+                columns[name] = value.cast(spark_type(leaf.shape))
+        return columns
 
     def read(self, stage: Stage) -> tuple[str, ...]:
         """Returns the columns that tell which elements of a grouping were dropped, and their values."""
-        if not self.values:
+        if not self.layouts:
             return ()
-        own = [
-            late_column(number, leaf)
-            for number, shape in enumerate(self.values)
-            for leaf, _ in enumerate(leaves(layout_of(shape)))
-        ]
+        own = [name for number, layout in enumerate(self.layouts) for name in late_columns(number, layout)]
         bounds = (START, END) if stage.preassigned or not stage.fresh else ()
         weight = (WEIGHT,) if stage.retractions else ()
-        side = (SIDE,) if len(self.values) > 1 else ()
+        side = (SIDE,) if len(self.layouts) > 1 else ()
         return (*stage.keys, EVENT_TIME, *bounds, *weight, *side, *own)
 
 

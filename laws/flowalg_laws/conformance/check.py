@@ -123,10 +123,9 @@ def check_interpreter(
 
     With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
     With ``drops=False`` drops are not compared, for an interpreter that does not report them. With ``late_data`` the
-    suite sets the interpreter's field ``late_data``, and the dropped elements must be those of the reference, with all
-    that is known of them. ``generated`` is the number of supported generated pipelines to test as well. With
-    ``at_once`` above 1, this number of jobs runs
-    concurrently in threads, for engines that wait for input and output.
+    suite sets the interpreter's field ``late_data``, and each dropped element must equal that of the reference in all
+    of its fields. ``generated`` is the number of supported generated pipelines to test as well. With ``at_once`` above
+    1, this number of jobs runs concurrently in threads, for engines that wait for input and output.
 
     Raises ``AssertionError`` with the report unless all tests pass.
 
