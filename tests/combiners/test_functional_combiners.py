@@ -62,7 +62,7 @@ from flowalg.combiners import (
 from flowalg.combiners.core import Into, require_combiner
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
-from flowalg.errors import ArgumentError, ElementError, RecordTypeError, UnsupportedError, UserFunctionError
+from flowalg.errors import ElementError, RecordTypeError, UnsupportedError, UserFunctionError
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise
 from tests.support.public import PUBLIC
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
@@ -309,36 +309,6 @@ def test_an_error_of_flowalg_in_a_combiner_keeps_its_class(
     assert isinstance(aggregate, Combiner)
     with pytest.raises(ElementError, match=message):
         call(aggregate)
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: combiner(zero=[], add=operator.add, merge=operator.add),
-            r"combiner.zero must be immutable, .*; got \[\] \(list\)",
-        ),
-        (lambda: combiner(zero=0, add=3, merge=max), r"combiner.add must be a function; got 3 \(int\)"),  # type: ignore[call-overload]
-        (lambda: combiner(zero=0, add=max, merge=None), "combiner.merge must be .*; got None"),  # type: ignore[call-overload]
-        (lambda: combiner(zero=0, add=max, merge=max, extract=1), "combiner.extract must be .*; got 1"),  # type: ignore[call-overload]
-        (lambda: combiner(zero=0, add=max, merge=max, subtract=1), "combiner.subtract must be .*; got 1"),  # type: ignore[call-overload]
-        (
-            lambda: combiner(zero=0, add=max, merge=max, name=""),
-            "combiner.name must be .*a non-empty str; got ''",
-        ),
-        (
-            lambda: reduce_combiner(3, zero=0),  # type: ignore[arg-type]
-            "reduce_combiner.f must be a function of two values, such as math.gcd; got 3",
-        ),
-        (lambda: together(), r"combiners must be .*; got \(\)"),  # type: ignore[call-overload]
-        (lambda: together(Count(), 3), r"combiner 2 must be a combiner, such as .*; got 3 \(int\)"),  # type: ignore[call-overload]
-        (lambda: together(Count(), Count(), into=3), "the function must be .*; got 3"),  # type: ignore[call-overload]
-    ],
-)
-def test_invalid_arguments_are_errors_at_construction(build: Callable[[], object], message: str) -> None:
-    """The error of an invalid argument of a combiner names the argument, its value and what is valid."""
-    with pytest.raises(ArgumentError, match=message):
-        build()
 
 
 def test_together_equals_combine_per_key_with_several_combiners() -> None:

@@ -25,14 +25,12 @@ from flowalg import (
     Max,
     Min,
     PCollection,
-    Repeat,
-    Source,
     Sum,
     Timeline,
 )
 from flowalg.data.errors import describe_function
 from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
-from flowalg.errors import ArgumentError, KeyedCollectionError, RecordTypeError
+from flowalg.errors import KeyedCollectionError, RecordTypeError
 from flowalg.pipeline.nodes import ElementWise
 from flowalg.triggers import Trigger
 from flowalg.windows import WindowFn, WindowingStrategy
@@ -95,56 +93,6 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
         RecordTypeError, match="Max does not accept values of type Score; it accepts int, float, str"
     ):
         SCORES.key_by(lambda s: s.team).combine_per_key(Max())
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: Source("", Score, event_time=lambda s: s.at),
-            r"Source.name must be a non-empty str; got '' \(str\)",
-        ),
-        (lambda: SCORES.map(3), r"the function must be callable, such as lambda s: s.points; got 3 \(int\)"),  # type: ignore[arg-type]
-        (
-            lambda: POINTS.combine_per_key(),  # type: ignore[call-overload]
-            r"combiners must be one or more combiners, such as Sum\(\); got \(\)",
-        ),
-        (lambda: POINTS.combine_per_key(sum), "combiner 1 must be .*; got <built-in function sum>"),  # type: ignore[call-overload]
-        (
-            lambda: POINTS.window(timedelta(1)),  # type: ignore[arg-type]
-            "windows must be a window function, such as .*; got datetime.timedelta",
-        ),
-        (lambda: Repeat(3), r"Repeat.trigger must be a trigger, such as .*; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: WindowingStrategy(trigger=3), "trigger must be .*; got 3"),  # type: ignore[arg-type]
-        (lambda: WindowingStrategy(accumulation="all"), "accumulation must be .*; got 'all'"),  # type: ignore[arg-type]
-        (
-            lambda: WindowingStrategy(allowed_lateness=timedelta(-1)),
-            "allowed_lateness must be .*zero or more",
-        ),
-        (lambda: WindowingStrategy(allowed_lateness=3), r"allowed_lateness must be .*; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: BoundedOutOfOrderness(timedelta(-1)), "BoundedOutOfOrderness.delay must be .*zero or more"),
-    ],
-)
-def test_invalid_arguments_of_constructors_are_errors(build: object, message: str) -> None:
-    """The error of an invalid argument names the argument, its value and type, and what is valid."""
-    assert callable(build)
-    with pytest.raises(ArgumentError, match=message):
-        build()
-
-
-def test_a_timeline_does_not_go_back() -> None:
-    """A timeline goes back neither in processing time nor in its watermark."""
-    start = Timeline[Score]().at(minute(5), watermark=minute(3))
-    with pytest.raises(
-        ArgumentError,
-        match=r"processing_time must be at or after 2024-01-01T12:05:00Z; got ProcessingTime\('2024-01-01T12:04:00Z'\)",
-    ):
-        start.at(minute(4))
-    with pytest.raises(
-        ArgumentError,
-        match=r"watermark must be at or after 2024-01-01T12:03:00Z; got EventTime\('2024-01-01T12:02:00Z'\)",
-    ):
-        start.at(minute(6), watermark=minute(2))
 
 
 def test_a_timeline_from_records_groups_them_by_processing_time() -> None:

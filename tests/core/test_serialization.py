@@ -79,7 +79,7 @@ from flowalg.combiners import AllOf, AnyOf, Combiner, Quantiles, ToSet, Variance
 from flowalg.data.shapes import INTEGER
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Step
-from flowalg.errors import ArgumentError, DocumentError, NotWritableError
+from flowalg.errors import DocumentError, NotWritableError
 from flowalg.pipeline.co_group import Separate
 from flowalg.pipeline.nodes import Hole, Node
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER
@@ -869,38 +869,6 @@ def test_a_value_is_read_as_its_kind() -> None:
     """A combiner and a once-trigger are read as such; the document of a combiner has no type of its values."""
     assert from_json(to_json(Sum.of(double)), COMBINER) == Sum.of(double)
     assert from_json(to_json(AtCount(1) & AtWatermark()), ONCE_TRIGGER) == AtCount(1) & AtWatermark()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: to_json(3),  # type: ignore[arg-type]
-            "value must be a value of the algebra, such as a PCollection, a Source, a trigger, windows or a "
-            "combiner; got 3 (int)",
-        ),
-        (
-            lambda: to_json(Count(), indent=-1),
-            "indent must be an int of zero or more, or None; got -1 (int)",
-        ),
-        (lambda: from_json(3, Count), "text must be a str of JSON, as to_json writes it; got 3 (int)"),  # type: ignore[call-overload]
-        (
-            lambda: from_json(to_json(Count()), "trigger"),  # type: ignore[call-overload]
-            "expect must be a class, such as PCollection[object], or a Kind, such as TRIGGER; "
-            "got 'trigger' (str)",
-        ),
-        (
-            lambda: from_json(PIPELINE, PCollection),
-            "expect must be a class with its type arguments, such as PCollection[object]; "
-            "got the class PCollection",
-        ),
-    ],
-)
-def test_invalid_arguments_are_errors(call: Callable[[], object], message: str) -> None:
-    """The error of an invalid argument names the argument, its value and type, and what is valid."""
-    with pytest.raises(ArgumentError) as error:
-        call()
-    assert str(error.value) == message
 
 
 def test_a_value_that_is_nested_too_deeply_is_an_error() -> None:

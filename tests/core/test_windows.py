@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -215,41 +214,6 @@ def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> N
     noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=ZoneInfo("America/New_York"))
     (window,) = CalendarDays("America/New_York").assign(event_time(noon), None)
     assert (window.end - window.start) / 3_600_000_000 == hours
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: SlidingWindows(timedelta(0), timedelta(1)),
-            r"SlidingWindows.size must be a positive timedelta, such as .*; got datetime.timedelta\(0\)",
-        ),
-        (
-            lambda: SlidingWindows(timedelta(1), timedelta(0)),
-            r"SlidingWindows.period must be a positive timedelta, such as .*; got datetime.timedelta\(0\)",
-        ),
-        (lambda: SlidingWindows(timedelta(1), timedelta(1), timedelta(1)), "shorter than the period"),
-        (lambda: Sessions(timedelta(0)), "Sessions.gap must be .*positive timedelta"),
-        (
-            lambda: CalendarDays("Mars/Base"),
-            "CalendarDays.zone must be the name of a time zone, such as 'Europe/Berlin'; got 'Mars/Base'",
-        ),
-        (
-            lambda: CalendarDays("UTC", timedelta(1)),
-            "CalendarDays.offset must be a time of day: less than 24 hours",
-        ),
-        (lambda: CalendarWeeks("UTC", 0, timedelta(-1)), "CalendarWeeks.offset must be a "),
-        (lambda: CalendarMonths("UTC", 6), "CalendarMonths.offset must be a .*; got 6"),  # type: ignore[arg-type]
-        (lambda: CalendarWeeks("UTC", 7), "CalendarWeeks.first_day must be .*; got 7"),
-        (lambda: CalendarMonths(""), "CalendarMonths.zone must be .*; got ''"),
-        (lambda: CustomWindows("mine", 3), "CustomWindows.assign_with must be .*; got 3"),  # type: ignore[arg-type]
-        (lambda: FixedWindows(timedelta(1), offset_by_key=3), "FixedWindows.offset_by_key must be .*; got 3"),  # type: ignore[arg-type]
-    ],
-)
-def test_invalid_window_functions_are_errors(build: Callable[[], object], message: str) -> None:
-    """The error of each constructor names the argument, its value and type, and what is valid."""
-    with pytest.raises(ArgumentError, match=message):
-        build()
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2))

@@ -595,32 +595,6 @@ def test_unsupported_windows_are_rejected(windows: WindowFn) -> None:
         what_if(ONE, windows)
 
 
-def test_invalid_arguments_are_rejected() -> None:
-    """Each error names the argument and what is valid."""
-    with pytest.raises(ArgumentError, match=r"policies must be a non-empty sequence, or None .*; got \[\]"):
-        what_if(ONE, HOURS, policies=[])
-    with pytest.raises(ArgumentError, match=r"lateness must be a non-empty sequence, or None .*; got \[\]"):
-        what_if(ONE, HOURS, lateness=[])
-    with pytest.raises(
-        ArgumentError, match="an element of policies must be a watermark policy, such as .*; got 5"
-    ):
-        what_if(ONE, HOURS, policies=[5])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match="an element of lateness must be .*; got None"):
-        what_if(ONE, HOURS, lateness=[None])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match="allowed_lateness"):
-        what_if(ONE, HOURS, lateness=[-MINUTE])
-    with pytest.raises(ArgumentError, match="every"):
-        what_if(ONE, HOURS, every=timedelta(0))
-    with pytest.raises(ArgumentError, match="tick"):
-        what_if(ONE, HOURS, tick=timedelta(0))
-    with pytest.raises(ArgumentError, match="records must be Records, such as .*; got "):
-        what_if([NOON], HOURS)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="windows must be a window function, such as .*; got "):
-        what_if(ONE, timedelta(hours=1))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="dropped must be a share, between 0 and 1; got 2"):
-        GRID.recommendation(dropped=2)
-
-
 # The output.
 
 

@@ -6,7 +6,6 @@ The properties in ``test_watermarks.py`` show that the policies are correct; the
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -448,98 +447,18 @@ def test_a_watermark_must_be_a_point_in_time(policy: WatermarkPolicy, message: s
 # Values.
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: BoundedOutOfOrderness(timedelta(-1)),
-            "BoundedOutOfOrderness.delay must be .*a timedelta of zero or more",
-        ),
-        (
-            lambda: BoundedOutOfOrderness(None),  # type: ignore[arg-type]
-            r"BoundedOutOfOrderness.delay must be .*; got None \(NoneType\)",
-        ),
-        (lambda: Timeout(3), r"Timeout.delay must be a timedelta of zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: ProcessingTimeLag(3), r"ProcessingTimeLag.delay must be .* zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: FittedLag(2.0), "FittedLag.q must be a float between 0 and 1"),
-        (
-            lambda: FittedLag(0.5, "gamma"),  # type: ignore[arg-type]
-            r"FittedLag.distribution must be a LagDistribution, such as .*; got 'gamma' \(str\)",
-        ),
-        (
-            lambda: Perfect(percentiles=(0.5,), lag_percentiles=(0.5, 0.9)),
-            r"Perfect.lag_percentiles must be quantiles that are not in percentiles, which has \(0.5,\); got \(0.5",
-        ),
-        (
-            lambda: LagQuantile(1.0),
-            r"LagQuantile.q must be a float between 0 and 1, such as 0.99; got 1.0 \(float\)",
-        ),
-        (lambda: LagQuantile("0.5"), r"LagQuantile.q must be .*; got '0.5' \(str\)"),  # type: ignore[arg-type]
-        (lambda: Perfect(idle_after=timedelta(0)), "Perfect.idle_after must be .*a positive timedelta"),
-        (lambda: IngressTime(max_ahead=timedelta(-1)), "IngressTime.max_ahead must be .*zero or more"),
-        (lambda: Perfect(max_ahead=5), r"Perfect.max_ahead must be .*; got 5 \(int\)"),  # type: ignore[arg-type]
-        (
-            lambda: Perfect(percentiles=(0.5, 0.5)),
-            r"percentiles must be a tuple of distinct floats between 0 and 1, such as .*; got \(0.5, 0.5\)",
-        ),
-        (lambda: Perfect(partitions={1}), "Perfect.partitions must be a set of the names of partitions"),  # type: ignore[arg-type]
-        (lambda: Perfect(partitions="a"), r"Perfect.partitions must be .*; got 'a' \(str\)"),  # type: ignore[arg-type]
-        (
-            lambda: timeline_of(published=3),  # type: ignore[arg-type]
-            "published must be a function from a record to the watermark that it carries, or None; got 3",
-        ),
-        (lambda: Perfect(percentiles=(0.0,)), r"Perfect.percentiles must be .*; got \(0.0,\)"),
-        (lambda: Perfect(percentiles=(float("nan"),)), r"Perfect.percentiles must be .*; got \(nan,\)"),
-        (lambda: Perfect(percentiles=[0.5]), r"Perfect.percentiles must be .*; got \[0.5\] \(list\)"),  # type: ignore[arg-type]
-        (lambda: Perfect(recent=timedelta(0)), "Perfect.recent must be .*a positive timedelta"),
-        (lambda: Perfect(resolution=None), "Perfect.resolution must be a positive timedelta, .*; got None"),  # type: ignore[arg-type]
-        (lambda: CustomPolicy("", halfway), r"CustomPolicy.name must be a non-empty str; got '' \(str\)"),
-        (
-            lambda: CustomPolicy("mine", 3),  # type: ignore[arg-type]
-            r"watermark_of must be a function from a ClockView to a datetime or None; got 3 \(int\)",
-        ),
-        (
-            lambda: timeline_of(watermark=timedelta(0)),  # type: ignore[arg-type]
-            "watermark must be .*a watermark policy, such as BoundedOutOfOrderness",
-        ),
-        (lambda: timeline_of(tick=timedelta(0)), "tick must be .*a positive timedelta"),
-        (
-            lambda: timeline_of(partition=lambda reading: reading.value),  # type: ignore[arg-type,return-value]
-            r"the partition of a record must be a str; got 1 \(int\)",
-        ),
-    ],
-)
-def test_invalid_options_are_errors(build: Callable[[], object], message: str) -> None:
-    """The error of an invalid option names the option, its value and type, and what is valid."""
-    with pytest.raises(ArgumentError, match=message):
-        build()
-
-
-def timeline_of(
-    *,
-    watermark: WatermarkPolicy | None = None,
-    tick: timedelta | None = None,
-    partition: Callable[[Reading], str] | None = None,
-    published: Callable[[Reading], datetime | None] | None = None,
-) -> Timeline[Reading]:
-    """Returns a timeline of one record."""
-    return Timeline.from_records(
-        READINGS,
-        [Reading("a", 1, minute(0), minute(1))],
-        processing_time=lambda reading: reading.seen,
-        watermark=Perfect() if watermark is None else watermark,
-        tick=tick,
-        partition=partition,
-        published=published,
-    )
-
-
 def test_an_error_in_a_partition_function_names_the_record() -> None:
     """An error in a partition function names the function and the record."""
     with pytest.raises(
         UserFunctionError, match=r"partition: <lambda> at .*raised ZeroDivisionError.*Reading\("
     ):
-        timeline_of(partition=lambda reading: str(1 // 0))
+        Timeline.from_records(
+            READINGS,
+            [Reading("a", 1, minute(0), minute(1))],
+            processing_time=lambda reading: reading.seen,
+            watermark=Perfect(),
+            partition=lambda reading: str(1 // 0),
+        )
 
 
 @given(watermark_policies(), histories())
