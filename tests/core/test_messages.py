@@ -20,6 +20,7 @@ from flowalg.data.errors import describe_function
 from flowalg.watermarks import Perfect
 from tests.support.public import PUBLIC
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
+from tests.support.tables import rows
 
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
@@ -508,13 +509,6 @@ MESSAGES: Final = """
         of list and set
 """
 """Other calls, with the class of the error and its message."""
-
-
-def rows(table: str) -> Iterator[tuple[str, str]]:
-    """Yields the two sides of each row of a table."""
-    for row in table.strip().splitlines():
-        call, message = re.sub(" +", " ", row).strip().split(" -> ")
-        yield call, message
 
 
 def cases() -> Iterator[tuple[str, str]]:

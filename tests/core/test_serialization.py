@@ -46,7 +46,6 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     KV,
-    Accumulation,
     Aggregate,
     AtCount,
     AtWatermark,
@@ -56,14 +55,12 @@ from flowalg import (
     FlowalgError,
     GlobalWindows,
     Max,
-    Mean,
     Min,
     PCollection,
     PTransform,
     Quantile,
     Repeat,
     Sessions,
-    SlidingWindows,
     Source,
     Sum,
     Timeline,
@@ -87,18 +84,16 @@ from flowalg.serialization.document import Kind, Writable
 from flowalg.serialization.notations import format_duration, parse_duration
 from flowalg.serialization.registry import algebra
 from flowalg.triggers import AtElement, AtSignal, OnceTrigger, Trigger
-from flowalg.watermarks import ClockView, CustomPolicy, WatermarkPolicy
+from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows import (
     CalendarMonths,
-    CalendarWeeks,
     CustomWindows,
-    OnTimeBehavior,
-    TimestampCombiner,
     WindowFn,
     WindowingStrategy,
     WindowsByValue,
 )
 from tests.support.scores import Score, minute
+from tests.support.tables import rows
 
 A = TypeVar("A")
 MINUTE = timedelta(minutes=1)
@@ -154,11 +149,6 @@ def some_time(pair: KV[str, int]) -> datetime:
     return minute(pair.value % 7)
 
 
-def offset_of(key: object) -> timedelta:
-    """Returns an offset for a key."""
-    return MINUTE
-
-
 def hours(point: EventTime, key: object) -> Iterable[Window]:
     """Returns user-defined windows."""
     return FixedWindows(timedelta(hours=1)).assign(point, key)
@@ -167,11 +157,6 @@ def hours(point: EventTime, key: object) -> Iterable[Window]:
 def hours_of_value(point: EventTime, key: object, value: object) -> Iterable[Window]:
     """Returns user-defined windows by value."""
     return hours(point, key)
-
-
-def some_watermark(view: ClockView) -> datetime | None:
-    """Returns a user-defined watermark."""
-    return None
 
 
 def add_side_value(pair: KV[str, int], number: int) -> int:
@@ -349,25 +334,13 @@ EXAMPLES: list[Writable] = [
     POSITIVE,
     AtSignal('grüße "x" \\ \n \U0001f600'),
     CalendarMonths("UTC"),
-    CalendarWeeks("Europe/Berlin", 6),
     CustomWindows("hours", hours),
     WindowsByValue("hours", hours_of_value),
-    FixedWindows(MINUTE, timedelta(microseconds=1), offset_of),
-    Sessions(timedelta(days=400)),
-    SlidingWindows(MINUTE, 2 * MINUTE, MINUTE),
-    WindowingStrategy(
-        accumulation=Accumulation.RETRACTING,
-        timestamp_combiner=TimestampCombiner.LATEST,
-        on_time_behavior=OnTimeBehavior.ALWAYS,
-    ),
     AllOf(),
     AnyOf(),
-    Count(),
     Separate(2),
     Max.of(len),
-    Mean(),
     Min(),
-    Sum(),
     ToList(),
     ToSet(),
     TopN(3, double),
@@ -399,7 +372,6 @@ EXAMPLES: list[Writable] = [
     combiner(zero=0, add=operator.add, merge=operator.add, subtract=operator.sub, extract=str, name="net"),
     REDUCED,
     together(Count(), Sum(), into=total),
-    CustomPolicy("mine", some_watermark),
     VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), add_side_value),
     VALUES.filter_with(VALUES.combine_per_key(Sum()).as_map(), is_in),
     VALUES.with_side(VALUES.combine_globally(Count()).as_singleton(default=None)),
@@ -689,114 +661,77 @@ VALUE = '{"format": "flowalg", "version": 1, "value": %s}'
 PIPELINE = to_json(VALUES)
 
 
+DOCUMENTS = """
+    { -> the text is not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
+    [1] -> the document must be an object, as to_json writes it; got [1] (list)
+    {} -> the document has no 'format'; it must have 'format': "flowalg"
+    {"format": "x"} -> format is 'x' (str); this version of flowalg reads 'flowalg' only
+    {"format": "flowalg"} -> the document has no 'version'; it must have 'version': 1
+    {"format": "flowalg", "version": 2, "value": {}} -> version is 2 (int); this version of flowalg reads 1 only
+    {"format": "flowalg", "version": true, "value": {}} -> version is True (bool); this version of flowalg \
+        reads 1 only
+    {"format": "flowalg", "version": 1} -> the document has no 'value'
+    {"format": "flowalg", "version": 1, "value": 1, "more": 2} -> the document has an unknown field 'more'; \
+        the fields are format, version, nodes and value
+    {"format": "a", "format": "b"} -> an object of the document has the key 'format' twice
+    {"format": "flowalg", "version": 1, "nodes": {}, "value": 1} -> nodes must be a list of nodes; got {} (dict)
+"""
+"""Documents that cannot be read, with the error."""
+
+VALUES_IN_DOCUMENTS = """
+    NaN -> the text is not valid JSON: NaN is not a JSON number
+    {"LagQuantile": {"q": 1e400}} -> the text is not valid: 1e400 is beyond the largest float
+    {"AtCuont": {}} -> value: 'AtCuont' is not a class of the algebra
+    {"AtCount": {"n": 3}} -> value: AtCount has no field 'n'; its fields are: count
+    {"Never": {"n": 3}} -> value: Never has no field 'n'; its fields are: none
+    {"AtCount": {}} -> value: AtCount lacks its field 'count'
+    {"AtCount": 3} -> value must be an object with the fields of AtCount; got 3 (int)
+    {"AtCount": {"count": "3"}} -> value.count must be of type int; got '3' (str)
+    {"AtCount": {"count": true}} -> value.count must be of type int; got True (bool)
+    {"AtCount": {"count": 0}} -> value: AtCount.count must be a positive int; got 0 (int)
+    {"AtCount": {"count": 1}, "Never": {}} -> value must be a value with one tag, such as {'AtCount': \
+        {'count': 3}}; got {'AtCount': {'count': 1}, 'Never': {}} (dict)
+    {"AfterDelay": {"delay": "2 minutes"}} -> value.delay must be a duration, such as PT2M or P1DT0.5S; got '2 \
+        minutes' (str)
+    {"AfterDelay": {"delay": "P9999999999D"}} -> value.delay must be a duration, such as PT2M or P1DT0.5S; got \
+        'P9999999999D' (str)
+    {"WindowingStrategy": {"accumulation": "ALL"}} -> value.accumulation must be one of DISCARDING, \
+        ACCUMULATING, RETRACTING; got 'ALL' (str)
+    {"Or": {"triggers": []}} -> value: Or.triggers must be one or more once-triggers; got () (tuple)
+    {"Or": {"triggers": 3}} -> value.triggers must be a list; got 3 (int)
+    {"AtElement": {"predicate": "nowhere.at.all:f"}} -> value.predicate: importing nowhere.at.all raised \
+        ModuleNotFoundError: No module named 'nowhere'
+    {"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:gone"}} -> value.predicate: \
+        flowalg_laws.conformance.jobs.shop has no gone
+    {"AtElement": {"predicate": "gone"}} -> value.predicate: 'gone' is not a name of the form module:name
+    {"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}} -> value.predicate must be the \
+        name of a function; got 'flowalg_laws.conformance.jobs.shop:RATE' (str)
+    {"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}} -> value.predicate: \
+        'tests.core.test_serialization:Plain' is neither a frozen attrs class nor an enum
+    {"float": "big"} -> value must be 'nan', 'inf' or '-inf'; got 'big' (str)
+    {"frozenset": [1, 1]} -> value must be a list of distinct, hashable items; got [1, 1] (list)
+    {"dict": [[1, 2], [1, 3]]} -> value[1] must be a pair with a distinct, hashable key; got [1, 3] (list)
+    {"dict": [[1]]} -> value[0] must be a list of a key and a value; got [1] (list)
+    {"PCollection": {"node": 0}} -> value.node must be the number of an earlier node; got 0 (int)
+"""
+"""Values that cannot be read in a document, with the error."""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{",
-            "the text is not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
-        ),
-        ("[1]", "the document must be an object, as to_json writes it; got [1] (list)"),
-        ("{}", "the document has no 'format'; it must have 'format': \"flowalg\""),
-        ('{"format": "x"}', "format is 'x' (str); this version of flowalg reads 'flowalg' only"),
-        ('{"format": "flowalg"}', "the document has no 'version'; it must have 'version': 1"),
-        (
-            '{"format": "flowalg", "version": 2, "value": {}}',
-            "version is 2 (int); this version of flowalg reads 1 only",
-        ),
-        (
-            '{"format": "flowalg", "version": true, "value": {}}',
-            "version is True (bool); this version of flowalg reads 1 only",
-        ),
-        ('{"format": "flowalg", "version": 1}', "the document has no 'value'"),
-        (
-            '{"format": "flowalg", "version": 1, "value": 1, "more": 2}',
-            "the document has an unknown field 'more'; the fields are format, version, nodes and value",
-        ),
-        ('{"format": "a", "format": "b"}', "an object of the document has the key 'format' twice"),
-        (VALUE % "NaN", "the text is not valid JSON: NaN is not a JSON number"),
+        *rows(DOCUMENTS),
+        *((VALUE % value, message) for value, message in rows(VALUES_IN_DOCUMENTS)),
         (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply"),
         (
             VALUE % ('{"AtCount": {"count": %s}}' % ("1" * 5000)),
             "the text is not valid JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 "
             "digits; use sys.set_int_max_str_digits() to increase the limit",
         ),
-        (VALUE % '{"LagQuantile": {"q": 1e400}}', "the text is not valid: 1e400 is beyond the largest float"),
-        (
-            '{"format": "flowalg", "version": 1, "nodes": {}, "value": 1}',
-            "nodes must be a list of nodes; got {} (dict)",
-        ),
-        (VALUE % '{"AtCuont": {}}', "value: 'AtCuont' is not a class of the algebra"),
-        (VALUE % '{"AtCount": {"n": 3}}', "value: AtCount has no field 'n'; its fields are: count"),
-        (VALUE % '{"Never": {"n": 3}}', "value: Never has no field 'n'; its fields are: none"),
-        (VALUE % '{"AtCount": {}}', "value: AtCount lacks its field 'count'"),
-        (VALUE % '{"AtCount": 3}', "value must be an object with the fields of AtCount; got 3 (int)"),
-        (VALUE % '{"AtCount": {"count": "3"}}', "value.count must be of type int; got '3' (str)"),
-        (VALUE % '{"AtCount": {"count": true}}', "value.count must be of type int; got True (bool)"),
-        (
-            VALUE % '{"AtCount": {"count": 0}}',
-            "value: AtCount.count must be a positive int; got 0 (int)",
-        ),
-        (
-            VALUE % '{"AtCount": {"count": 1}, "Never": {}}',
-            "value must be a value with one tag, such as {'AtCount': {'count': 3}}; "
-            "got {'AtCount': {'count': 1}, 'Never': {}} (dict)",
-        ),
-        (
-            VALUE % '{"AfterDelay": {"delay": "2 minutes"}}',
-            "value.delay must be a duration, such as PT2M or P1DT0.5S; got '2 minutes' (str)",
-        ),
-        (
-            VALUE % '{"AfterDelay": {"delay": "P9999999999D"}}',
-            "value.delay must be a duration, such as PT2M or P1DT0.5S; got 'P9999999999D' (str)",
-        ),
-        (
-            VALUE % '{"WindowingStrategy": {"accumulation": "ALL"}}',
-            "value.accumulation must be one of DISCARDING, ACCUMULATING, RETRACTING; got 'ALL' (str)",
-        ),
         (
             VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
             f"value.triggers[1] must be one of {', '.join(cls.__name__ for cls in get_args(OnceTrigger))}; "
             "got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
-        ),
-        (
-            VALUE % '{"Or": {"triggers": []}}',
-            "value: Or.triggers must be one or more once-triggers; got () (tuple)",
-        ),
-        (VALUE % '{"Or": {"triggers": 3}}', "value.triggers must be a list; got 3 (int)"),
-        (
-            VALUE % '{"AtElement": {"predicate": "nowhere.at.all:f"}}',
-            "value.predicate: importing nowhere.at.all raised ModuleNotFoundError: No module named 'nowhere'",
-        ),
-        (
-            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:gone"}}',
-            "value.predicate: flowalg_laws.conformance.jobs.shop has no gone",
-        ),
-        (
-            VALUE % '{"AtElement": {"predicate": "gone"}}',
-            "value.predicate: 'gone' is not a name of the form module:name",
-        ),
-        (
-            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}}',
-            "value.predicate must be the name of a function; got 'flowalg_laws.conformance.jobs.shop:RATE' (str)",
-        ),
-        (
-            VALUE % '{"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}}',
-            "value.predicate: 'tests.core.test_serialization:Plain' is neither a frozen attrs class nor an enum",
-        ),
-        (VALUE % '{"float": "big"}', "value must be 'nan', 'inf' or '-inf'; got 'big' (str)"),
-        (
-            VALUE % '{"frozenset": [1, 1]}',
-            "value must be a list of distinct, hashable items; got [1, 1] (list)",
-        ),
-        (
-            VALUE % '{"dict": [[1, 2], [1, 3]]}',
-            "value[1] must be a pair with a distinct, hashable key; got [1, 3] (list)",
-        ),
-        (VALUE % '{"dict": [[1]]}', "value[0] must be a list of a key and a value; got [1] (list)"),
-        (
-            VALUE % '{"PCollection": {"node": 0}}',
-            "value.node must be the number of an earlier node; got 0 (int)",
         ),
         (
             edit(
