@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar, cast, overload
+from typing import cast
 
 import pytest
 from attrs import evolve, frozen
@@ -23,7 +23,6 @@ from flowalg import (
     PCollection,
     Run,
     Sessions,
-    Source,
     Timeline,
 )
 from flowalg.analysis.capabilities import Capabilities
@@ -31,19 +30,15 @@ from flowalg.analysis.features import AREA_OF, AnyFeature, Feature, describe_fea
 from flowalg.errors import UnsupportedError
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs import Change, Output, OutputElement, Timing
-from flowalg.runs.inputs import AnySource
 from flowalg.runs.panes import PaneInfo
+from tests.support.engines import Collections, Engine, Timelines
 
 pytestmark = pytest.mark.long
 
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 EVERYTHING = MICRO_BATCHES.capabilities
-A = TypeVar("A")
 Panes = tuple[Pane[object], ...]
 Elements = tuple[OutputElement[object], ...]
-
-
-Timelines = Mapping[Source[object], Timeline[object]]
 
 
 def keep_timelines(pipeline: PCollection[object], timelines: Timelines) -> Timelines:
@@ -53,7 +48,7 @@ def keep_timelines(pipeline: PCollection[object], timelines: Timelines) -> Timel
 
 
 @frozen
-class Faulty:
+class Faulty(Engine):
     """An interpreter with deliberate faults: in its inputs, or in its results."""
 
     change: Callable[[Run[object]], Run[object]] = lambda run: run
@@ -67,20 +62,10 @@ class Faulty:
         """The engine, with dead letters if they are wanted."""
         return with_dead_letters(self.engine) if self.dead_letters else self.engine
 
-    @overload
-    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
-    @overload
-    def run(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs: ...
-    def run(
-        self,
-        outputs: PCollection[object] | Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Run[object] | Outputs:
+    def execute(self, outputs: PCollection[object] | Collections, inputs: Timelines) -> Run[object] | Outputs:
         """Returns the changed run of the engine, or its outputs, each changed like a run."""
         if isinstance(outputs, PCollection):
-            return self.change(self.running.run(outputs, self.replace(outputs, cast("Timelines", inputs))))
+            return self.change(self.running.run(outputs, self.replace(outputs, inputs)))
         unchanged = self.running.run(outputs, inputs)
         changed = {
             name: self.change(Run(output.panes, unchanged.dropped, elements=output.elements))

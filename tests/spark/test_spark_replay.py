@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar, overload
 
 import flowalg_polars
 import polars as pl
@@ -49,9 +48,8 @@ from flowalg.runs.inputs import AnySource
 from flowalg.runs.output import joined
 from tests.polars.test_replay import FRAME, MINUTE, POLICY, SOME, SUMS, reading
 from tests.support.depth import a_few
+from tests.support.engines import Collections, Engine, Timelines
 from tests.support.replays import NUMBER, recorded_tables
-
-A = TypeVar("A")
 
 REPLAYED = (
     "a sum per key",
@@ -68,7 +66,7 @@ REJECTED = covering(JOBS, set(streaming.CAPABILITIES.missing))
 
 
 @frozen
-class SparkReplays:
+class SparkReplays(Engine):
     """Spark as an interpreter: it replays the recorded rows of a timeline."""
 
     spark: SparkSession
@@ -78,17 +76,7 @@ class SparkReplays:
         """The capabilities of Spark streaming."""
         return streaming.CAPABILITIES
 
-    @overload
-    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
-    @overload
-    def run(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs: ...
-    def run(
-        self,
-        outputs: PCollection[object] | Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Run[object] | Outputs:
+    def execute(self, outputs: PCollection[object] | Collections, inputs: Timelines) -> Run[object] | Outputs:
         """Replays the timelines."""
         streams = self._streams(inputs)
         if isinstance(outputs, PCollection):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeVar, cast, overload
+from typing import Final, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,12 +37,11 @@ from flowalg.interpreters import run_of
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from flowalg.runs.output import joined
-
-A = TypeVar("A")
+from tests.support.engines import Collections, Engine, Timelines
 
 
 @frozen
-class LocalTimelines(ABC):
+class LocalTimelines(Engine):
     """The local engine as an interpreter, which repeats timelines in micro-batches."""
 
     @abstractmethod
@@ -51,17 +50,7 @@ class LocalTimelines(ABC):
     ) -> Sequence[MicroBatches]:
         """Returns the micro-batches."""
 
-    @overload
-    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
-    @overload
-    def run(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs: ...
-    def run(
-        self,
-        outputs: PCollection[object] | Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Run[object] | Outputs:
+    def execute(self, outputs: PCollection[object] | Collections, inputs: Timelines) -> Run[object] | Outputs:
         """Runs the query to the end of the timelines."""
         if isinstance(outputs, PCollection):
             return run_of(self.run({"output": outputs}, inputs), outputs)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
-from typing import TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,11 +24,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from flowalg import Outputs, PCollection, Run, Source, Timeline
 from flowalg.analysis import Capabilities
 from flowalg.data.shapes import RecordOf, Shape, shape_of
-from flowalg.runs.inputs import AnySource
 from flowalg.runs.instants import pipeline_instants
 from flowalg.watermarks import WatermarkPolicy
-
-A = TypeVar("A")
+from tests.support.engines import Collections, Engine, Timelines
 
 END = "end_of_input"
 
@@ -142,7 +139,7 @@ def run_as_query(
 
 
 @frozen
-class ShardsInTurn:
+class ShardsInTurn(Engine):
     """Spark streaming with generated watermarks; successive runs have 1, 2, ... ``most_shards`` shards."""
 
     spark: SparkSession
@@ -155,17 +152,7 @@ class ShardsInTurn:
         """The capabilities of Spark streaming."""
         return streaming.CAPABILITIES
 
-    @overload
-    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
-    @overload
-    def run(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs: ...
-    def run(
-        self,
-        outputs: PCollection[object] | Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Run[object] | Outputs:
+    def execute(self, outputs: PCollection[object] | Collections, inputs: Timelines) -> Run[object] | Outputs:
         """Runs with the next number of shards."""
         return self._next().run(outputs, inputs)
 

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
-from typing import TypeVar, overload
 
 import pytest
 from attrs import evolve, frozen
 from flowalg_reference import Reference
 from pyspark.sql import SparkSession
 
-from flowalg import FixedWindows, Mode, Outputs, PCollection, Run, Timeline
+from flowalg import FixedWindows, Mode, Outputs, PCollection, Run
 from flowalg.analysis import Capabilities
-from flowalg.runs.inputs import AnySource
 from tests.differential.case import Case, Compared, kept_cases
 from tests.differential.settings import comparer_of, engines_on, local_engines
+from tests.support.engines import Collections, Engine, Timelines
 
-A = TypeVar("A")
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 REFERENCE = Compared("the reference", MICRO_BATCHES, ordered=True)
 
 
 @frozen
-class Losing:
+class Losing(Engine):
     """The reference, which loses the last pane of windows that emit several, and declares what it is given."""
 
     capabilities: Capabilities = MICRO_BATCHES.capabilities
 
-    @overload
-    def run(self, outputs: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]: ...
-    @overload
-    def run(
-        self, outputs: Mapping[str, PCollection[object]], inputs: Mapping[AnySource, Timeline[object]]
-    ) -> Outputs: ...
-    def run(
-        self,
-        outputs: PCollection[object] | Mapping[str, PCollection[object]],
-        inputs: Mapping[AnySource, Timeline[object]],
-    ) -> Run[object] | Outputs:
+    def execute(self, outputs: PCollection[object] | Collections, inputs: Timelines) -> Run[object] | Outputs:
         """Runs a pipeline without the last pane, if it is not the first of its window."""
         if not isinstance(outputs, PCollection):
             return MICRO_BATCHES.run(outputs, inputs)
