@@ -5,8 +5,9 @@ methods, properties, fields and operators that this project defines. An inherite
 defines it, so one row for a base class is a row for all. The flowalg_shard package is internal to engines: only what
 public classes inherit from it is included.
 
-The tables must cover the part of the surface whose types are *solved*: whose declaration mentions a type variable,
-``Self`` or an overload. The type of the rest is the annotation itself, which both checkers check at its definition.
+The tables must cover the part of the surface whose types are *solved*: whose declaration mentions ``Self``, an
+overload, or a type variable that is not that of its class, and generic classes that can be constructed. The type of the
+rest is the annotation itself, which both checkers check at its definition.
 
 A row is an ``assert_type`` or a call as a statement. A table covers a member when a row has it, in its (first)
 expression, after a parameter of the enclosing function, after a class, or after a call of a class; a parameter whose
@@ -116,20 +117,29 @@ def _is_solved(value: object) -> bool:
         return _declares_solved(value.__module__, value.__qualname__)
     made = inspect.isclass(value) and _member_is_solved(value, "__init__")
     is_type = inspect.isclass(value) or get_origin(value) is not None
-    return made or (is_type and getattr(value, "__parameters__", ()) != ())
+    is_abstract = any(
+        getattr(getattr(value, name, None), "__isabstractmethod__", False) for name in dir(value)
+    )
+    return made or (is_type and not is_abstract and getattr(value, "__parameters__", ()) != ())
 
 
 def _member_is_solved(cls: type, name: str) -> bool:
     definer = _definer_of(cls, name)
-    return definer is not None and _declares_solved(definer.__module__, f"{definer.__qualname__}.{name}")
+    if definer is None:
+        return False
+    own: tuple[object, ...] = getattr(definer, "__parameters__", ())
+    return _declares_solved(definer.__module__, f"{definer.__qualname__}.{name}", own)
 
 
-def _declares_solved(module: str, name: str) -> bool:
-    """Returns whether a declaration mentions a type variable, ``Self``, an overload, or a class that is called so."""
+def _declares_solved(module: str, name: str, own: tuple[object, ...] = ()) -> bool:
+    """Returns whether a declaration mentions ``Self``, an overload, a class that is called so, or a type variable.
+
+    A class's own type variables do not count: a checker has their values from the type before the dot.
+    """
     for declaration in _declarations_of(module)[name]:
         for named in _names_of_types(declaration):
             value: object = getattr(import_module(module), named, None)
-            if isinstance(value, TypeVar | ParamSpec) or value in (Self, overload):
+            if (isinstance(value, TypeVar | ParamSpec) and value not in own) or value in (Self, overload):
                 return True
             if named.startswith("_") and inspect.isclass(value) and _member_is_solved(value, "__call__"):
                 return True

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import assert_type
@@ -16,16 +15,12 @@ from flowalg.combiners import (
     AllOf,
     AnyOf,
     ApproximateDistinct,
-    Combiner,
-    Group,
     Quantiles,
     ToSet,
     Variance,
     reduce_combiner,
     together,
 )
-from flowalg.combiners.core import Total
-from flowalg.combiners.exact_sums import DecimalSum, FloatSum
 from tests.packaging.typing.records import Flight, Stats
 
 
@@ -40,7 +35,8 @@ def of_values(
     prices: PCollection[KV[str, Decimal]],
     full: PCollection[KV[str, bool]],
 ) -> None:
-    """Combiners of plain values."""
+    """Combiners of plain values; ``Sum`` without a type argument is of integers."""
+    assert_type(Sum(), Sum[int])
     assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
     assert_type(delays.combine_per_key(Sum[float]()), PCollection[KV[str, float]])
     assert_type(prices.combine_per_key(Sum[Decimal]()), PCollection[KV[str, Decimal]])
@@ -176,64 +172,3 @@ def user_defined(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str,
         ),
         PCollection[KV[str, float]],
     )
-
-
-def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
-    """The methods of every combiner."""
-    assert_type(monoid.zero(), str)
-    assert_type(monoid.add("", flight), str)
-    assert_type(monoid.merge("", ""), str)
-    assert_type(monoid.extract(""), int)
-    assert_type(monoid.add_timed("", [(0, flight)]), str)
-    assert_type(monoid.discard(""), str)
-
-
-def group(group: Group[Flight, str, int], flight: Flight) -> None:
-    """The methods of a combiner that can subtract."""
-    assert_type(group.subtract("", flight), str)
-
-
-def sums(ints: Sum[int], floats: Sum[float]) -> None:
-    """``Sum``; without a type argument it is of integers."""
-    assert_type(Sum(), Sum[int])
-    assert_type(ints.add(0, 1), int | FloatSum | DecimalSum)
-    assert_type(ints.subtract(0, 1), int | FloatSum | DecimalSum)
-    assert_type(ints.extract(0), int)
-    assert_type(floats.add(0, 1.0), int | FloatSum | DecimalSum)
-    assert_type(floats.extract(0), float)
-
-
-def means(mean: Mean, total: Total) -> None:
-    """``Mean`` and ``Variance``."""
-    assert_type(mean.add(total, 1.0), Total)
-    assert_type(mean.subtract(total, 1), Total)
-    assert_type(mean.extract(total), float)
-
-
-def extremes(least: Min[str], greatest: Max[str]) -> None:
-    """``Min`` and ``Max``."""
-    assert_type(least.zero(), str | None)
-    assert_type(least.add(None, "a"), str | None)
-    assert_type(least.merge("a", "b"), str | None)
-    assert_type(least.extract("a"), str)
-    assert_type(greatest.zero(), str | None)
-    assert_type(greatest.add(None, "a"), str | None)
-    assert_type(greatest.merge("a", "b"), str | None)
-    assert_type(greatest.extract("a"), str)
-
-
-def collecting(values: ToList[str], distinct: ToSet[str], few: TopN[str]) -> None:
-    """``ToList``, ``ToSet`` and ``TopN``."""
-    assert_type(values.zero(), tuple[str, ...])
-    assert_type(values.add((), "a"), tuple[str, ...])
-    assert_type(values.merge((), ("a",)), tuple[str, ...])
-    assert_type(values.extract(()), list[str])
-    assert_type(distinct.zero(), frozenset[str])
-    assert_type(distinct.add(frozenset(), "a"), frozenset[str])
-    assert_type(distinct.merge(frozenset(), frozenset()), frozenset[str])
-    assert_type(distinct.extract(frozenset()), frozenset[str])
-    assert_type(few.by, Callable[[str], object] | None)
-    assert_type(few.zero(), tuple[str, ...])
-    assert_type(few.add((), "a"), tuple[str, ...])
-    assert_type(few.merge((), ("a",)), tuple[str, ...])
-    assert_type(few.extract(()), list[str])

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import assert_type
 
@@ -14,7 +13,6 @@ from flowalg import KV, Computation, PCollection
 from flowalg.computations import (
     Clocks,
     EventTimer,
-    KeyContents,
     Late,
     Observed,
     ProcessingTimer,
@@ -104,17 +102,6 @@ def named_functions(values: PCollection[KV[str, int]], other: Processor[str, int
     assert_type(values.process(other), PCollection[KV[str, float]])
 
 
-def members(halves: Computation[str, int, int, float]) -> None:
-    """The parts of a computation."""
-    assert_type(halves.initial, int)
-    assert_type(halves.on_element, Callable[[int, Observed[str, int], Clocks], Transition[int, float]])
-    assert_type(halves.on_timer, Callable[[int, Timer, Clocks], Transition[int, float]] | None)
-    assert_type(
-        halves.on_retraction, Callable[[int, Observed[str, int], Clocks], Transition[int, float]] | None
-    )
-    assert_type(halves.result, type[float] | None)
-
-
 def of_the_library(values: PCollection[KV[str, int]]) -> None:
     """Deduplication and tuple windows keep the type of the elements."""
     assert_type(values.deduplicate(by=lambda pair: pair.value % 2, within=MINUTE), PCollection[KV[str, int]])
@@ -122,23 +109,7 @@ def of_the_library(values: PCollection[KV[str, int]]) -> None:
     assert_type(values.every(3, in_order=True), PCollection[KV[str, list[int]]])
 
 
-def received(seen: Observed[str, int]) -> None:
-    """What the functions receive."""
-    assert_type(seen.key, str)
-    assert_type(seen.value, int)
-
-
-def contents(kept: KeyContents[str, int, Model], waiting: WaitingElement[int]) -> None:
-    """What a stream keeps for a key."""
-    assert_type(kept.key, str)
-    assert_type(kept.state, Model | None)
-    assert_type(kept.waiting, tuple[WaitingElement[int], ...])
-    assert_type(waiting.value, int)
-
-
-def transitions(transition: Transition[int, str]) -> None:
-    """The parts of a transition."""
+def values(at: datetime) -> None:
+    """The values of a computation."""
+    assert_type(WaitingElement("JFK", at), WaitingElement[str])
     assert_type(Transition(3, emit=["three"]), Transition[int, str])
-    assert_type(transition.state, int | None)
-    assert_type(transition.emit, Sequence[str])
-    assert_type(transition.emit_at, Sequence[tuple[datetime, str]])

@@ -28,7 +28,7 @@ from flowalg_polars.streaming import (
     Sink,
     StreamInput,
 )
-from flowalg_sinks import PaneSink, SinkBatch
+from flowalg_sinks import PaneSink
 
 from flowalg import KV, Computation, Outputs, Pane, PCollection, Run, Source, Timeline
 from flowalg.computations import KeyContents
@@ -68,10 +68,9 @@ def interpreters(
     assert_type(PolarsBatch().run({"totals": totals}, {flights: timeline}), Outputs)
 
 
-def inputs(flights: Iterable[Flight], records: Records[Flight]) -> None:
+def inputs(flights: Iterable[Flight]) -> None:
     """The inputs of a stream."""
     assert_type(Records(flights, per_batch=10), Records[Flight])
-    assert_type(records.records, Iterable[Flight])
 
 
 def streams(
@@ -103,14 +102,6 @@ def state_of_a_computation(
     assert_type(
         streaming.open_keys("checkpoint", totals, silence, stage=1), tuple[KeyContents[str, int, bool], ...]
     )
-
-
-def outputs(output: MicroBatch[KV[str, int]]) -> None:
-    """The output of a micro-batch, and of a run."""
-    assert_type(output.pipeline, PCollection[KV[str, int]])
-    assert_type(output.output, Output[KV[str, int]])
-    assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
-    assert_type(output.elements, tuple[OutputElement[KV[str, int]], ...])
 
 
 def several_streams(
@@ -148,8 +139,3 @@ def replays(
         replay(both, {flights: pl.DataFrame()}, watermark=policy, micro_batch=pl.col("file"), ends=False),
         Generator[MicroBatches, None, None],
     )
-
-
-def sinks(rows: SinkBatch[KV[str, int]]) -> None:
-    """Sinks of both streaming engines."""
-    assert_type(rows.output, Output[KV[str, int]])

@@ -47,13 +47,9 @@ def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     return pairs
 
 
-def members(
-    long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]], flights: PCollection[Flight]
-) -> None:
+def members(long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]]) -> None:
     """The members of a transform."""
-    assert_type(seats(flights), PCollection[KV[str, int]])
     assert_type(long >> seats, PTransform[Flight, KV[str, int]])
-    assert_type(seats.named("seats"), PTransform[Flight, KV[str, int]])
 
 
 def transforms(flights: PCollection[Flight]) -> None:

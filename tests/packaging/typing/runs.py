@@ -18,6 +18,7 @@ from flowalg_reference import (
     ReferenceRun,
     WhyNot,
 )
+from flowalg_sinks import SinkBatch
 from flowalg_spark import (
     SparkBatch,
     SparkStreaming,
@@ -41,6 +42,7 @@ from flowalg import (
     final_values,
     load_interpreter,
 )
+from flowalg.notebook import PaneTable
 from flowalg.runs import Output, OutputElement, WindowedValue
 from tests.packaging.typing.records import Flight
 
@@ -75,9 +77,9 @@ def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: d
 
 def results(run: ReferenceRun[KV[str, int]]) -> None:
     """Panes, drops and watermarks of a run."""
-    assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type([pane.value for pane in run.panes], list[int])
     assert_type({pane.key: pane.index for pane in run.panes}, dict[str, int])
+    assert_type(PaneTable(run.panes), PaneTable[KV[str, int]])
 
 
 def questions(
@@ -89,11 +91,6 @@ def questions(
     assert_type(reference.why_not(run, "a", window, at=time), WhyNot)
 
 
-def explanations(why: Explanation[KV[str, int]]) -> None:
-    """The parts of an explanation."""
-    assert_type(why.pane, Pane[KV[str, int]])
-
-
 def questions_about_computations(
     run: ReferenceRun[KV[str, int]], output: OutputElement[KV[str, int]], time: datetime
 ) -> None:
@@ -101,11 +98,6 @@ def questions_about_computations(
     assert_type(reference.explain_when(run, output), OutputExplanation[KV[str, int]])
     assert_type(reference.why_not(run, "a"), KeyExplanation)
     assert_type(reference.why_not(run, "a", at=time), KeyExplanation)
-
-
-def explanations_of_outputs(why: OutputExplanation[KV[str, int]]) -> None:
-    """The parts of the explanation of an output."""
-    assert_type(why.output, OutputElement[KV[str, int]])
 
 
 def interpreters(
@@ -129,7 +121,6 @@ def outputs(
     lengths: PCollection[int],
     flights: Source[Flight],
     timeline: Timeline[Flight],
-    run: Run[KV[str, int]],
     element: OutputElement[KV[str, int]],
 ) -> None:
     """Elements that nothing has grouped, and several outputs of one run, which have their types by collection."""
@@ -138,9 +129,8 @@ def outputs(
     assert_type(results[totals], Output[KV[str, int]])
     assert_type(results[lengths].panes, tuple[Pane[int], ...])
     assert_type(results["totals"], Output[object])
-    assert_type(run.elements, tuple[OutputElement[KV[str, int]], ...])
+    assert_type(SinkBatch(results[totals], None), SinkBatch[KV[str, int]])
     assert_type(results[totals].final_values(), tuple[WindowedValue[KV[str, int]], ...])
-    assert_type(element.element, KV[str, int])
     assert_type(element.key, str)
     assert_type(element.value, int)
 
@@ -180,23 +170,18 @@ def on_spark(
 
 def runs(run: Run[KV[str, int]], unkeyed: Run[int]) -> None:
     """The results that every run has."""
-    assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
-    assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(unkeyed.final_values(by=lambda n: n % 2), tuple[WindowedValue[int], ...])
     assert_type(final_values(run.panes), tuple[WindowedValue[KV[str, int]], ...])
     assert_type(final_values(unkeyed.panes, by=lambda n: n % 2), tuple[WindowedValue[int], ...])
 
 
-def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> None:
+def values(final: WindowedValue[KV[str, int]]) -> None:
     """A final value; that of a pair has a key and a value."""
-    assert_type(final.element, KV[str, int])
     assert_type(final.key, str)
     assert_type(final.value, int)
-    assert_type(plain.element, int)
 
 
-def several_outputs(outputs: Outputs, totals: PCollection[int], output: Output[str]) -> None:
+def several_outputs(outputs: Outputs, totals: PCollection[int]) -> None:
     """The members of several outputs, and of one."""
     assert_type(outputs[totals], Output[int])
     assert_type(outputs["totals"], Output[object])
-    assert_type(output.panes, tuple[Pane[str], ...])

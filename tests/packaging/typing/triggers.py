@@ -14,10 +14,8 @@ from flowalg import (
     AtCount,
     AtWatermark,
     Count,
-    EventTime,
     Max,
     Mean,
-    ProcessingTime,
     Repeat,
     SequenceOf,
     Sum,
@@ -36,7 +34,6 @@ from flowalg.triggers import (
     Or,
     Trigger,
 )
-from flowalg.triggers.leaf import ClockReadings, Seen
 
 
 def constructors() -> None:
@@ -98,17 +95,7 @@ def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:
     assert_type(once >> trigger, SequenceOf)
 
 
-def leaves(
-    measure: AtMeasure,
-    delay: AfterDelay,
-    seen: Seen[int],
-    none_kept: Seen[None],
-    clocks: ClockReadings,
-    end: EventTime,
-) -> None:
+def leaves(delay: AfterDelay) -> None:
     """A leaf reads what it has kept."""
-    assert_type(measure.settle(3), int)
-    assert_type(measure.deadline(seen), ProcessingTime | None)
-    assert_type(delay.is_ready(none_kept, clocks, end), bool)
     delay.keep("text", 1)
     delay.merge_kept(None, None)

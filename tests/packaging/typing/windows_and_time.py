@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import assert_type
 
@@ -19,8 +18,8 @@ from flowalg import (
     Timeline,
     Window,
 )
-from flowalg.data import MAX_TIME, MIN_TIME
-from flowalg.runs import Instant, PaneInfo, Signal
+from flowalg.data import MAX_TIME, MIN_TIME, ProcessingTime
+from flowalg.runs import Instant, PaneInfo
 from flowalg.watermarks import CustomPolicy
 from flowalg.windows import GLOBAL_WINDOW, CustomWindows, MergedWindow, WindowsByValue
 from tests.packaging.typing.records import Flight
@@ -54,19 +53,10 @@ def user_defined(merged: MergedWindow) -> None:
     )
 
 
-def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: Instant[Flight]) -> None:
+def by_hand(timeline: Timeline[Flight]) -> None:
     """Timelines made by hand, and their instants."""
     assert_type(Timeline[Flight](), Timeline[Flight])
-    assert_type(timeline.at(at, flight, flight, watermark=at), Timeline[Flight])
-    assert_type(timeline.at(at, percentiles={0.9: at}, signals=["flush"]), Timeline[Flight])
-    assert_type(timeline.at(at, signals=["flush", Signal("flush", 3)]), Timeline[Flight])
-    assert_type(timeline.end(at), Timeline[Flight])
-    assert_type(timeline.without_end(), Timeline[Flight])
-    assert_type(timeline.elements, tuple[Flight, ...])
-    assert_type(timeline.instants, tuple[Instant[Flight], ...])
-    assert_type(iter(timeline), Iterator[Instant[Flight]])
     assert_type([moment.elements for moment in timeline], list[tuple[Flight, ...]])
-    assert_type(instant.elements, tuple[Flight, ...])
 
 
 def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:
@@ -104,13 +94,12 @@ def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:
     )
 
 
-def panes(pane: Pane[KV[str, int]], unkeyed: Pane[float], info: PaneInfo) -> None:
-    """The panes of a grouping."""
+def panes(pane: Pane[KV[str, int]], info: PaneInfo) -> None:
+    """The panes of a grouping, and instants."""
+    assert_type(Instant(ProcessingTime(0), ("JFK",), MIN_TIME), Instant[str])
     assert_type(Pane(3, GLOBAL_WINDOW, MIN_TIME, info), Pane[int])
-    assert_type(pane.element, KV[str, int])
     assert_type(pane.key, str)
     assert_type(pane.value, int)
-    assert_type(unkeyed.element, float)
 
 
 def policies() -> None:
