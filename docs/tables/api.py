@@ -87,6 +87,11 @@ FLOWALG: Final = {
 }
 """The rooms of flowalg with their public names; those of ``interpreters`` for engines are on the page of these."""
 
+NODES: Final = (
+    "Node SourceNode ElementWise WindowInto WithMetadata CombinePerKey CoGroupByKey Flatten WithSide Process Hole "
+    "JoinKind View Singleton AsMap LatestComplete"
+)
+
 ENGINE: Final = (
     "Feature AnyFeature features_of AnySource timelines_by_name as_batch Element read_records results_of "
     "pair_with_metadata tag_elements at_any_time assign_windows merged_windows as_merging Fold fold_all output_of "
@@ -172,6 +177,7 @@ PAGES: Final = {
             "Kafka": ("flowalg_kafka", ()),
             "Tables of a database": ("flowalg_snapshots", ()),
             "Plans": ("flowalg.plan", ()),
+            "Nodes of a pipeline": ("flowalg.pipeline", NODES.split()),
             "Parts of an engine": ("flowalg.interpreters", ENGINE.split()),
         },
     ),

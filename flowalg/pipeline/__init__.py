@@ -1,7 +1,50 @@
-"""Pipelines as values: nodes, the graph that they form, and the typed handles on them."""
+"""Pipelines as values: the typed handles on them, and the nodes of the graph that they form.
 
+A pipeline is written with the handles. An engine reads the nodes, and what they hold: a kind of join, and a view of a
+side input.
+"""
+
+from flowalg.pipeline.joins import JoinKind
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Hole,
+    Node,
+    Process,
+    SourceNode,
+    WindowInto,
+    WithMetadata,
+    WithSide,
+)
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
 from flowalg.pipeline.ptransform import PTransform, ptransform
+from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Singleton, View
 from flowalg.pipeline.source import Source, sources
 
-__all__ = ["PCollection", "PTransform", "SideInput", "Source", "flatten", "ptransform", "sources"]
+__all__ = [
+    "AsMap",
+    "CoGroupByKey",
+    "CombinePerKey",
+    "ElementWise",
+    "Flatten",
+    "Hole",
+    "JoinKind",
+    "LatestComplete",
+    "Node",
+    "PCollection",
+    "PTransform",
+    "Process",
+    "SideInput",
+    "Singleton",
+    "Source",
+    "SourceNode",
+    "View",
+    "WindowInto",
+    "WithMetadata",
+    "WithSide",
+    "flatten",
+    "ptransform",
+    "sources",
+]

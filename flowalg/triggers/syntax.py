@@ -3,7 +3,7 @@
 There are two levels, with a type for each. A **once-trigger** is a predicate of the clocks and of what its window has
 observed since the trigger was set; it fires when it is ready, and then is finished. ``And`` and ``Or`` of
 once-triggers are once-triggers: they form a bounded distributive lattice from ``Never`` to ``Always``. A **trigger**
-may fire many times.
+may fire many times::
 
     Once    ::= AtWatermark | AtCount | AtPeriod | AfterDelay | AfterInactivity | AtMeasure | AtElement | AtSignal
               | AtValue | CustomTrigger | Never | Always | And(Once, ...) | Or(Once, ...)

@@ -150,7 +150,7 @@ MODEL: Final = (
         (
             Mutant(
                 "a sum adds retracted values",
-                "`subtracting_undoes_adding`",
+                "`merge_has_an_inverse`",
                 "Sum.subtract",
                 "exact(_number(value, 'Sum'), -1)",
                 "exact(_number(value, 'Sum'))",

@@ -34,7 +34,7 @@ STEP: Final = (
             ),
             Mutant(
                 "a column combiner adds retractions",
-                "`subtracting_undoes_adding`, in columns",
+                "`merge_has_an_inverse`, in columns",
                 "ColumnContents._weighted",
                 "value * pl.col(WEIGHT).cast(pl.Int64())",
                 "value",

@@ -41,7 +41,7 @@ class PolarsStreaming:
     generates the watermarks again instead of reading them from its instants; not with ``Mode.CONTINUOUS``, which adds
     instants. ``cluster`` divides the run, as a test of
     the engine; neither changes the result. With ``dead_letters``, bad records are in ``bad_records`` of the run instead
-    of failing it. With ``late_data``, its drops are ``DroppedElement``s.
+    of failing it. With ``late_data``, each of its drops is a ``DroppedElement``.
     """
 
     cluster: Cluster = field(factory=Cluster)

@@ -1,6 +1,8 @@
 """What each leaf of a trigger is in the step: the columns that it depends on, when it is ready, and from which time on.
 
-This is the step's own statement of SEMANTICS section 6. It asks no leaf what the reference asks.
+This is the step's own statement of SEMANTICS section 6. It asks no leaf when it is ready, nor for a deadline, as the
+reference does. What a leaf keeps of a change, and whether that is enough, is a function of the leaf that both call, as
+that of a combiner is.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ Stage: TypeAlias = GroupingNode | Process | WithSide
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:
     """Collects the drops of a frame from ``with_drops``, or of a table that a sink has stored, as typed values.
 
-    They are sorted by processing time, window and key. Those of a query with ``late_data`` are ``DroppedElement``s. Bad
+    They are sorted by processing time, window and key. Each of a query with ``late_data`` is a ``DroppedElement``. Bad
     records are not drops of a window, and are excluded. The drops must fit in memory. Raises ``ArgumentError`` for the
     drop of a stage that the pipeline does not have.
     """

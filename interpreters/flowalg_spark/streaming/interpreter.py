@@ -60,7 +60,7 @@ class SparkStreaming:
     system's folder for temporary files. Query and files are removed when a run returns or raises.
 
     With ``dead_letters``, bad records are in ``bad_records`` of the run instead of failing it. With ``late_data``, its
-    drops are ``DroppedElement``s.
+    drops are ``DroppedElement`` values.
     """
 
     spark: SparkSession

@@ -32,12 +32,16 @@ def itself(value: A) -> A:
 
 @frozen
 class Model(Generic[A, B]):
-    """An operation, three values of it, what is observed of a value, and the unit and the zero that there are."""
+    """An operation, three values of it, what is observed of a value, and the unit and the zero that there are.
+
+    In a group ``inverse`` is the inverse of the second value.
+    """
 
     combine: Callable[..., A]
     values: tuple[A, A, A]
     observe: Callable[[A], B]
     constants: tuple[A, ...] = ()
+    inverse: A | None = None
 
 
 @frozen
@@ -54,11 +58,12 @@ class Operation(Generic[P, A, B]):
     symbol: str = ""
     constants: tuple[str, ...] = ()
     condition: str = ""
+    inverse: str = ""
 
     @property
     def written(self) -> Model[str, str]:
         """The operation on texts."""
-        return Model(self._write, ("a", "b", "c"), str, self.constants)
+        return Model(self._write, ("a", "b", "c"), str, self.constants, self.inverse)
 
     def _write(self, *parts: str) -> str:
         if self.symbol and len(parts) == 2:
@@ -110,6 +115,13 @@ def has_a_left_unit(one: Model[A, B], dual: Model[A, B]) -> tuple[A, A]:
 def has_a_right_unit(one: Model[A, B], dual: Model[A, B]) -> tuple[A, A]:
     """The unit after a value has no effect."""
     return one.combine(one.values[0], one.constants[0]), one.values[0]
+
+
+def has_an_inverse(one: Model[A, B], dual: Model[A, B]) -> tuple[A, A]:
+    """The operation of a value with another and with its inverse is the value."""
+    a, b, _ = one.values
+    assert one.inverse is not None, "the operation of a group names the inverse"
+    return one.combine(one.combine(a, b), one.inverse), a
 
 
 def has_a_zero(one: Model[A, B], dual: Model[A, B]) -> tuple[A, A]:

@@ -11,7 +11,7 @@ from flowalg.combiners.core import AnyCombiner, Group
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.storing import stored
-from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, laws_of
+from flowalg_laws.kit.structures import MONOID, Model, Operation, has_an_inverse, is_commutative, laws_of
 
 
 def _merge(combiner: AnyCombiner, a: object, b: object, c: object, value: object) -> Model[object, object]:
@@ -33,6 +33,25 @@ UNORDERED: Final = Operation(
     _unordered_merge,
     "SEMANTICS 8",
     condition="the combiner is not ordered, as ``ToList`` is",
+)
+
+
+def _merge_of_single_values(
+    combiner: AnyCombiner, a: object, b: object, c: object, value: object
+) -> Model[object, object] | None:
+    if not isinstance(combiner, Group):
+        return None
+    added, subtracted = combiner.add(combiner.zero(), value), combiner.subtract(combiner.zero(), value)
+    return Model(combiner.merge, (a, added, c), combiner.extract, (combiner.zero(),), subtracted)
+
+
+INVERTIBLE: Final = Operation(
+    "merge",
+    "merge",
+    _merge_of_single_values,
+    'Dataflow Model, section 2.3 ("uncombine"); SEMANTICS 8',
+    condition="the combiner is a group, and ``b`` is an added value, and ``-b`` the same value subtracted",
+    inverse="-b",
 )
 
 
@@ -77,23 +96,6 @@ def extraction_has_no_side_effects(
     before = combiner.extract(a)
     combiner.add(combiner.merge(a, b), value)
     return Equation(before, combiner.extract(a))
-
-
-@law
-def subtracting_undoes_adding(
-    combiner: AnyCombiner, a: object, b: object, c: object, value: object
-) -> Equation[object] | None:
-    """``subtract(add(a, v), v) = a``.
-
-    Where: the combiner is a group.
-
-    Source: Dataflow Model, section 2.3 ("uncombine"); SEMANTICS 8.
-
-    Relied on by: groupings that receive retractions.
-    """
-    if not isinstance(combiner, Group):
-        return None
-    return Equation(combiner.extract(combiner.subtract(combiner.add(a, value), value)), combiner.extract(a))
 
 
 @law
@@ -165,7 +167,11 @@ COMBINER_LAWS: tuple[Law[[AnyCombiner, object, object, object, object], object],
     adding_merges_a_single_value,
     timed_values_are_added,
     extraction_has_no_side_effects,
-    subtracting_undoes_adding,
+    *laws_of(
+        INVERTIBLE,
+        has_an_inverse,
+        relied_on_by={"has_an_inverse": "groupings that receive retractions"},
+    ),
     subtracting_merges_a_negative,
     accumulators_can_be_stored,
     discarding_shows_nothing_again,

@@ -10,6 +10,7 @@ from typing import Final
 from attrs import evolve
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.watermarks import (
     ClockSummary,
     MonotonicTimestamps,
@@ -22,7 +23,16 @@ from flowalg.watermarks.history import SourceInstant, replay_policy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.structures import MONOID, Model, Operation, is_commutative, itself, laws_of
+from flowalg_laws.kit.structures import (
+    MONOID,
+    SEMILATTICE,
+    VARIADIC,
+    Model,
+    Operation,
+    is_commutative,
+    itself,
+    laws_of,
+)
 
 
 @law
@@ -85,6 +95,27 @@ def _merged_summaries(policy: WatermarkPolicy, history: History) -> Model[ClockS
 
 
 SUMMARIES: Final = Operation("clock_summary", "merge", _merged_summaries, "SEMANTICS 9", constants=("empty",))
+
+
+def _united_clocks(policy: WatermarkPolicy, history: History) -> Model[Clocks, list[EventTime]]:
+    def clocks_of(clock: SourceClock) -> Clocks:
+        return Clocks(clock.processing_time, clock.watermark, clock.percentiles)
+
+    def observed(clocks: Clocks) -> list[EventTime]:
+        return [clocks.percentile(q) for q in (None, *sorted(policy.percentiles))]
+
+    first, second, third = [*map(clocks_of, replay_policy(policy, history)), *[BEGINNING] * 3][:3]
+    ended, unknown = (evolve(BEGINNING, watermark=watermark) for watermark in (MAX_TIME, MIN_TIME))
+    return Model(lambda *parts: minimum(parts, BEGINNING), (first, second, third), observed, (ended, unknown))
+
+
+UNITED: Final = Operation(
+    "minimum",
+    "minimum",
+    _united_clocks,
+    "Watermarks in Stream Processing Systems, section 2; SEMANTICS 9",
+    constants=("ended", "unknown"),
+)
 
 
 @law
@@ -222,6 +253,16 @@ WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (
         },
     ),
     summaries_of_parts_merge,
+    *laws_of(
+        UNITED,
+        *SEMILATTICE,
+        *VARIADIC,
+        relied_on_by={
+            "is_commutative": "unions, whose inputs have no order",
+            "is_flat": "unions of unions, which engines read as one",
+            "has_a_right_unit": "unions with a source that has ended",
+        },
+    ),
     percentile_watermarks_are_ordered,
     percentile_watermarks_stand_still_with_the_source,
     a_timeout_of_zero_waits_for_partitions_only,
