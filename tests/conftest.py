@@ -29,10 +29,14 @@ for name, examples in (("few", 5), ("quick", 10), ("explore", 150), ("thorough",
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-# Like ``quick``, but without shrinking failures: for ``make mutants`` and tests in which many runs fail.
-settings.register_profile(
-    "mutants", parent=settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
-)
+# Like ``quick``, but without shrinking failures: for ``make mutants``, and with more examples for checks that must fail.
+for name, examples in (("mutants", 10), ("unshrunk", 100)):
+    settings.register_profile(
+        name,
+        parent=settings.get_profile("quick"),
+        max_examples=examples,
+        phases=[Phase.explicit, Phase.generate],
+    )
 settings.load_profile(os.environ.get("FLOWALG_PROFILE", "quick"))
 
 # The settings of every Spark that the tests start, in this process or in others.
@@ -43,7 +47,7 @@ os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "support" / 
 def unshrunk() -> Iterator[None]:
     """Checks that fail show the first failure that they find, since shrinking it takes most of the time."""
     before = settings.get_current_profile_name()
-    settings.load_profile("mutants")
+    settings.load_profile("unshrunk")
     yield
     settings.load_profile(before)
 

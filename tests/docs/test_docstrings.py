@@ -21,6 +21,8 @@ def docstrings_of(module: Path) -> Iterator[str]:
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield cleandoc(text)
+            case _:
+                pass
 
 
 @pytest.mark.long
