@@ -29,7 +29,7 @@ for name, examples in (("few", 5), ("quick", 10), ("explore", 150), ("thorough",
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-# Like ``quick``, but without shrinking failures: for ``make mutants``, and with more examples for checks that must fail.
+# Like ``quick``, but without shrinking failures: for ``make mutants``, and with more examples for checks that fail.
 for name, examples in (("mutants", 10), ("unshrunk", 100)):
     settings.register_profile(
         name,
