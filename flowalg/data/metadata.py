@@ -41,7 +41,7 @@ class PaneTiming:
 class Metadata(Enum):
     """The method of ``PCollection`` that pairs elements with a part of their metadata."""
 
-    TIMESTAMP = "with_timestamp"
+    EVENT_TIME = "with_event_time"
     WINDOW = "with_window"
     PANE = "with_pane"
 
@@ -49,7 +49,7 @@ class Metadata(Enum):
     def shape(self) -> Shape:
         """The shape of the metadata."""
         match self:
-            case Metadata.TIMESTAMP:
+            case Metadata.EVENT_TIME:
                 return TIMESTAMP
             case Metadata.WINDOW:
                 return shape_of(WindowBounds)

@@ -213,8 +213,8 @@ def _before_side_input(node: WithSide, inner: Node) -> Node:
 def _at_time(inner: Node, admitted: AdmittedAtTime) -> Node:
     """Returns the elements that are admitted with their event times."""
     admission = Admission(Call(admitted), admitted.label, stage=admitted.label)
-    paired = WithMetadata(inner, Metadata.TIMESTAMP)
-    return ElementWise(paired, (admission, Map(Call(_element), "with_timestamp")))
+    paired = WithMetadata(inner, Metadata.EVENT_TIME)
+    return ElementWise(paired, (admission, Map(Call(_element), "with_event_time")))
 
 
 _element = lambda element_and_time: element_and_time[0]  # noqa: E731  # a lambda, since engines lift it

@@ -283,7 +283,7 @@ class WithMetadata(_Node):
 
     def __attrs_post_init__(self) -> None:
         method = self.metadata.value
-        if self.metadata is not Metadata.TIMESTAMP and not self.input.is_grouped:
+        if self.metadata is not Metadata.EVENT_TIME and not self.input.is_grouped:
             valid = "grouped since the last window(...): a grouping puts elements into windows and panes"
             raise ArgumentError(f"the collection of {method}()", outline(self.input), valid)
         if self.metadata is Metadata.PANE and self.input.retracts:

@@ -532,16 +532,16 @@ class PCollection(HasView, Generic[A_co]):
         _ = node.analyses  # raises if the result has another type
         return PCollection(node)
 
-    def with_timestamp(self) -> PCollection[tuple[A_co, datetime]]:
+    def with_event_time(self) -> PCollection[tuple[A_co, datetime]]:
         """Pairs each element with its event time. For a pane that is the event time of the pane.
 
         Example:
 
-        >>> at = scores.with_timestamp().map(lambda pair: f"{pair[0].team} at {pair[1]:%H:%M}")
+        >>> at = scores.with_event_time().map(lambda pair: f"{pair[0].team} at {pair[1]:%H:%M}")
         >>> results(at.distinct())
         ['blue at 12:01', 'red at 12:00', 'red at 12:03']
         """
-        return PCollection(WithMetadata(self.node, Metadata.TIMESTAMP))
+        return PCollection(WithMetadata(self.node, Metadata.EVENT_TIME))
 
     def with_window(self) -> PCollection[tuple[A_co, WindowBounds]]:
         """Pairs each element with the window that it was grouped in.

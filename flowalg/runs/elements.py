@@ -153,7 +153,7 @@ def pair_with_metadata(metadata: Metadata, elements: Iterable[Element]) -> tuple
 
 def _metadata(metadata: Metadata, element: Element) -> object:
     match metadata:
-        case Metadata.TIMESTAMP:
+        case Metadata.EVENT_TIME:
             return element.event_time.datetime
         case Metadata.WINDOW:
             return WindowBounds(element.window.start.datetime, element.window.end.datetime)

@@ -72,7 +72,7 @@ def metadata_columns(
     it is.
     """
     match metadata:
-        case Metadata.TIMESTAMP:
+        case Metadata.EVENT_TIME:
             return Leaf(metadata.shape, time(EVENT_TIME))
         case Metadata.WINDOW:
             columns = [time(START), time(END)]

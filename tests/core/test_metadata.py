@@ -57,10 +57,12 @@ def test_the_global_window_has_the_bounds_of_time() -> None:
 def test_assigned_event_times_are_shown() -> None:
     """After ``with_timestamps`` the event time is the assigned one, and that of a pane is chosen by its combiner."""
     moved = (
-        SCORES.with_timestamps(lambda s: s.at + MINUTE).with_timestamp().map(lambda pair: KV("all", pair[1]))
+        SCORES.with_timestamps(lambda s: s.at + MINUTE).with_event_time().map(lambda pair: KV("all", pair[1]))
     )
     latest = (
-        moved.window(TWO, timestamp_combiner=TimestampCombiner.LATEST).combine_per_key(Max()).with_timestamp()
+        moved.window(TWO, timestamp_combiner=TimestampCombiner.LATEST)
+        .combine_per_key(Max())
+        .with_event_time()
     )
     (pane,) = reference.run_batch(latest, {SCORES: [Score("a", 1, minute(2.5))]}).panes
     assert pane.element == (KV("all", minute(3.5)), minute(3.5))
@@ -93,7 +95,7 @@ def test_a_retraction_shows_the_window_of_what_it_retracts() -> None:
         .at(minute(1), Score("a", 1, minute(0)), Score("a", 2, minute(3)))
         .at(minute(2), Score("a", 4, minute(1)))
     )
-    run = reference.run(sessions.combine_per_key(Sum()).with_window().with_timestamp(), {SCORES: timeline})
+    run = reference.run(sessions.combine_per_key(Sum()).with_window().with_event_time(), {SCORES: timeline})
     assert [(pane.change.value, pane.element[0][1]) for pane in run.panes[2:]] == [
         ("retraction", WindowBounds(minute(0), minute(2))),
         ("retraction", WindowBounds(minute(3), minute(5))),

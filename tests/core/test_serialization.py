@@ -358,7 +358,7 @@ EXAMPLES: list[Writable] = [
     VALUES.left_join(VALUES),
     VALUES.inner_join(VALUES),
     VALUES.full_join(VALUES),
-    VALUES.with_timestamp(),
+    VALUES.with_event_time(),
     VALUES.combine_per_key(Sum()).with_window(),
     VALUES.combine_per_key(Sum()).with_pane(),
     VALUES.top(2, by=hash),

@@ -310,7 +310,7 @@ def an_anti_join(readings: list[Reading], more: list[Reading]) -> Answer:
     yield from selected_in_fives(readings, more, matched=False)
 
 
-@job(without_windows(VALUES).semi_join(without_windows(other_values)).with_timestamp(), SOME, MORE)
+@job(without_windows(VALUES).semi_join(without_windows(other_values)).with_event_time(), SOME, MORE)
 def a_semi_join_without_windows(readings: list[Reading], more: list[Reading]) -> Answer:
     """The left values whose key has a value on the right at any time, each with its own event time."""
     for reading in readings:
@@ -377,7 +377,7 @@ def remainders(collection: PCollection[KV[str, int]]) -> PCollection[int]:
     ).map(lambda pair: pair.value % 3)
 
 
-@job(remainders(VALUES).except_(remainders(other_values)).with_timestamp(), SOME, MORE)
+@job(remainders(VALUES).except_(remainders(other_values)).with_event_time(), SOME, MORE)
 def a_difference(readings: list[Reading], more: list[Reading]) -> Answer:
     """Each element on the right takes away an equal one on the left, in its window: the earliest one."""
     left = defaultdict[tuple[int, Span], list[datetime]](list)

@@ -13,7 +13,7 @@ EARLY_AND_LATE = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(
 
 
 @job(
-    VALUES.with_timestamp().map(lambda pair: KV(pair[0].key, pair[1])).combine_per_key(Max()),
+    VALUES.with_event_time().map(lambda pair: KV(pair[0].key, pair[1])).combine_per_key(Max()),
     SOME,
 )
 def event_times_of_elements(readings: list[Reading]) -> Answer:
@@ -23,7 +23,7 @@ def event_times_of_elements(readings: list[Reading]) -> Answer:
 
 
 @job(
-    SUMS.with_timestamp().map(lambda pair: KV(pair[0].key, (pair[0].value, pair[1].second))),
+    SUMS.with_event_time().map(lambda pair: KV(pair[0].key, (pair[0].value, pair[1].second))),
     SOME,
 )
 def event_times_of_panes(readings: list[Reading]) -> Answer:

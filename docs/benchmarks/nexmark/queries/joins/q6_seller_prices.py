@@ -59,7 +59,7 @@ QUERY: Final = Query(
     "mean price of a seller",
     "inner_join without windows, Max, with_timestamps, a computation in order of event time",
     prices.process(Computation(initial=NO_PRICES, on_element=mean_of_ten, name="mean of ten"), in_order=True)
-    .with_timestamp()
+    .with_event_time()
     .map(lambda pair: Row(pair[0].key, pair[1], pair[0].value)),
     """
     SELECT seller, expires AS closed,
