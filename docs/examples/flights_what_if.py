@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from flights.data import clean, read_flights
-from flowalg_tools.what_if import Records, WhatIf, what_if
+from flowalg_tools.what_if import RecordedDelays, WhatIf, what_if
 
 from flowalg import FixedWindows
 
@@ -24,13 +24,13 @@ MINUTE: Final = timedelta(minutes=1)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "build" / "what-if"
 
 
-def read_records() -> Records:
+def read_records() -> RecordedDelays:
     """The departures of 2013, with their scheduled and actual times and their airports."""
     departed = clean(read_flights()).departed
-    return Records.of(departed["scheduled"], departed["actual"], keys=departed["origin"])
+    return RecordedDelays.of(departed["scheduled"], departed["actual"], keys=departed["origin"])
 
 
-def evaluate(records: Records) -> WhatIf:
+def evaluate(records: RecordedDelays) -> WhatIf:
     """Evaluates a grid derived from the delays, with a micro-batch every minute even if no flight leaves."""
     return what_if(records, FixedWindows(HOUR), every=MINUTE, tick=MINUTE)
 

@@ -106,8 +106,8 @@ REFERENCE: Final = (
 
 SPARK: Final = (
     "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect "
-    "collect_elements collect_drops collect_bad_records "
-    "final_values output_of open_state open_keys reshard plan ChangePlan StageFinding Outcome check_checkpoint metrics "
+    "collect_elements collect_drops collect_bad_records final_values "
+    "select_output open_state open_keys reshard plan ChangePlan StageFinding Outcome check_checkpoint metrics "
     "StageMetrics stage_metrics query_progress bad_records listener "
     "replay ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of stream_files arrow_schema_of "

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final, cast
 
-from flowalg_sinks.tables import Cell, Column, Kind, Row
+from flowalg_sinks.tables import Cell, CellKind, Column, Row
 
 from flowalg.data.json_text import Json, dump_json, encode_scalar
 
@@ -20,7 +20,7 @@ def encode_cells(columns: Sequence[Column], cells: Row) -> bytes:
     Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN and the infinities
     are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
     """
-    if any(column.kind is Kind.JSON for column in columns):
+    if any(column.kind is CellKind.JSON for column in columns):
         members = (
             f"{dump_json(column.name)}:{_encode(column.kind, cell)}"
             for column, cell in zip(columns, cells, strict=True)
@@ -30,8 +30,8 @@ def encode_cells(columns: Sequence[Column], cells: Row) -> bytes:
     return dump_json(document).encode()
 
 
-def _encode(kind: Kind, cell: Cell) -> str:
-    if kind is Kind.JSON and cell is not None:
+def _encode(kind: CellKind, cell: Cell) -> str:
+    if kind is CellKind.JSON and cell is not None:
         return cast("str", cell)
     return dump_json(encode_scalar(cell))
 
@@ -43,18 +43,18 @@ def decode_cells(columns: Sequence[Column], data: bytes) -> Row:
 
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_DECODERS: Final[Mapping[Kind, Callable[[Json], Cell]]] = {
-    Kind.FLOAT: lambda value: float(cast("float", value)),
-    Kind.BINARY: lambda value: b64decode(str(value)),
-    Kind.TIMESTAMP: lambda value: datetime.fromisoformat(str(value)).astimezone(UTC),
-    Kind.DAY: lambda value: date.fromisoformat(str(value)),
-    Kind.DURATION: lambda value: int(str(value)) * _MICROSECOND,
-    Kind.DECIMAL: lambda value: Decimal(str(value)),
-    Kind.JSON: dump_json,
+_DECODERS: Final[Mapping[CellKind, Callable[[Json], Cell]]] = {
+    CellKind.FLOAT: lambda value: float(cast("float", value)),
+    CellKind.BINARY: lambda value: b64decode(str(value)),
+    CellKind.TIMESTAMP: lambda value: datetime.fromisoformat(str(value)).astimezone(UTC),
+    CellKind.DAY: lambda value: date.fromisoformat(str(value)),
+    CellKind.DURATION: lambda value: int(str(value)) * _MICROSECOND,
+    CellKind.DECIMAL: lambda value: Decimal(str(value)),
+    CellKind.JSON: dump_json,
 }
 
 
-def _decode(kind: Kind, value: Json) -> Cell:
+def _decode(kind: CellKind, value: Json) -> Cell:
     if kind in _DECODERS and value is not None:
         return _DECODERS[kind](value)
     return cast("Cell", value)

@@ -43,7 +43,7 @@ from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.side_inputs import SideReader
 from flowalg_reference.trace import Traced
 
-Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
+NodeFunction: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
 
 @define
@@ -62,16 +62,16 @@ class Operators:
     sides: dict[int, SideReader] = field(factory=dict)
     computations: dict[int, Computing] = field(factory=dict)
 
-    def of(self, root: Node) -> Operator:
+    def of(self, root: Node) -> NodeFunction:
         """The operator of a pipeline; a node that several others read has one operator."""
         (operator,) = self.of_all([root])
         return operator
 
-    def of_all(self, roots: Sequence[Node]) -> tuple[Operator, ...]:
+    def of_all(self, roots: Sequence[Node]) -> tuple[NodeFunction, ...]:
         """The operators of several pipelines, which share those of the nodes that they share."""
         return fold_all(roots, lambda node, of: once_per_instant(self._make(node, of)))
 
-    def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
+    def _make(self, node: Node, of: Fold[Node, NodeFunction]) -> NodeFunction:
         match node:
             case Hole():
                 raise node.refused()

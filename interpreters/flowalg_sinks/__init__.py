@@ -10,15 +10,15 @@ from flowalg_sinks.changelogs import Changelog, LateData, changelog, late_data
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
 from flowalg_sinks.postgresql import PostgreSQL
 from flowalg_sinks.sqlite import SQLite
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 from flowalg_sinks.upserting import Upsert, upsert
 
 __all__ = [
     "Cell",
+    "CellKind",
     "Changelog",
     "Column",
-    "Kind",
     "LateData",
     "PaneSink",
     "PostgreSQL",

@@ -33,18 +33,18 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_sinks.tables import Cell, Column, Kind, Row
+from flowalg_sinks.tables import Cell, CellKind, Column, Row
 
-_KINDS: Final[dict[Scalar, Kind]] = {
-    BOOLEAN: Kind.BOOLEAN,
-    INTEGER: Kind.INTEGER,
-    FLOAT: Kind.FLOAT,
-    TEXT: Kind.TEXT,
-    BINARY: Kind.BINARY,
-    TIMESTAMP: Kind.TIMESTAMP,
-    DAY: Kind.DAY,
-    DURATION: Kind.DURATION,
-    DECIMAL: Kind.DECIMAL,
+_KINDS: Final[dict[Scalar, CellKind]] = {
+    BOOLEAN: CellKind.BOOLEAN,
+    INTEGER: CellKind.INTEGER,
+    FLOAT: CellKind.FLOAT,
+    TEXT: CellKind.TEXT,
+    BINARY: CellKind.BINARY,
+    TIMESTAMP: CellKind.TIMESTAMP,
+    DAY: CellKind.DAY,
+    DURATION: CellKind.DURATION,
+    DECIMAL: CellKind.DECIMAL,
 }
 
 
@@ -80,16 +80,16 @@ def _column_name(path: str) -> str:
     return path.replace(f"{PATH_SEPARATOR}_", "_").replace(PATH_SEPARATOR, "_")
 
 
-def _kind(shape: Shape) -> Kind:
+def _kind(shape: Shape) -> CellKind:
     match shape:
         case Scalar():
             return _KINDS[shape]
         case EnumOf():
-            return Kind.TEXT
+            return CellKind.TEXT
         case OptionalOf(of=Scalar() | EnumOf() as inner):
             return _kind(inner)
         case _:
-            return Kind.JSON
+            return CellKind.JSON
 
 
 def _cells(value: object, shape: Shape) -> Iterator[Cell]:

@@ -25,21 +25,21 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
-from flowalg_sinks.tables import Column, Kind, Row, Table
+from flowalg_sinks.tables import CellKind, Column, Row, Table
 from flowalg_sinks.target import Target
 
-_CHANGE: Final = Column("change", Kind.TEXT)
+_CHANGE: Final = Column("change", CellKind.TEXT)
 _LATE_COLUMNS: Final = (
     *BATCH_COLUMNS,
-    Column("stage", Kind.TEXT),
-    Column("input", Kind.INTEGER),
-    Column("reason", Kind.TEXT),
+    Column("stage", CellKind.TEXT),
+    Column("input", CellKind.INTEGER),
+    Column("reason", CellKind.TEXT),
     _CHANGE,
-    Column("key", Kind.TEXT),
-    Column("element", Kind.TEXT),
+    Column("key", CellKind.TEXT),
+    Column("element", CellKind.TEXT),
     *WINDOW_COLUMNS,
     *TIME_COLUMNS,
-    Column("watermark", Kind.TIMESTAMP),
+    Column("watermark", CellKind.TIMESTAMP),
 )
 """The columns of a dropped element. The stage has its name in the pipeline, as in a table of drops."""
 

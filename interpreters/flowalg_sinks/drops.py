@@ -17,20 +17,20 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
 from flowalg_sinks.exactly_once import require_written
 from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import Transaction, WrittenBatch
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,
-    Column("stage", Kind.TEXT, nullable=True),
-    Column("reason", Kind.TEXT),
-    Column("count", Kind.INTEGER),
-    Column("dropped_key", Kind.TEXT, nullable=True),
-    Column("dropped_value", Kind.TEXT, nullable=True),
-    Column("error", Kind.TEXT, nullable=True),
+    Column("stage", CellKind.TEXT, nullable=True),
+    Column("reason", CellKind.TEXT),
+    Column("count", CellKind.INTEGER),
+    Column("dropped_key", CellKind.TEXT, nullable=True),
+    Column("dropped_value", CellKind.TEXT, nullable=True),
+    Column("error", CellKind.TEXT, nullable=True),
     *(evolve(column, nullable=True) for column in WINDOW_COLUMNS),
-    Column("processing_time", Kind.TIMESTAMP),
-    Column("watermark", Kind.TIMESTAMP, nullable=True),
+    Column("processing_time", CellKind.TIMESTAMP),
+    Column("watermark", CellKind.TIMESTAMP, nullable=True),
 )
 """The columns of a drop. A bad record has an error, and may have no window and no watermark."""
 

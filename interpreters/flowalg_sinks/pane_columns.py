@@ -11,22 +11,25 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg.windows.window import Window
-from flowalg_sinks.tables import Column, Kind, Row
+from flowalg_sinks.tables import CellKind, Column, Row
 
-WINDOW_COLUMNS: Final = (Column("window_start", Kind.TIMESTAMP), Column("window_end", Kind.TIMESTAMP))
+WINDOW_COLUMNS: Final = (Column("window_start", CellKind.TIMESTAMP), Column("window_end", CellKind.TIMESTAMP))
 PANE_COLUMNS: Final = (
-    Column("event_time", Kind.TIMESTAMP),
-    Column("pane_timing", Kind.TEXT),
-    Column("pane_index", Kind.INTEGER),
-    Column("pane_is_first", Kind.BOOLEAN),
-    Column("pane_is_last", Kind.BOOLEAN),
-    Column("pane_processing_time", Kind.TIMESTAMP),
-    Column("pane_watermark", Kind.TIMESTAMP),
+    Column("event_time", CellKind.TIMESTAMP),
+    Column("pane_timing", CellKind.TEXT),
+    Column("pane_index", CellKind.INTEGER),
+    Column("pane_is_first", CellKind.BOOLEAN),
+    Column("pane_is_last", CellKind.BOOLEAN),
+    Column("pane_processing_time", CellKind.TIMESTAMP),
+    Column("pane_watermark", CellKind.TIMESTAMP),
 )
-TIME_COLUMNS: Final = (Column("event_time", Kind.TIMESTAMP), Column("processing_time", Kind.TIMESTAMP))
+TIME_COLUMNS: Final = (
+    Column("event_time", CellKind.TIMESTAMP),
+    Column("processing_time", CellKind.TIMESTAMP),
+)
 """The columns of an element that nothing has grouped, besides those of its fields."""
 
-BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.INTEGER))
+BATCH_COLUMNS: Final = (Column("batch", CellKind.INTEGER), Column("position", CellKind.INTEGER))
 
 
 # Many panes of a batch have the same window, and all have the same clocks.

@@ -25,7 +25,7 @@ from flowalg_sinks.statements import (
     require_columns,
     written_batch,
 )
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import SinkError, WrittenBatch
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ MAX_NAME_BYTES: Final = 63
 CHUNK_ROWS: Final = 10_000
 """The number of rows in one statement."""
 
-_TYPES: Final[dict[Kind, str]] = {
-    Kind.BOOLEAN: "boolean",
-    Kind.INTEGER: "bigint",
-    Kind.FLOAT: "double precision",
-    Kind.TEXT: "text",
-    Kind.BINARY: "bytea",
-    Kind.TIMESTAMP: "timestamp with time zone",
-    Kind.DAY: "date",
-    Kind.DURATION: "interval",
-    Kind.DECIMAL: "numeric",
-    Kind.JSON: "jsonb",
+_TYPES: Final[dict[CellKind, str]] = {
+    CellKind.BOOLEAN: "boolean",
+    CellKind.INTEGER: "bigint",
+    CellKind.FLOAT: "double precision",
+    CellKind.TEXT: "text",
+    CellKind.BINARY: "bytea",
+    CellKind.TIMESTAMP: "timestamp with time zone",
+    CellKind.DAY: "date",
+    CellKind.DURATION: "interval",
+    CellKind.DECIMAL: "numeric",
+    CellKind.JSON: "jsonb",
 }
 
 _COLUMNS: Final = """
@@ -91,7 +91,7 @@ class PostgreSQL:
         """Returns all rows of a table, ordered by its primary key."""
         # JSON is read as text, in the format of PostgreSQL.
         expressions = ", ".join(
-            f"{quote(column.name)}::text" if column.kind is Kind.JSON else quote(column.name)
+            f"{quote(column.name)}::text" if column.kind is CellKind.JSON else quote(column.name)
             for column in table.columns
         )
         statement = f"SELECT {expressions} FROM {quote(table.name)} ORDER BY {column_list(table.key_columns)}"
@@ -210,8 +210,8 @@ def _chunks(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[st
 
 
 def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:
-    if column.kind in (Kind.TEXT, Kind.JSON):
-        nul = _NUL if column.kind is Kind.TEXT else _NUL_IN_JSON
+    if column.kind in (CellKind.TEXT, CellKind.JSON):
+        nul = _NUL if column.kind is CellKind.TEXT else _NUL_IN_JSON
         for cell in cells:
             if isinstance(cell, str) and nul.search(cell):
                 raise ElementError(

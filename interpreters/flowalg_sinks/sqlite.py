@@ -25,7 +25,7 @@ from flowalg_sinks.statements import (
     require_columns,
     written_batch,
 )
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import SinkError, WrittenBatch
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -36,17 +36,17 @@ Stored: TypeAlias = int | float | str | bytes | None
 LOCK_TIMEOUT: Final = timedelta(minutes=1)
 """The maximum time that a transaction waits for another one to end."""
 
-_TYPES: Final[dict[Kind, str]] = {
-    Kind.BOOLEAN: "INTEGER",
-    Kind.INTEGER: "INTEGER",
-    Kind.FLOAT: "REAL",
-    Kind.TEXT: "TEXT",
-    Kind.BINARY: "BLOB",
-    Kind.TIMESTAMP: "TEXT",
-    Kind.DAY: "TEXT",
-    Kind.DURATION: "INTEGER",
-    Kind.DECIMAL: "TEXT",
-    Kind.JSON: "TEXT",
+_TYPES: Final[dict[CellKind, str]] = {
+    CellKind.BOOLEAN: "INTEGER",
+    CellKind.INTEGER: "INTEGER",
+    CellKind.FLOAT: "REAL",
+    CellKind.TEXT: "TEXT",
+    CellKind.BINARY: "BLOB",
+    CellKind.TIMESTAMP: "TEXT",
+    CellKind.DAY: "TEXT",
+    CellKind.DURATION: "INTEGER",
+    CellKind.DECIMAL: "TEXT",
+    CellKind.JSON: "TEXT",
 }
 
 
@@ -185,7 +185,7 @@ def _encode_rows(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tup
     return zip(*encoded, strict=True)
 
 
-def _encode_column(kind: Kind, cells: Sequence[Cell]) -> Sequence[Stored]:
+def _encode_column(kind: CellKind, cells: Sequence[Cell]) -> Sequence[Stored]:
     write = _ENCODERS.get(kind)
     if write is None:
         return cast("Sequence[Stored]", cells)
@@ -205,12 +205,12 @@ def _encode_float(cell: Cell) -> Stored:
     return number if number == number else "NaN"
 
 
-_ENCODERS: Final[dict[Kind, Callable[[Cell], Stored]]] = {
-    Kind.FLOAT: _encode_float,
-    Kind.TIMESTAMP: _encode_timestamp,
-    Kind.DAY: lambda cell: cast("date", cell).isoformat(),
-    Kind.DURATION: lambda cell: cast("timedelta", cell) // _MICROSECOND,
-    Kind.DECIMAL: lambda cell: format(cast("Decimal", cell), "f"),
+_ENCODERS: Final[dict[CellKind, Callable[[Cell], Stored]]] = {
+    CellKind.FLOAT: _encode_float,
+    CellKind.TIMESTAMP: _encode_timestamp,
+    CellKind.DAY: lambda cell: cast("date", cell).isoformat(),
+    CellKind.DURATION: lambda cell: cast("timedelta", cell) // _MICROSECOND,
+    CellKind.DECIMAL: lambda cell: format(cast("Decimal", cell), "f"),
 }
 
 
@@ -222,11 +222,11 @@ def _null_or(read: Callable[[Stored], Cell]) -> Callable[[Stored], Cell]:
     return lambda stored: None if stored is None else read(stored)
 
 
-_DECODERS: Final[dict[Kind, Callable[[Stored], Cell]]] = {
-    Kind.BOOLEAN: _null_or(bool),
-    Kind.FLOAT: _null_or(lambda stored: float(cast("float", stored))),
-    Kind.TIMESTAMP: _null_or(lambda stored: datetime.fromisoformat(str(stored))),
-    Kind.DAY: _null_or(lambda stored: date.fromisoformat(str(stored))),
-    Kind.DURATION: _null_or(lambda stored: cast("int", stored) * _MICROSECOND),
-    Kind.DECIMAL: _null_or(lambda stored: Decimal(str(stored))),
+_DECODERS: Final[dict[CellKind, Callable[[Stored], Cell]]] = {
+    CellKind.BOOLEAN: _null_or(bool),
+    CellKind.FLOAT: _null_or(lambda stored: float(cast("float", stored))),
+    CellKind.TIMESTAMP: _null_or(lambda stored: datetime.fromisoformat(str(stored))),
+    CellKind.DAY: _null_or(lambda stored: date.fromisoformat(str(stored))),
+    CellKind.DURATION: _null_or(lambda stored: cast("int", stored) * _MICROSECOND),
+    CellKind.DECIMAL: _null_or(lambda stored: Decimal(str(stored))),
 }

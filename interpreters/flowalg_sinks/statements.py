@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table, require_same_columns
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table, require_same_columns
 from flowalg_sinks.target import SinkError, WrittenBatch
 
 PROGRESS: Table = Table(
     "flowalg_sinks",
     (
-        Column("table_name", Kind.TEXT),
-        Column("query", Kind.TEXT),
-        Column("batch", Kind.INTEGER),
-        Column("generation", Kind.INTEGER, nullable=True),
-        Column("input", Kind.TEXT, nullable=True),
-        Column("has_drops", Kind.BOOLEAN),
+        Column("table_name", CellKind.TEXT),
+        Column("query", CellKind.TEXT),
+        Column("batch", CellKind.INTEGER),
+        Column("generation", CellKind.INTEGER, nullable=True),
+        Column("input", CellKind.TEXT, nullable=True),
+        Column("has_drops", CellKind.BOOLEAN),
     ),
     ("table_name",),
 )
@@ -69,7 +69,7 @@ def column_list(columns: Sequence[Column]) -> str:
     return ", ".join(quote(column.name) for column in columns)
 
 
-def create_table(table: Table, types: Mapping[Kind, str]) -> str:
+def create_table(table: Table, types: Mapping[CellKind, str]) -> str:
     """Returns the ``CREATE TABLE`` statement of a table."""
     columns = [
         f"{quote(column.name)} {types[column.kind]}{'' if column.nullable else ' NOT NULL'}"
@@ -86,7 +86,7 @@ def on_conflict_clause(table: Table) -> str:
 
 
 def require_columns(
-    table: Table, types: Mapping[Kind, str], existing: Mapping[str, ExistingColumn], where: str
+    table: Table, types: Mapping[CellKind, str], existing: Mapping[str, ExistingColumn], where: str
 ) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, if a table lacks the columns that a sink needs."""
     expected = {

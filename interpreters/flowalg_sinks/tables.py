@@ -20,7 +20,7 @@ Row: TypeAlias = tuple[Cell, ...]
 
 
 @unique
-class Kind(Enum):
+class CellKind(Enum):
     """The type of a column's cells."""
 
     BOOLEAN = "bool"
@@ -40,7 +40,7 @@ class Column:
     """A column: its name, the kind of its cells, and whether a cell may be ``None``."""
 
     name: str
-    kind: Kind
+    kind: CellKind
     nullable: bool = False
 
 

@@ -27,11 +27,11 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
-from flowalg_sinks.tables import Column, Kind, Row, Table
+from flowalg_sinks.tables import CellKind, Column, Row, Table
 from flowalg_sinks.target import Target
 from flowalg_sinks.upsertable import preserves_keys, require_upsertable
 
-KEY_TEXT: Final = Column("key_json", Kind.TEXT)
+KEY_TEXT: Final = Column("key_json", CellKind.TEXT)
 """The key as JSON, if it can be or contain ``None``: a primary key cannot be null."""
 
 

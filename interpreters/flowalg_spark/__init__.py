@@ -2,7 +2,7 @@
 
 Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` return a DataFrame of panes instead of a
 run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, ``collect_bad_records`` bad records,
-and ``final_values`` reduces panes to the current value of each key and window. ``output_of`` selects one of several
+and ``final_values`` reduces panes to the current value of each key and window. ``select_output`` selects one of several
 outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in its schema, ``sinks``
 has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a pipeline over recorded data
 as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_state`` reads its live
@@ -25,7 +25,7 @@ from flowalg_spark.changes.planning import plan
 from flowalg_spark.changes.resharding import reshard
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.final_values import final_values
-from flowalg_spark.frames.output_rows import output_of
+from flowalg_spark.frames.output_rows import select_output
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of, stream_files
 from flowalg_spark.inputs import snapshot_input
@@ -73,7 +73,6 @@ __all__ = [
     "metrics",
     "open_keys",
     "open_state",
-    "output_of",
     "pane_table",
     "plan",
     "query_progress",
@@ -85,6 +84,7 @@ __all__ = [
     "replay_log",
     "reshard",
     "schema_of",
+    "select_output",
     "sinks",
     "snapshot_input",
     "stage_metrics",

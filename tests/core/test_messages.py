@@ -13,7 +13,7 @@ from enum import EnumType
 from typing import Final, NoReturn
 
 import pytest
-from flowalg_tools.what_if import Records, what_if
+from flowalg_tools.what_if import RecordedDelays, what_if
 
 from flowalg import FixedWindows, FlowalgError, Timeline
 from flowalg.data.errors import describe_function
@@ -25,7 +25,7 @@ from tests.support.tables import rows
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 HOURS: Final = FixedWindows(timedelta(hours=1))
-RECORDS: Final = Records.of([NOON], [NOON])
+RECORDS: Final = RecordedDelays.of([NOON], [NOON])
 BY_POINTS: Final = SCORES.key_by(lambda s: s.points)
 NAMES: Final = (UTC, POINTS, date, datetime, minute, what_if)
 """Further names in the calls below, apart from those of flowalg."""
@@ -419,8 +419,9 @@ MESSAGES: Final = """
         carries, or None; got 3 (int)
     FittedLag(0.5, 'gamma') -> ArgumentError: FittedLag.distribution must be a LagDistribution, such as \
         LagDistribution.GAMMA; got 'gamma' (str)
-    what_if([NOON], HOURS) -> ArgumentError: records must be Records, such as Records.of(event_times, \
-        processing_times); got [datetime.datetime(2024, 1, 1, 12, 0, tzinfo=datetime.timezone.utc)] (list)
+    what_if([NOON], HOURS) -> ArgumentError: records must be RecordedDelays, such as \
+        RecordedDelays.of(event_times, processing_times); got [datetime.datetime(2024, 1, 1, 12, 0, \
+        tzinfo=datetime.timezone.utc)] (list)
     what_if(RECORDS, HOURS).recommendation(dropped=2) -> ArgumentError: dropped must be a share, between 0 and \
         1; got 2 (int)
     PCollection(3) -> ArgumentError: PCollection.node must be a node; collections begin with Source(...); got 3 (int)

@@ -76,7 +76,7 @@ class Emitted:
             yield f"the stream dropped {self.dropped} elements, and {name} {other.dropped}"
 
 
-Found: TypeAlias = tuple[Emitted, ReplayLog, Emitted]
+ReplayResult: TypeAlias = tuple[Emitted, ReplayLog, Emitted]
 """What a streaming run emitted, its replay log, and what the engine's own replay emitted."""
 
 
@@ -94,7 +94,7 @@ def corrected_visits(folder: Path) -> Case:
     return Case("visits", QUERIES["sessions"](folder), VISITS, POLICY, "seen", END, records)
 
 
-def run_on_local(case: Case, folder: Path) -> Found:
+def run_on_local(case: Case, folder: Path) -> ReplayResult:
     """Runs a case on the local engine, and replays its rows, the last ones first."""
     stream = local_streaming.StreamInput(
         folder / "in", case.watermark, processing_time=case.processing_time, end_of_input=case.end_of_input
@@ -114,7 +114,7 @@ def run_on_local(case: Case, folder: Path) -> Found:
     return emitted, local_streaming.replay_log(batches), again
 
 
-def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> Found:
+def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> ReplayResult:
     """Runs a case on Spark, and replays its rows."""
     rows, time = spark.read.parquet(str(folder / "in")), F.col(case.processing_time)
     frame = spark.readStream.schema(rows.schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
@@ -135,7 +135,7 @@ def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> Found:
     return Emitted(collect(case.pipeline, stored), dropped), replay_log(stored), again
 
 
-def replays_equally(engine: str, case: Case, outcome: Found) -> bool:
+def replays_equally(engine: str, case: Case, outcome: ReplayResult) -> bool:
     """Compares a run with its replays, prints what it was, and returns whether all agree."""
     emitted, log, replayed = outcome
     kinds = Counter(str(kind) for pane in emitted.panes for kind in (pane.timing.value, pane.change.value))

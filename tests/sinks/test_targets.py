@@ -20,8 +20,8 @@ from flowalg_sinks import SinkBatch
 from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_spark.sinks import (
     Cell,
+    CellKind,
     Column,
-    Kind,
     PostgreSQL,
     Row,
     SQLite,
@@ -53,19 +53,21 @@ from tests.support.sink_cases import current_panes, rows_of, sort_rows
 Database: TypeAlias = SQLite | PostgreSQL
 
 EVERY_KIND: Final = Table(
-    "kinds", tuple(Column(kind.name.lower(), kind, kind is not Kind.INTEGER) for kind in Kind), ("integer",)
+    "kinds",
+    tuple(Column(kind.name.lower(), kind, kind is not CellKind.INTEGER) for kind in CellKind),
+    ("integer",),
 )
 NOON: Final = datetime(2024, 1, 1, 12, tzinfo=UTC)
-VALUES: Final[dict[Kind, list[Cell]]] = {
-    Kind.BOOLEAN: [True, False],
-    Kind.FLOAT: [0.1, float("nan"), float("inf"), float("-inf"), 5e-324, -1.7976931348623157e308, 3.0],
-    Kind.TEXT: ["", "NULL", "ü\n'\"%s", "\U0001f600"],
-    Kind.BINARY: [b"", b"\x00\xff"],
-    Kind.TIMESTAMP: [NOON, NOON.replace(microsecond=1), MIN_TIME.datetime, MAX_TIME.datetime],
-    Kind.DAY: [date(1, 1, 1), date(9999, 12, 31)],
-    Kind.DURATION: [timedelta(0), timedelta(days=-3, microseconds=1), timedelta(days=99_999, hours=23)],
-    Kind.DECIMAL: [Decimal("0"), Decimal("-12345678901234567890.123456789012345678"), Decimal("1.5")],
-    Kind.JSON: ['{"a": 1}', "[]", '"\\\\u0000"'],
+VALUES: Final[dict[CellKind, list[Cell]]] = {
+    CellKind.BOOLEAN: [True, False],
+    CellKind.FLOAT: [0.1, float("nan"), float("inf"), float("-inf"), 5e-324, -1.7976931348623157e308, 3.0],
+    CellKind.TEXT: ["", "NULL", "ü\n'\"%s", "\U0001f600"],
+    CellKind.BINARY: [b"", b"\x00\xff"],
+    CellKind.TIMESTAMP: [NOON, NOON.replace(microsecond=1), MIN_TIME.datetime, MAX_TIME.datetime],
+    CellKind.DAY: [date(1, 1, 1), date(9999, 12, 31)],
+    CellKind.DURATION: [timedelta(0), timedelta(days=-3, microseconds=1), timedelta(days=99_999, hours=23)],
+    CellKind.DECIMAL: [Decimal("0"), Decimal("-12345678901234567890.123456789012345678"), Decimal("1.5")],
+    CellKind.JSON: ['{"a": 1}', "[]", '"\\\\u0000"'],
 }
 """Cells of each kind. The test adds ``None``, and the greatest and least integer."""
 
@@ -97,14 +99,14 @@ def put(target: Target, table: Table, *rows: Row) -> None:
 def test_every_cell_is_read_back_unchanged(database: Database) -> None:
     """Cells of every kind are read back unchanged: nulls, NaN, infinities, bounds of time, special characters."""
     rows: list[Row] = [
-        (None, 2**63 - 1, *[None] * (len(Kind) - 2)),
-        (None, -(2**63), *[None] * (len(Kind) - 2)),
+        (None, 2**63 - 1, *[None] * (len(CellKind) - 2)),
+        (None, -(2**63), *[None] * (len(CellKind) - 2)),
     ]
     for kind, cells in VALUES.items():
         for cell in cells:
-            row: list[Cell] = [None] * len(Kind)
-            row[list(Kind).index(Kind.INTEGER)] = len(rows)
-            row[list(Kind).index(kind)] = cell
+            row: list[Cell] = [None] * len(CellKind)
+            row[list(CellKind).index(CellKind.INTEGER)] = len(rows)
+            row[list(CellKind).index(kind)] = cell
             rows.append(tuple(row))
     put(database, EVERY_KIND, *rows)
     assert repr(sort_rows(database.rows(EVERY_KIND))) == repr(sort_rows(rows))
@@ -112,7 +114,7 @@ def test_every_cell_is_read_back_unchanged(database: Database) -> None:
 
 STRANGE_NAMES: Final = Table(
     'a "table"; DROP TABLE %s -- ü',
-    tuple(Column(name, Kind.TEXT) for name in ("select", 'a "b"', "50%", "%s", "Ü ber", "?")),
+    tuple(Column(name, CellKind.TEXT) for name in ("select", 'a "b"', "50%", "%s", "Ü ber", "?")),
     ("select", "%s"),
 )
 
@@ -144,7 +146,7 @@ def texts_in(element: Outer) -> list[str]:
 def test_elements_of_every_shape_are_read_back_unchanged(database: Database, element: Outer) -> None:
     """Elements of every shape are read back unchanged; PostgreSQL rejects text with U+0000."""
     columns = element_columns(EVERYTHING)
-    table = Table("elements", (Column("id", Kind.INTEGER), *columns), ("id",))
+    table = Table("elements", (Column("id", CellKind.INTEGER), *columns), ("id",))
     cells = to_cells(element, EVERYTHING)
     if isinstance(database, PostgreSQL) and "\0" in "".join(texts_in(element)):
         with pytest.raises(ElementError, match=r"must not contain the character U\+0000, which PostgreSQL"):
@@ -159,7 +161,7 @@ def test_elements_of_every_shape_are_read_back_unchanged(database: Database, ele
 
 def test_a_failed_transaction_is_rolled_back(database: Database) -> None:
     """A failed transaction leaves no rows, no table, and no recorded batch."""
-    table = Table("t", (Column("a", Kind.INTEGER), Column("b", Kind.TEXT)), ("a",))
+    table = Table("t", (Column("a", CellKind.INTEGER), Column("b", CellKind.TEXT)), ("a",))
 
     def fail() -> None:
         with database.transaction() as transaction:
@@ -217,9 +219,15 @@ def test_a_second_writer_waits_for_the_first(database: Database) -> None:
 
 def test_a_table_with_other_columns_is_rejected(database: Database) -> None:
     """A table with other columns raises an error that lists every difference, and stays as it is."""
-    table = Table("t", (Column("a", Kind.INTEGER), Column("b", Kind.TEXT), Column("c", Kind.FLOAT)), ("a",))
+    table = Table(
+        "t", (Column("a", CellKind.INTEGER), Column("b", CellKind.TEXT), Column("c", CellKind.FLOAT)), ("a",)
+    )
     put(database, table, (1, "x", 0.5))
-    columns = (Column("a", Kind.INTEGER), Column("b", Kind.TEXT, nullable=True), Column("d", Kind.FLOAT))
+    columns = (
+        Column("a", CellKind.INTEGER),
+        Column("b", CellKind.TEXT, nullable=True),
+        Column("d", CellKind.FLOAT),
+    )
     other = Table("t", columns, ("a", "d"))
     with pytest.raises(SchemaMismatchError) as error:
         put(database, other, (1, "x", 0.5))
@@ -249,7 +257,7 @@ def test_retracted_panes_are_deleted(database: Database) -> None:
 
 def test_more_rows_than_one_statement_takes_are_written(database: Database) -> None:
     """Rows that take several statements are all written and deleted, each once."""
-    table = Table("t", (Column("a", Kind.INTEGER), Column("b", Kind.TEXT)), ("a",))
+    table = Table("t", (Column("a", CellKind.INTEGER), Column("b", CellKind.TEXT)), ("a",))
     rows: list[Row] = [(number, str(number)) for number in range(25_001)]
     put(database, table, *rows)
     assert database.rows(table) == rows
@@ -285,7 +293,7 @@ def test_a_name_that_postgresql_would_truncate_is_rejected(server: str) -> None:
     with pytest.raises(
         ArgumentError, match="the name of a table or column must be at most 63 bytes long, .*; got 'ü"
     ):
-        put(target, Table("ü" * 32, (Column("a", Kind.INTEGER),), ("a",)), (1,))
+        put(target, Table("ü" * 32, (Column("a", CellKind.INTEGER),), ("a",)), (1,))
 
 
 def test_a_missing_driver_is_reported_with_its_extra() -> None:
@@ -305,7 +313,7 @@ def test_a_missing_driver_is_reported_with_its_extra() -> None:
 def test_sqlite_texts_sort_as_their_timestamps(tmp_path: Path) -> None:
     """SQLite stores timestamps as ISO 8601 text that sorts as the timestamps do."""
     target = SQLite(tmp_path / "panes.db")
-    table = Table("t", (Column("at", Kind.TIMESTAMP),), ("at",))
+    table = Table("t", (Column("at", CellKind.TIMESTAMP),), ("at",))
     put(target, table, (NOON,), (NOON + timedelta(microseconds=1),))
     with sqlite3.connect(tmp_path / "panes.db") as connection:
         rows = connection.execute("SELECT at FROM t WHERE at > '2024-01-01T12:00:00.000000Z'").fetchall()

@@ -20,7 +20,7 @@ from attrs import asdict
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_sinks import PostgreSQL, SinkError, SQLite
-from flowalg_sinks.tables import Column, Kind, Table
+from flowalg_sinks.tables import CellKind, Column, Table
 from psycopg.conninfo import make_conninfo
 
 from flowalg import BoundedOutOfOrderness, FixedWindows, Sum
@@ -103,7 +103,7 @@ def create(target: PostgreSQL, between: Callable[[], None] = lambda: None) -> No
     with target.transaction() as transaction:
         transaction.last_batch("t")
         between()
-        transaction.prepare(Table("t", (Column("a", Kind.TEXT),), ("a",)))
+        transaction.prepare(Table("t", (Column("a", CellKind.TEXT),), ("a",)))
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_a_server_that_ends_in_a_transaction_is_an_error_of_the_sink(server: str
     with pytest.raises(SinkError, match=message):
         create(target, end)
     with pytest.raises(SinkError, match='cannot be read: relation "nowhere" does not exist'):
-        target.rows(Table("nowhere", (Column("a", Kind.TEXT),), ("a",)))
+        target.rows(Table("nowhere", (Column("a", CellKind.TEXT),), ("a",)))

@@ -25,7 +25,7 @@ from flowalg_spark import (
     StreamInput,
     collect_drops,
     collect_elements,
-    output_of,
+    select_output,
     sinks,
     streaming,
 )
@@ -267,13 +267,13 @@ def test_wrong_names_of_outputs(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"one that differs from 'a' not only in case, .*; got 'A'"):
         streaming.compile({"a": doubled, "A": doubled}, inputs)
     odd = streaming.compile({"a.b `c`": doubled}, inputs)
-    assert output_of(odd, "a.b `c`").columns == ["key", "value", "event_time", "processing_time"]
+    assert select_output(odd, "a.b `c`").columns == ["key", "value", "event_time", "processing_time"]
     frame = spark.sql("select 'a' as output, named_struct('key', 1) as a")
-    assert output_of(frame, "a").columns == ["key"]
+    assert select_output(frame, "a").columns == ["key"]
     with pytest.raises(ArgumentError, match="name must be an output of the frame: a; got 'b'"):
-        output_of(frame, "b")
+        select_output(frame, "b")
     with pytest.raises(ArgumentError, match="frame must be a DataFrame with the rows of several outputs"):
-        output_of(frame.drop("output"), "a")
+        select_output(frame.drop("output"), "a")
     with pytest.raises(ArgumentError, match="the names of sinks must be those of the outputs: a"):
         sinks.route({"b": lambda frame, batch: None})(frame, 0)
     with pytest.raises(ArgumentError, match="sinks must be a function"):

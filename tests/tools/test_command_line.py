@@ -22,7 +22,7 @@ from flowalg_tools.cli.expressions import parse_duration, parse_policy, parse_tr
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import UnreadableFileError
 from flowalg_tools.cli.run import locate_bad_records
-from flowalg_tools.what_if import Records, what_if
+from flowalg_tools.what_if import RecordedDelays, what_if
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 from pyspark.sql import SparkSession
@@ -303,7 +303,7 @@ def test_what_if_prints_the_table_and_the_recommendation(
             "grid.svg",
         ),
     )
-    records = Records.of(
+    records = RecordedDelays.of(
         [score.at for score, _ in RECORDS],
         [seen for _, seen in RECORDS],
         keys=[score.team for score, _ in RECORDS],

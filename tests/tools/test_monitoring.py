@@ -23,7 +23,7 @@ from flowalg_polars import streaming
 from flowalg_polars.streaming import MicroBatch
 from flowalg_tools.monitoring import (
     METRICS,
-    Kind,
+    MetricKind,
     Monitor,
     QueryState,
     QueryStatus,
@@ -152,7 +152,9 @@ def test_opentelemetry_reads_the_values_of_the_table() -> None:
     for metric in metrics:
         expected = kinds[metric.name]
         assert (metric.unit, metric.description) == (expected.unit, expected.meaning)
-        assert (isinstance(metric.data, Sum) and metric.data.is_monotonic) == (expected.kind is Kind.COUNTER)
+        assert (isinstance(metric.data, Sum) and metric.data.is_monotonic) == (
+            expected.kind is MetricKind.COUNTER
+        )
     provider.shutdown()
 
 
@@ -162,7 +164,7 @@ def test_names_of_metrics_follow_the_conventions() -> None:
     assert len(set(names)) == len(names)
     for metric in METRICS:
         assert re.fullmatch(r"flowalg_(query|stage|source)_[a-z_]+", metric.prometheus_name)
-        assert metric.prometheus_name.endswith("_total") == (metric.kind is Kind.COUNTER)
+        assert metric.prometheus_name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
         assert ("_seconds" in metric.prometheus_name) == (metric.unit == "s")
         assert metric.labels[0] == "query"
 
@@ -173,7 +175,7 @@ def test_gauges_of_stages_disappear_when_the_query_ends() -> None:
     monitor(QueryEnded("best", NOW))
     for metric in METRICS:
         samples = list(metric.samples(monitor.statuses[0]))
-        assert bool(samples) == (metric.kind is Kind.COUNTER or metric.name.startswith("flowalg.query"))
+        assert bool(samples) == (metric.kind is MetricKind.COUNTER or metric.name.startswith("flowalg.query"))
 
 
 def test_log_lines_are_events_as_json(caplog: pytest.LogCaptureFixture) -> None:

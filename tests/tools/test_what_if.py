@@ -32,7 +32,7 @@ from flowalg_laws.strategies import (
 from flowalg_reference import RunSpec
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import execute
-from flowalg_tools.what_if import Choice, Latency, Recommendation, Records, StateSize, WhatIf, what_if
+from flowalg_tools.what_if import Choice, Latency, Recommendation, RecordedDelays, StateSize, WhatIf, what_if
 from flowalg_tools.what_if.counting import Arrivals, OnTimeCounts
 from flowalg_tools.what_if.formatting import format_duration, format_policy, format_rounded, format_share
 from flowalg_tools.what_if.grid import round_up
@@ -99,9 +99,9 @@ class Case:
     ends: bool
 
     @property
-    def records(self) -> Records:
+    def records(self) -> RecordedDelays:
         """The elements as columns."""
-        return Records.from_records(
+        return RecordedDelays.from_records(
             SAMPLES,
             self.samples,
             processing_time=lambda s: s.observed,
@@ -355,7 +355,9 @@ def test_a_wavelet_matrix_finds_any_rank_of_any_range(numbers: list[int], data: 
 def default_grid(samples: Iterable[Sample]) -> WhatIf:
     """The results of the default grid on some records."""
     return what_if(
-        Records.from_records(SAMPLES, samples, processing_time=lambda s: s.observed, key=lambda s: s.key),
+        RecordedDelays.from_records(
+            SAMPLES, samples, processing_time=lambda s: s.observed, key=lambda s: s.key
+        ),
         FixedWindows(5 * MINUTE),
     )
 
@@ -510,9 +512,11 @@ def test_columns_of_every_kind_are_the_same_records() -> None:
         pa.array(at, pa.timestamp("us", "UTC")),
         pa.chunked_array([pa.array(seen, pa.timestamp("ns", "UTC"))]),
     )
-    expected = Records.of(at, seen, keys=["x", "y", "x"], partitions=[0, 1, 0])
+    expected = RecordedDelays.of(at, seen, keys=["x", "y", "x"], partitions=[0, 1, 0])
     for events, times in (micros, polars, arrow, (micros[0].tolist(), seen)):
-        records = Records.of(events, times, keys=pl.Series([0, 1, 0]), partitions=np.array(["0", "1", "0"]))
+        records = RecordedDelays.of(
+            events, times, keys=pl.Series([0, 1, 0]), partitions=np.array(["0", "1", "0"])
+        )
         assert records.frame.equals(expected.frame)
     assert len(expected) == 3
 
@@ -524,7 +528,7 @@ def test_partitions_keep_their_names() -> None:
     def record_names(view: ClockView) -> None:
         names.append(set(view.partitions))
 
-    records = Records.of([minute(0), minute(1)], [minute(2), minute(3)], partitions=["north", "south"])
+    records = RecordedDelays.of([minute(0), minute(1)], [minute(2), minute(3)], partitions=["north", "south"])
     what_if(records, GlobalWindows(), policies=[CustomPolicy("recording", record_names)])
     assert names == [{"north"}, {"north", "south"}]
 
@@ -553,14 +557,14 @@ NAIVE = datetime(2024, 1, 1)
 def test_invalid_times_are_rejected(events: Iterable[object], times: Iterable[object], message: str) -> None:
     """The error names the column."""
     with pytest.raises(ArgumentError, match=message):
-        Records.of(events, times)
+        RecordedDelays.of(events, times)
 
 
 @pytest.mark.parametrize("keys", [[0.5], [(1, 0.5)], [[1]], pl.Series([0.5])])
 def test_keys_that_cannot_be_compared_are_rejected(keys: Iterable[object]) -> None:
     """Keys with floats and unhashable keys are rejected, as in a grouping."""
     with pytest.raises(ArgumentError, match="keys must be (without floats, .*|hashable); got"):
-        Records.of([NOON], [NOON], keys=keys)
+        RecordedDelays.of([NOON], [NOON], keys=keys)
 
 
 @pytest.mark.parametrize(
@@ -569,13 +573,13 @@ def test_keys_that_cannot_be_compared_are_rejected(keys: Iterable[object]) -> No
 def test_partitions_are_strings_or_integers(partitions: Iterable[object]) -> None:
     """Other partitions and nulls are rejected."""
     with pytest.raises(ArgumentError, match="partitions must be strings or integers(, without nulls)?; got"):
-        Records.of([NOON], [NOON], partitions=partitions)
+        RecordedDelays.of([NOON], [NOON], partitions=partitions)
 
 
 def test_a_key_function_that_raises_is_a_user_function_error() -> None:
     """The error names the function."""
     with pytest.raises(UserFunctionError, match="key"):
-        Records.from_records(
+        RecordedDelays.from_records(
             SAMPLES,
             [Sample("a", "p", NOON, NOON)],
             processing_time=lambda s: s.observed,
@@ -583,7 +587,7 @@ def test_a_key_function_that_raises_is_a_user_function_error() -> None:
         )
 
 
-ONE = Records.of([NOON], [NOON])
+ONE = RecordedDelays.of([NOON], [NOON])
 HOURS = FixedWindows(timedelta(hours=1))
 
 
@@ -669,7 +673,7 @@ def test_a_longer_wait_never_increases_late_or_dropped_elements() -> None:
     times = [event + (number * 37 % 101) * MINUTE for number, event in enumerate(events)]
     delays = [count * MINUTE for count in (0, 10, 30, 60, 120)]
     grid = what_if(
-        Records.of(events, times), HOURS, policies=[*map(ProcessingTimeLag, delays)], lateness=delays
+        RecordedDelays.of(events, times), HOURS, policies=[*map(ProcessingTimeLag, delays)], lateness=delays
     )
     late = [choice.late for choice in grid.choices[:: len(delays)]]
     assert late == sorted(late, reverse=True)

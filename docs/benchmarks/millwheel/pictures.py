@@ -23,7 +23,7 @@ ENGINES: Final = (LOCAL, SPARK)
 LINES: Final = ("-", "--")
 """The lines of a chain of one stage, and of three."""
 
-Found = Mapping[str, Mapping[str, Any]]
+ByCase = Mapping[str, Mapping[str, Any]]
 
 
 def draw(results: Sequence[Result], folder: Path = PICTURES) -> list[Path]:
@@ -39,7 +39,7 @@ def draw(results: Sequence[Result], folder: Path = PICTURES) -> list[Path]:
     return drawn
 
 
-def latencies(by_case: Found) -> Figure | None:
+def latencies(by_case: ByCase) -> Figure | None:
     """The part of the records that are output within a time, for each engine."""
     engines = [engine for engine in ENGINES if any(case.startswith(f"latency, {engine}") for case in by_case)]
     if not engines:
@@ -66,7 +66,7 @@ def latencies(by_case: Found) -> Figure | None:
     return figure
 
 
-def lags(by_case: Found) -> Figure | None:
+def lags(by_case: ByCase) -> Figure | None:
     """The lag of the watermark at each stage over time, for each engine."""
     engines = [engine for engine in ENGINES if lag_case(engine) in by_case]
     if not engines:
@@ -92,7 +92,7 @@ def lags(by_case: Found) -> Figure | None:
     return figure
 
 
-def caches(by_case: Found) -> Figure | None:
+def caches(by_case: ByCase) -> Figure | None:
     """The time of a batch by the size of the cache."""
     cases = [by_case[case] for part in on_spark.PARTS if (case := on_spark.cache_case(part)) in by_case]
     if not cases:

@@ -14,7 +14,7 @@ from docs.benchmarks.millwheel.pipelines import STAGES
 from docs.benchmarks.results import Result
 
 PAGE: Final = Path(__file__).parents[2] / "millwheel.md"
-Found: TypeAlias = Mapping[str, Result]
+ByCase: TypeAlias = Mapping[str, Result]
 """The results by case."""
 
 ENGINES: Final = (LOCAL, SPARK)
@@ -29,7 +29,7 @@ def _header(*names: str, texts: int = 1) -> Iterator[str]:
     yield _row(*(["---"] * texts), *(["---:"] * (len(names) - texts)))
 
 
-def rivals(by_case: Found) -> Iterator[str]:
+def rivals(by_case: ByCase) -> Iterator[str]:
     """The counter and the deduplication on Spark, with their rivals."""
     yield from _header(
         "Spark streaming, seconds per batch", "flowalg", "rival", "", "ratio", "at most", texts=1
@@ -45,7 +45,7 @@ def rivals(by_case: Found) -> Iterator[str]:
             yield _row(name, result["flowalg_s"], rival_name, took, ratio, most)
 
 
-def throughput(by_case: Found) -> Iterator[str]:
+def throughput(by_case: ByCase) -> Iterator[str]:
     """The counter on the local engine."""
     yield from _header(
         "elements per batch",
@@ -68,7 +68,7 @@ def throughput(by_case: Found) -> Iterator[str]:
             )
 
 
-def growth(by_case: Found) -> Iterator[str]:
+def growth(by_case: ByCase) -> Iterator[str]:
     """Batches beside keys that they do not affect."""
     yield from _header(
         "untouched keys", "local engine, ms", "growth", "Spark, s", "growth", "recovery on Spark, s", texts=0
@@ -84,7 +84,7 @@ def growth(by_case: Found) -> Iterator[str]:
         yield _row(f"{count:,}", *("" if cell is None else cell for cell in cells))
 
 
-def latencies(by_case: Found) -> Iterator[str]:
+def latencies(by_case: ByCase) -> Iterator[str]:
     """The latency of records."""
     yield from _header("engine", "stages", "output counts", "median ms", "p95 ms", "p99 ms", texts=3)
     for engine in ENGINES:
@@ -96,7 +96,7 @@ def latencies(by_case: Found) -> Iterator[str]:
                     yield _row(engine, stages, production, *quantiles)
 
 
-def checkpoints(by_case: Found) -> Iterator[str]:
+def checkpoints(by_case: ByCase) -> Iterator[str]:
     """The time that Spark takes for its logs."""
     yield from _header("stages", "micro-batch, ms", "log of inputs, ms", "commit, ms", texts=0)
     for stages in STAGES:
@@ -106,7 +106,7 @@ def checkpoints(by_case: Found) -> Iterator[str]:
             yield _row(stages, *(f"{by_case[case][phase]:.0f}" for phase in phases))
 
 
-def lags(by_case: Found) -> Iterator[str]:
+def lags(by_case: ByCase) -> Iterator[str]:
     """The lag of the watermark at each stage."""
     by_engine = {engine: by_case[lag_case(engine)] for engine in ENGINES if lag_case(engine) in by_case}
     yield from _header("stage", *(f"{engine}, s" for engine in by_engine))
@@ -121,7 +121,7 @@ def _medians(result: Result) -> Mapping[str, float]:
     return medians
 
 
-def caches(by_case: Found) -> Iterator[str]:
+def caches(by_case: ByCase) -> Iterator[str]:
     """The time of a batch by the size of the cache."""
     yield from _header("cache, part of the state", "cache, MiB", "seconds per batch", texts=0)
     for part in on_spark.PARTS:
@@ -130,7 +130,7 @@ def caches(by_case: Found) -> Iterator[str]:
             yield _row(part, by_case[case]["cache_mib"], by_case[case]["flowalg_s"])
 
 
-TABLES: Final[Mapping[str, Callable[[Found], Iterator[str]]]] = {
+TABLES: Final[Mapping[str, Callable[[ByCase], Iterator[str]]]] = {
     "rivals": rivals,
     "throughput": throughput,
     "growth": growth,

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
-from docs.benchmarks.nexmark.agreement import FEW, Found, compare, open_engines
+from docs.benchmarks.nexmark.agreement import FEW, Agreement, compare, open_engines
 from docs.benchmarks.nexmark.engines import has_duckdb
 from docs.benchmarks.nexmark.generator import tables
 from docs.benchmarks.nexmark.on_flink import Flink, flink
@@ -100,7 +100,7 @@ def _results(run: Extent) -> Results:
 
 def _compare_all(
     queries: Sequence[Query], run: Extent, running: Flink | None, *, spark: bool
-) -> Iterator[Found]:
+) -> Iterator[Agreement]:
     """Compares and saves the answers to queries, with a line for each."""
     few, results = tables(run.data, FEW), _results(run)
     with open_engines(running.answer if running is not None else None, spark=spark) as (engines, rivals):
@@ -111,16 +111,16 @@ def _compare_all(
             yield answer
 
 
-def _known(query: Query, results: Results) -> Found | None:
+def _known(query: Query, results: Results) -> Agreement | None:
     """Returns the answers to a query in the last run, or ``None`` if it was not compared."""
     for result in results.load():
         if result["query"] == query.label and all(name in result for name in ANSWER):
             answer: Any = result
-            return Found(query, *(answer[name] for name in ANSWER))
+            return Agreement(query, *(answer[name] for name in ANSWER))
     return None
 
 
-def _outcome(answer: Found) -> str:
+def _outcome(answer: Agreement) -> str:
     different = f"DIFFERENT on {', '.join(answer.different)}" if answer.different else "equal"
     rejections = (f"; rejected by {name}: {error}" for name, error in answer.rejected.items())
     return different + "".join(rejections)

@@ -40,7 +40,7 @@ LOCAL_RIVALS: Final[Engines] = {"Polars by hand": [on_polars]}
 
 
 @frozen
-class Found:
+class Agreement:
     """The answer to a query: its number of rows, and the engines and rivals by whether they give it.
 
     It is that of the SQL in DuckDB, or without DuckDB that of the reference. ``rejected`` has the errors of those that
@@ -59,7 +59,7 @@ class Found:
         return len({*LOCAL, *ON_SPARK} & {*self.equal, *self.different})
 
 
-def compare(query: Query, engines: Engines, few: Tables) -> Found:
+def compare(query: Query, engines: Engines, few: Tables) -> Agreement:
     """Compares the answers of engines and rivals to a query."""
     expected = (on_duckdb if has_duckdb() else on_reference)(query, few)
     equal: list[str] = []
@@ -72,7 +72,7 @@ def compare(query: Query, engines: Engines, few: Tables) -> Found:
             rejected[name] = str(error)
         else:
             (equal if same else different).append(name)
-    return Found(query, expected.height, tuple(equal), tuple(different), rejected)
+    return Agreement(query, expected.height, tuple(equal), tuple(different), rejected)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
-from docs.benchmarks.nexmark.agreement import BY_HAND, Found
+from docs.benchmarks.nexmark.agreement import BY_HAND, Agreement
 from docs.benchmarks.nexmark.engines import Tables, database, from_sql, has_duckdb, local_batch
 from docs.benchmarks.nexmark.generator import Scale, tables
 from docs.benchmarks.nexmark.on_flink import Flink
@@ -46,7 +46,7 @@ PAIRS: Final = (
 
 
 def measure_all(
-    answers: Sequence[Found], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
+    answers: Sequence[Agreement], data: Path, effort: Effort, flink: Flink | None, *, spark: bool
 ) -> Iterator[Result]:
     """Yields the medians and the ratios of each query whose answer was found."""
     batch, stream = (
@@ -81,9 +81,9 @@ def measure(query: Query, comparisons: Sequence[Rivals], effort: Effort) -> Resu
 @contextmanager
 def _comparisons(
     batch: Tables | None, stream: Tables | None, *, spark: bool
-) -> Iterator[Sequence[Callable[[Found], Rivals]]]:
+) -> Iterator[Sequence[Callable[[Agreement], Rivals]]]:
     """Gives what makes the rivals of a query, over the tables of batches and of streams, if there are any."""
-    makers: list[Callable[[Found], Rivals]] = []
+    makers: list[Callable[[Agreement], Rivals]] = []
     if batch is not None:
         makers.append(lambda answer: local_rivals(answer.query, batch))
     if not spark:

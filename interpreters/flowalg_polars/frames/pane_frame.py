@@ -164,7 +164,7 @@ def collect_elements(
     return output_in(pipeline, rows).elements
 
 
-def output_of(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
+def read_output(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
     """Returns the output in rows with the leaves of elements and their metadata: panes as they are, elements sorted."""
     if emits_panes(pipeline.node):
         return Output(panes_in(to_arrow(rows, element_shape(pipeline), PANE_META), pipeline))

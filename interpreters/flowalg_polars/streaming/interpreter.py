@@ -24,7 +24,7 @@ from flowalg.runs.run import Outputs, Run, run_of
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.capabilities import timeline_capabilities
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.frames.pane_frame import output_of
+from flowalg_polars.frames.pane_frame import read_output
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.reading.bad_records import BadRecords
@@ -107,7 +107,7 @@ class PolarsStreaming:
                 with raise_causes():
                     rows = operator.run(arrivals).frame.collect()
                 if rows.height:
-                    by_name[name].append(output_of(outputs[name], rows))
+                    by_name[name].append(read_output(outputs[name], rows))
             dropped.extend(drop for drops in graph.drops() for drop in drops.values())
             unfired.append(graph.unfired_timers())
 

@@ -43,7 +43,7 @@ from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.frames.pane_frame import output_of, user_columns
+from flowalg_polars.frames.pane_frame import read_output, user_columns
 from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
@@ -96,7 +96,7 @@ class MicroBatch(Generic[A_co]):
     @property
     def output(self) -> Output[A_co]:
         """The output as values, in order."""
-        return output_of(self.pipeline, self.rows)
+        return read_output(self.pipeline, self.rows)
 
     @property
     def panes(self) -> tuple[Pane[A_co], ...]:

@@ -23,7 +23,7 @@ from flowalg_reference.bad_records import BadRecords
 from flowalg_reference.debugging.history import History, SelectedInstants, TimelineHistory
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
 from flowalg_reference.grouping import Grouping, depends_on_every_instant
-from flowalg_reference.operators import Operator, Operators
+from flowalg_reference.operators import NodeFunction, Operators
 from flowalg_reference.trace import Call, Evaluation, Receipt, Traced
 
 
@@ -156,7 +156,7 @@ class _Replay:
     watermarks: Sequence[int]
     instants: SelectedInstants
     operators: Operators
-    operator: Operator
+    operator: NodeFunction
     separate: GroupingNode | None
     traced: list[Traced]
     emits_panes: bool

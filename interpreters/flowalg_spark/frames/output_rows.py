@@ -40,7 +40,7 @@ def require_column_names(outputs: Mapping[str, object], session: SparkSession) -
             )
 
 
-def output_of(frame: DataFrame, name: str) -> DataFrame:
+def select_output(frame: DataFrame, name: str) -> DataFrame:
     """Returns one output of several: its rows, with the columns that ``streaming.compile`` gives for it alone.
 
     ``frame`` has the rows of several outputs: the frame of a micro-batch, or a table that a sink has stored.
@@ -48,7 +48,7 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
 
     Example::
 
-        final_values(output_of(spark.read.parquet("outputs"), "totals")).show()
+        final_values(select_output(spark.read.parquet("outputs"), "totals")).show()
     """
     names = output_names(frame)
     if name not in names:
@@ -59,7 +59,7 @@ def output_of(frame: DataFrame, name: str) -> DataFrame:
 def collect_outputs(outputs: Mapping[str, PCollection[object]], frame: DataFrame) -> Outputs:
     """Collects several outputs, with the drops and bad records of all, as typed values from a frame with these rows."""
     return Outputs(
-        {name: collect_output(pipeline, output_of(frame, name)) for name, pipeline in outputs.items()},
+        {name: collect_output(pipeline, select_output(frame, name)) for name, pipeline in outputs.items()},
         collect_drops_of(outputs, frame),
         outputs,
         bad_records=collect_bad_records(frame),

@@ -83,8 +83,8 @@ class ReplayedBatch(Generic[A_co]):
 class ReplayedBatches:
     """What several outputs of a replay emit in one instant.
 
-    ``frame`` has the rows of ``streaming.compile`` of the outputs, with drops and bad records; ``output_of`` selects
-    those of one output. Read it, and the values, before the replay is closed.
+    ``frame`` has the rows of ``streaming.compile`` of the outputs, with drops and bad records; ``select_output``
+    returns those of one output. Read it, and the values, before the replay is closed.
     """
 
     collections: Mapping[str, PCollection[object]]

@@ -10,7 +10,7 @@ are one transaction of the target, so a micro-batch that Spark repeats changes n
 
 from flowalg_sinks.postgresql import PostgreSQL
 from flowalg_sinks.sqlite import SQLite
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
 from flowalg_spark.sinks.delta import Delta
@@ -23,11 +23,11 @@ from flowalg_spark.sinks.routing import BatchSink, Route, route
 __all__ = [
     "BatchSink",
     "Cell",
+    "CellKind",
     "Changelog",
     "Column",
     "Delta",
     "Iceberg",
-    "Kind",
     "Lakehouse",
     "LakehouseChangelog",
     "LakehouseUpsert",

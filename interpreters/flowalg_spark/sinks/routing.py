@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
 from flowalg_spark.callbacks import exits_as_errors
-from flowalg_spark.frames.output_rows import output_names, output_of
+from flowalg_spark.frames.output_rows import output_names, select_output
 from flowalg_spark.sinks.lakehouse_sinks import LakehouseSink
 
 BatchSink: TypeAlias = Callable[[DataFrame, int], None]
@@ -36,7 +36,7 @@ class Route:
         try:
             for name, sink in self.sinks.items():
                 with exits_as_errors(f"the sink of the output {name!r}"):
-                    sink(output_of(rows, name), batch)
+                    sink(select_output(rows, name), batch)
         finally:
             rows.unpersist()
 

@@ -14,7 +14,7 @@ from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_sinks.cells import element_columns
 from flowalg_sinks.pane_columns import require_element_shape
-from flowalg_sinks.tables import Kind, Table
+from flowalg_sinks.tables import CellKind, Table
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -34,16 +34,16 @@ DUPLICATE: Final = "__duplicate"
 _NEXT: Final = "__next"
 _NUMBER: Final = "__number"
 
-_TYPES: Final[dict[Kind, T.DataType]] = {
-    Kind.BOOLEAN: T.BooleanType(),
-    Kind.INTEGER: T.LongType(),
-    Kind.FLOAT: T.DoubleType(),
-    Kind.TEXT: T.StringType(),
-    Kind.BINARY: T.BinaryType(),
-    Kind.TIMESTAMP: T.TimestampType(),
-    Kind.DAY: T.DateType(),
-    Kind.DURATION: T.LongType(),
-    Kind.DECIMAL: spark_type(DECIMAL),
+_TYPES: Final[dict[CellKind, T.DataType]] = {
+    CellKind.BOOLEAN: T.BooleanType(),
+    CellKind.INTEGER: T.LongType(),
+    CellKind.FLOAT: T.DoubleType(),
+    CellKind.TEXT: T.StringType(),
+    CellKind.BINARY: T.BinaryType(),
+    CellKind.TIMESTAMP: T.TimestampType(),
+    CellKind.DAY: T.DateType(),
+    CellKind.DURATION: T.LongType(),
+    CellKind.DECIMAL: spark_type(DECIMAL),
 }
 
 

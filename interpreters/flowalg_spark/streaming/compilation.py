@@ -183,7 +183,7 @@ def compile(
 
     The rows of several outputs are those of one query with one checkpoint. A row has the name of its ``output``, and a
     struct in the column of that name, with the columns that the output has alone; the columns of the other outputs are
-    null. ``output_of(frame, name)`` selects the rows of an output, of the frame of a micro-batch or of a stored table,
+    null. ``select_output(frame, name)`` returns the rows of an output, of the frame of a micro-batch or a stored table,
     and ``sinks.route`` writes each to its own sink. A grouping that outputs share runs once, with one state. Sources,
     and steps before the first grouping, are read once for each output and each grouping that reads them: Spark's plan
     is a tree, and sending all rows through the state of a grouping would cost more. The outputs and their order belong

@@ -24,7 +24,7 @@ from flowalg_tools.cli.terminal import show, spinner
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from flowalg_tools.what_if import Records
+    from flowalg_tools.what_if import RecordedDelays
 
 
 @frozen
@@ -100,15 +100,15 @@ def _steps(node: Node) -> Iterator[Step]:
 
 def _records(
     source: Source[object], table: pa.Table, path: Path, processing_time: str, steps: Sequence[Step]
-) -> Records:
+) -> RecordedDelays:
     """The records with their key and both times; a record that a filter drops only advances the watermark."""
-    from flowalg_tools.what_if import Records
+    from flowalg_tools.what_if import RecordedDelays
 
     records = read_records(source, table, path)
     with errors_in(path):
         points = list(read_times(table, processing_time, source.name))
     elements = [_apply_steps(steps, record) for record in records]
-    return Records.of(
+    return RecordedDelays.of(
         [source.event_time_of(record, point) for record, point in zip(records, points, strict=True)],
         points,
         keys=[element.key if isinstance(element, KV) else None for element in elements],

@@ -7,7 +7,7 @@ them in a browser.
 """
 
 from flowalg_tools.monitoring.log_lines import log_to
-from flowalg_tools.monitoring.metric_table import METRICS, Kind, Metric
+from flowalg_tools.monitoring.metric_table import METRICS, Metric, MetricKind
 from flowalg_tools.monitoring.monitor import Monitor
 from flowalg_tools.monitoring.server import StatusServer, serve
 from flowalg_tools.monitoring.status import QueryState, QueryStatus, status_after
@@ -15,8 +15,8 @@ from flowalg_tools.monitoring.windows import WindowReader, local_windows, spark_
 
 __all__ = [
     "METRICS",
-    "Kind",
     "Metric",
+    "MetricKind",
     "Monitor",
     "QueryState",
     "QueryStatus",

@@ -14,7 +14,7 @@ from flowalg.runs.metrics import DROP_COUNTS, PANE_COUNTS, QueryProgress, Source
 from flowalg_tools.monitoring.status import QueryState, QueryStatus
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """A counter only increases while the process lives, and a gauge has any value."""
 
     COUNTER = "counter"
@@ -35,7 +35,7 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     unit: str
     labels: tuple[str, ...]
     meaning: str
@@ -44,7 +44,7 @@ class Metric:
     @property
     def prometheus_name(self) -> str:
         """The name in Prometheus: with the suffix of the unit, and ``_total`` for a counter."""
-        total = "_total" if self.kind is Kind.COUNTER else ""
+        total = "_total" if self.kind is MetricKind.COUNTER else ""
         return self.name.replace(".", "_") + _SUFFIXES.get(self.unit, "") + total
 
 
@@ -59,7 +59,7 @@ def seconds_of(point: EventTime) -> float | None:
 
 
 def _of_query(
-    name: str, kind: Kind, unit: str, meaning: str, value: Callable[[QueryStatus], float | None]
+    name: str, kind: MetricKind, unit: str, meaning: str, value: Callable[[QueryStatus], float | None]
 ) -> Metric:
     def samples(status: QueryStatus) -> Samples:
         measurement = value(status)
@@ -73,13 +73,13 @@ def _of_total(value: Callable[[QueryProgress], float]) -> Callable[[QueryStatus]
     return lambda status: 0 if status.total is None else value(status.total)
 
 
-def _current(status: QueryStatus, kind: Kind) -> QueryProgress | None:
+def _current(status: QueryStatus, kind: MetricKind) -> QueryProgress | None:
     """The progress that metrics of stages and sources show: gauges only while the query runs."""
-    return status.total if kind is Kind.COUNTER or status.state is QueryState.RUNNING else None
+    return status.total if kind is MetricKind.COUNTER or status.state is QueryState.RUNNING else None
 
 
 def _of_stage(
-    name: str, kind: Kind, unit: str, meaning: str, value: Callable[[StageMetrics], float | None]
+    name: str, kind: MetricKind, unit: str, meaning: str, value: Callable[[StageMetrics], float | None]
 ) -> Metric:
     def samples(status: QueryStatus) -> Samples:
         progress = _current(status, kind)
@@ -98,12 +98,12 @@ def _counts_of_stage(name: str, label: str, unit: str, fields: tuple[str, ...], 
                 yield (status.query, stage_label(stage), field), getattr(stage, field)
 
     labels = ("query", "stage", label)
-    return Metric(f"flowalg.stage.{name}", Kind.COUNTER, unit, labels, meaning, samples)
+    return Metric(f"flowalg.stage.{name}", MetricKind.COUNTER, unit, labels, meaning, samples)
 
 
 def _of_source(
     name: str,
-    kind: Kind,
+    kind: MetricKind,
     unit: str,
     meaning: str,
     value: Callable[[SourceMetrics, datetime], float | None],
@@ -131,81 +131,85 @@ def _watermark_of_stage(stage: StageMetrics) -> float | None:
 METRICS: Final = (
     _of_query(
         "running",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "",
         "1 while the query runs, 0 after it has ended or failed",
         lambda status: status.state is QueryState.RUNNING,
     ),
     _of_query(
         "failed",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "",
         "1 after the query has failed, until it starts again; 0 otherwise",
         lambda status: status.state is QueryState.FAILED,
     ),
-    _of_query("batches", Kind.COUNTER, "{batch}", "micro-batches", lambda status: status.batches),
+    _of_query("batches", MetricKind.COUNTER, "{batch}", "micro-batches", lambda status: status.batches),
     _of_query(
         "batch_time",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "s",
         "the duration of all micro-batches: reading, stages, sinks and commits",
         _of_total(lambda total: total.seconds),
     ),
     _of_query(
         "last_batch_duration",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "the duration of the last micro-batch",
         lambda status: None if status.last is None else status.last.seconds,
     ),
     _of_query(
         "last_batch_timestamp",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "when the last micro-batch was reported, since the epoch",
         lambda status: None if status.advanced is None else status.advanced.timestamp(),
     ),
     _of_query(
         "bad_records",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "{record}",
         "bad records, which became dead letters",
         _of_total(lambda total: total.bad_records),
     ),
     _of_source(
         "changed_files",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "{file}",
         "files that were found to have changed after they were read, each once; the change is not read",
         lambda source, now: source.changed_files,
     ),
     _of_stage(
         "watermark_timestamp",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "the watermark, since the epoch; absent before the first one and after the end of the input",
         _watermark_of_stage,
     ),
     _of_stage(
         "watermark_lag",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "the processing time minus the watermark, at the last micro-batch; absent like the watermark",
         lambda stage: stage.watermark_lag,
     ),
     _of_stage(
         "open_windows",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "{window}",
         "live windows of all keys; of a computation, its keys",
         lambda stage: stage.windows,
     ),
     _of_stage(
-        "state_size", Kind.GAUGE, "By", "the approximate size of the state", lambda stage: stage.state_bytes
+        "state_size",
+        MetricKind.GAUGE,
+        "By",
+        "the approximate size of the state",
+        lambda stage: stage.state_bytes,
     ),
     _of_stage(
         "elements",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "{element}",
         "elements from the sources that flow into the stage directly",
         lambda stage: stage.elements,
@@ -222,45 +226,49 @@ METRICS: Final = (
     ),
     _of_stage(
         "unfired_timers",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "{timer}",
         "timers that a computation set when its input had ended, which do not fire",
         lambda stage: stage.unfired_timers,
     ),
     _of_stage(
         "step_time",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "s",
         "the duration of the stage in all micro-batches, of its slowest shard",
         lambda stage: stage.step_seconds,
     ),
     _of_source(
-        "elements", Kind.COUNTER, "{element}", "elements of the source", lambda source, _: source.elements
+        "elements",
+        MetricKind.COUNTER,
+        "{element}",
+        "elements of the source",
+        lambda source, _: source.elements,
     ),
     _of_source(
         "watermark_timestamp",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "the watermark of the source, since the epoch; absent before the first one and after its end",
         lambda source, _: seconds_of(source.watermark),
     ),
     _of_source(
         "watermark_lag",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "s",
         "the processing time minus the watermark of the source, at the last micro-batch",
         lambda source, now: lag_of(source.watermark, now),
     ),
     _of_source(
         "idle",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "",
         "1 if the source is idle, so that others do not wait for it; 0 otherwise",
         lambda source, _: source.idle,
     ),
     _of_source(
         "awaited_partitions",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "{partition}",
         "declared partitions without records, for which the watermark waits",
         lambda source, _: len(source.awaited),

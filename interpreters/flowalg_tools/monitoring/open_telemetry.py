@@ -14,7 +14,7 @@ if find_spec("opentelemetry") is None:
 
 from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation, get_meter
 
-from flowalg_tools.monitoring.metric_table import METRICS, Kind, Metric
+from flowalg_tools.monitoring.metric_table import METRICS, Metric, MetricKind
 from flowalg_tools.monitoring.monitor import Monitor
 
 
@@ -29,7 +29,9 @@ def instrument(monitor: Monitor, meter_provider: MeterProvider | None = None) ->
     meter = get_meter("flowalg", meter_provider=meter_provider)
     for metric in METRICS:
         create = (
-            meter.create_observable_counter if metric.kind is Kind.COUNTER else meter.create_observable_gauge
+            meter.create_observable_counter
+            if metric.kind is MetricKind.COUNTER
+            else meter.create_observable_gauge
         )
         create(
             metric.name, callbacks=[_callback(metric, monitor)], unit=metric.unit, description=metric.meaning

@@ -21,7 +21,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.metrics_core import Metric as MetricFamily
 from prometheus_client.registry import Collector
 
-from flowalg_tools.monitoring.metric_table import METRICS, Kind, Metric
+from flowalg_tools.monitoring.metric_table import METRICS, Metric, MetricKind
 from flowalg_tools.monitoring.monitor import Monitor
 from flowalg_tools.monitoring.status import QueryStatus
 
@@ -81,6 +81,6 @@ def families(statuses: Sequence[QueryStatus]) -> Iterator[MetricFamily]:
 
 
 def _family(metric: Metric) -> CounterMetricFamily | GaugeMetricFamily:
-    if metric.kind is Kind.COUNTER:
+    if metric.kind is MetricKind.COUNTER:
         return CounterMetricFamily(metric.prometheus_name, metric.meaning, labels=metric.labels)
     return GaugeMetricFamily(metric.prometheus_name, metric.meaning, labels=metric.labels)

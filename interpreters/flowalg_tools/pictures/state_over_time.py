@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 from flowalg_reference import ReferenceRun, RunSpec
-from flowalg_reference.operators import Operator, Operators
+from flowalg_reference.operators import NodeFunction, Operators
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.run import execute
 
@@ -92,11 +92,11 @@ class _Counting(Operators):
 
     kept: dict[int, int] = field(factory=dict)
 
-    def of_all(self, roots: Sequence[Node]) -> tuple[Operator, ...]:
+    def of_all(self, roots: Sequence[Node]) -> tuple[NodeFunction, ...]:
         """The operators of the pipelines, which also count the windows."""
         return tuple(map(self._count, super().of_all(roots)))
 
-    def _count(self, operator: Operator) -> Operator:
+    def _count(self, operator: NodeFunction) -> NodeFunction:
         def counting(now: PipelineInstant) -> NodeOutput:
             output = operator(now)
             windows = (

@@ -9,6 +9,6 @@ from flowalg_tools.what_if.choice import Choice
 from flowalg_tools.what_if.choices import WhatIf, what_if
 from flowalg_tools.what_if.counting import Latency, StateSize
 from flowalg_tools.what_if.recommendation import Recommendation
-from flowalg_tools.what_if.records import Records
+from flowalg_tools.what_if.recorded_delays import RecordedDelays
 
-__all__ = ["Choice", "Latency", "Recommendation", "Records", "StateSize", "WhatIf", "what_if"]
+__all__ = ["Choice", "Latency", "Recommendation", "RecordedDelays", "StateSize", "WhatIf", "what_if"]

@@ -19,7 +19,7 @@ from flowalg_tools.what_if.counting import Arrivals, OnTimeCounts
 from flowalg_tools.what_if.grid import default_lateness, default_policies
 from flowalg_tools.what_if.observed import ObservedRecords
 from flowalg_tools.what_if.recommendation import Recommendation, recommend
-from flowalg_tools.what_if.records import Records
+from flowalg_tools.what_if.recorded_delays import RecordedDelays
 from flowalg_tools.what_if.table import format_table
 from flowalg_tools.what_if.watermarks import PolicyWatermarks
 
@@ -79,7 +79,7 @@ class WhatIf:
 
 
 def what_if(
-    records: Records,
+    records: RecordedDelays,
     windows: WindowFn,
     *,
     policies: Sequence[WatermarkPolicy] | None = None,
@@ -100,8 +100,9 @@ def what_if(
     ``every``, ``tick`` and ``ends``, and with the default trigger. Raises ``ArgumentError`` for an empty or invalid
     grid, and ``UnsupportedError`` for windows that merge or that a Python function assigns.
     """
-    if not isinstance(records, Records):
-        raise ArgumentError("records", records, "Records, such as Records.of(event_times, processing_times)")
+    if not isinstance(records, RecordedDelays):
+        valid = "RecordedDelays, such as RecordedDelays.of(event_times, processing_times)"
+        raise ArgumentError("records", records, valid)
     observed = ObservedRecords.of(records, every=every, tick=tick, ends=ends)
     all_policies = default_policies(observed) if policies is None else _require_sequence("policies", policies)
     all_lateness = default_lateness(observed) if lateness is None else _require_sequence("lateness", lateness)

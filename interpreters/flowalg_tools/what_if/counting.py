@@ -20,7 +20,7 @@ from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.data.time import MAX_TIME, MIN_TIME, Micros
 from flowalg.windows.window_functions import WindowFn, as_merging
 from flowalg_tools.what_if.observed import INSTANT, Integers, ObservedRecords
-from flowalg_tools.what_if.records import KEPT, KEY
+from flowalg_tools.what_if.recorded_delays import KEPT, KEY
 
 _UNENDING: Final = MAX_TIME - MIN_TIME + 1
 """An allowed lateness with which no window expires."""

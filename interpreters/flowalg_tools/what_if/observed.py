@@ -12,7 +12,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 from numpy.typing import NDArray
 
 from flowalg.data.time import Micros, duration_of
-from flowalg_tools.what_if.records import Records
+from flowalg_tools.what_if.recorded_delays import RecordedDelays
 
 INSTANT: Final = "__instant"
 """The column with the number of the instant in which a record is observed, from 0."""
@@ -35,7 +35,9 @@ class ObservedRecords:
     ends: bool
 
     @classmethod
-    def of(cls, records: Records, *, every: timedelta, tick: timedelta | None, ends: bool) -> ObservedRecords:
+    def of(
+        cls, records: RecordedDelays, *, every: timedelta, tick: timedelta | None, ends: bool
+    ) -> ObservedRecords:
         """The records of each period of processing time in one instant; with ``tick`` also empty instants.
 
         ``every``, ``tick`` and ``ends`` are those of ``Timeline.from_records``. Law: the instants have the same

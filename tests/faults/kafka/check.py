@@ -12,8 +12,8 @@ from tests.components.memory import scratch_folder
 from tests.faults.harness import LONGEST
 from tests.faults.kafka.comparison import compare
 from tests.faults.kafka.failures import LocalCase, SparkCase, SparkFailures, failures_of, waits_for_broker
-from tests.faults.kafka.found import Found
 from tests.faults.kafka.kills import compare_on_spark, kill_on_local
+from tests.faults.kafka.outcome import Outcome
 
 
 def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6_000) -> int:
@@ -33,7 +33,7 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
     problems: list[str] = []
     local, spark = Counter[str](), Counter[str]()
 
-    def add(what: str, outcome: Found, total: Counter[str]) -> None:
+    def add(what: str, outcome: Outcome, total: Counter[str]) -> None:
         print(f"{what}: {outcome}", flush=True)
         problems.extend(f"{what}: {problem}" for problem in outcome.problems)
         total.update(outcome.counts)

@@ -24,7 +24,7 @@ from flowalg_polars.streaming import MicroBatches, StreamInput
 
 from flowalg import BoundedOutOfOrderness, Mode, PCollection
 from tests.components.broker import Broker
-from tests.faults.kafka.found import Found, unequal
+from tests.faults.kafka.outcome import Outcome, unequal
 from tests.faults.kafka.traffic import SCORES, SECOND, Sent, Topics, totals, traffic
 
 TOTALS: Final = totals()
@@ -42,7 +42,7 @@ class Comparison:
     messages: int
     seed: int
     outages: bool
-    outcome: Found = field(factory=Found)
+    outcome: Outcome = field(factory=Outcome)
     recorded: dict[int, MicroBatches] = field(factory=dict)
     chance: random.Random = field(init=False)
 
@@ -160,7 +160,7 @@ class Comparison:
         yield from unequal("row of the changelog", Counter(target.rows(log.table)), written)
 
 
-def compare(broker: Broker, folder: Path, *, messages: int, seed: int, outages: bool = True) -> Found:
+def compare(broker: Broker, folder: Path, *, messages: int, seed: int, outages: bool = True) -> Outcome:
     """Runs a query over a new topic with faults, and returns what happened, with the differences.
 
     Without ``outages`` the broker is always there.

@@ -18,8 +18,8 @@ from flowalg_sinks.tables import Cell
 
 from tests.components.broker import Broker
 from tests.faults.harness import Fault, Moment, QueryFailed, finish, kill
-from tests.faults.kafka.found import Found, named_rows, unequal
 from tests.faults.kafka.on_spark import PARTITIONS, SparkTopics
+from tests.faults.kafka.outcome import Outcome, named_rows, unequal
 from tests.faults.kafka.query import FORMATS, LocalTopics
 from tests.faults.kafka.traffic import SCORES, START, Sent, Topics, traffic
 from tests.faults.subject import Process, Subject
@@ -29,12 +29,12 @@ SOON: Final = Moment((1, 2), (0, 1))
 """Soon after the query has begun a micro-batch."""
 
 
-def kill_on_local(broker: Broker, folder: Path, *, kills: int, seed: int) -> Found:
+def kill_on_local(broker: Broker, folder: Path, *, kills: int, seed: int) -> Outcome:
     """Kills a query on the local engine soon after it has begun a micro-batch, ``kills`` times unless it ends before.
 
     Its topics must be those of a query that is never killed.
     """
-    chance, outcome = random.Random(seed), Found()
+    chance, outcome = random.Random(seed), Outcome()
     topic = f"readings-{seed}"
     topics = Topics(broker.servers)
     topics.create(topic, 3)
@@ -80,13 +80,13 @@ def compare_on_spark(
     format: str = "json",
     parts: int = 2,
     calm: bool = False,
-) -> Found:
+) -> Outcome:
     """Runs the query on Spark over a topic that grows, with faults, and returns the differences to the reference.
 
     The query is killed soon after it has begun a micro-batch. In its last run the broker is killed too, and started
     again. A ``calm`` run has no other faults than its kills.
     """
-    chance, outcome = random.Random(seed), Found()
+    chance, outcome = random.Random(seed), Outcome()
     topics, topic = Topics(broker.servers), f"spark-{format}-scores-{seed}"
     topics.create(topic, PARTITIONS)
     query = SparkTopics(folder, broker.servers, topic, f"spark-{format}-totals-{seed}", format, calm=calm)

@@ -20,7 +20,7 @@ from flowalg_sinks.drops import drop_table
 
 from tests.components import broker as kafka
 from tests.components import postgresql
-from tests.faults.kafka.found import named_rows
+from tests.faults.kafka.outcome import named_rows
 from tests.faults.kafka.traffic import Topics
 from tests.faults.soak.picture import draw
 from tests.faults.soak.query import ENGINES, SoakQuery

@@ -14,7 +14,7 @@ SHOWN = 5
 
 
 @define
-class Found:
+class Outcome:
     """What happened in runs, and the problems."""
 
     counts: Counter[str] = field(factory=Counter)

@@ -32,7 +32,7 @@ _NO_FLOATS: Final = "without floats, which cannot be compared exactly"
 
 
 @frozen(eq=False)
-class Records:
+class RecordedDelays:
     """The event times, processing times, keys and partitions of a source's records.
 
     ``of`` makes them from columns, and ``from_records`` from records and functions. The order of the records does not
@@ -50,7 +50,7 @@ class Records:
         keys: Iterable[object] | None = None,
         partitions: Iterable[object] | None = None,
         kept: Iterable[bool] | None = None,
-    ) -> Records:
+    ) -> RecordedDelays:
         """Records from columns of equal length: sequences, or columns of Polars, Arrow or numpy.
 
         Times are timezone-aware datetimes, or whole microseconds since the Unix epoch. Keys are hashable values without
@@ -92,7 +92,7 @@ class Records:
         key: Callable[[A], object] | None = None,
         partition: Callable[[A], str] | None = None,
         kept: Callable[[A], bool] | None = None,
-    ) -> Records:
+    ) -> RecordedDelays:
         """Records of a source, by its event time and functions like those of ``Timeline.from_records``.
 
         Raises ``UserFunctionError`` if a function raises, and ``ArgumentError`` as ``of`` does.
