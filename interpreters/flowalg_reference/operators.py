@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeAlias, assert_never
 
@@ -62,13 +62,8 @@ class Operators:
     sides: dict[int, SideReader] = field(factory=dict)
     computations: dict[int, Computing] = field(factory=dict)
 
-    def of(self, root: Node) -> NodeFunction:
-        """The operator of a pipeline; a node that several others read has one operator."""
-        (operator,) = self.of_all([root])
-        return operator
-
-    def of_all(self, roots: Sequence[Node]) -> tuple[NodeFunction, ...]:
-        """The operators of several pipelines, which share those of the nodes that they share."""
+    def of(self, *roots: Node) -> tuple[NodeFunction, ...]:
+        """The operators of pipelines; a node that several others read has one operator."""
         return fold_all(roots, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, NodeFunction]) -> NodeFunction:

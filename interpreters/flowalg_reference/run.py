@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import TypeVar, overload
 
 from attrs import evolve, field, frozen
@@ -13,11 +12,10 @@ from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.computations.computation import Late
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
-from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
-from flowalg.pipeline.outputs import emits_panes, require_outputs, resolve_outputs, share_steps
-from flowalg.pipeline.pair_times import assign_pair_times, with_pair_times
+from flowalg.pipeline.outputs import ONLY_OUTPUT, emits_panes, require_outputs, resolve_outputs, share_steps
+from flowalg.pipeline.pair_times import with_pair_times
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import rebuild_all, sources_read_together
 from flowalg.runs.elements import output_of
@@ -44,6 +42,13 @@ class WatermarkReading:
     processing_time: ProcessingTime
     input: EventTime
     output: EventTime
+
+    @classmethod
+    def of(cls, now: PipelineInstant, outputs: Iterable[NodeOutput]) -> WatermarkReading:
+        """The watermarks after an instant, from what pipelines gave in it."""
+        read = min(clocks.watermark for clocks in now.clocks.values())
+        propagated = min(clocks.watermark for output in outputs for clocks in output.upstreams.values())
+        return cls(now.processing_time, read, propagated)
 
 
 @frozen(eq=False)
@@ -113,13 +118,10 @@ class Reference:
         Several named outputs are those of one run. Raises ``UnboundSourceError`` when a source has no timeline or a
         timeline no source, and ``UserFunctionError`` when a user-defined function raises.
         """
-        if isinstance(outputs, PCollection):
-            spec = spec_for(outputs, inputs, self.mode, dead_letters=self.dead_letters)
-            return execute(spec, fresh_operators(spec))
         pipelines = require_outputs(outputs)
         timelines = timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values()))
         admitted = _admitted(resolve_outputs(pipelines), dead_letters=self.dead_letters)
-        return execute_all(pipelines, admitted, timelines, self.mode, dead_letters=self.dead_letters)
+        return _run(outputs, admitted, timelines, self.mode, dead_letters=self.dead_letters)
 
 
 @frozen
@@ -156,20 +158,12 @@ class ReferenceBatch:
 
         Raises what ``Reference.run`` raises.
         """
-        if isinstance(outputs, PCollection):
-            timelines = as_batch(timelines_by_name(inputs, outputs.node))
-            (admitted,) = _as_batch({"": outputs}, dead_letters=self.dead_letters).values()
-            spec = RunSpec(admitted, timelines, Mode.CONTINUOUS, self.dead_letters)
-            run = execute(spec, fresh_operators(spec))
-            return evolve(run, panes=sort_panes(run.panes))
         pipelines = require_outputs(outputs)
         timelines = as_batch(timelines_by_name(inputs, *(pipeline.node for pipeline in pipelines.values())))
         rebuilt = _as_batch(pipelines, dead_letters=self.dead_letters)
-        done = execute_all(pipelines, rebuilt, timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters)
-        ordered = {
-            name: evolve(output, panes=sort_panes(output.panes)) for name, output in done.by_name.items()
-        }
-        return evolve(done, by_name=ordered)
+        return _run(
+            outputs, rebuilt, timelines, Mode.CONTINUOUS, dead_letters=self.dead_letters, is_sorted=True
+        )
 
 
 def run(
@@ -240,22 +234,11 @@ def _for_batch(node: Node, original: Node) -> Node:
 
 
 def spec_for(
-    pipeline: PCollection[object],
-    inputs: Mapping[AnySource, Timeline[object]],
-    mode: Mode,
-    *,
-    dead_letters: bool = False,
+    pipeline: PCollection[object], inputs: Mapping[AnySource, Timeline[object]], mode: Mode
 ) -> RunSpec:
     """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
     timelines = timelines_by_name(inputs, pipeline.node)
-    (root,) = assign_pair_times([resolve_accumulation(pipeline.node)])
-    (admitted,) = _admitted({"": PCollection[object](root)}, dead_letters=dead_letters).values()
-    return RunSpec(admitted, timelines, mode, dead_letters)
-
-
-def fresh_operators(spec: RunSpec) -> Operators:
-    """Operators before the first instant of a run."""
-    return Operators(bad=BadRecords.of(dead_letters=spec.dead_letters))
+    return RunSpec(resolve_outputs({ONLY_OUTPUT: pipeline})[ONLY_OUTPUT], timelines, mode)
 
 
 def _admitted(
@@ -271,82 +254,64 @@ def spec_of(run: ReferenceRun[object]) -> RunSpec:
     return run.spec
 
 
-def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = None) -> ReferenceRun[object]:
-    """Runs a pipeline through fresh operators, up to ``until`` if that is given."""
-    root = spec.pipeline.node
-    received: list[tuple[ProcessingTime, NodeOutput]] = []
-    readings: list[WatermarkReading] = []
-    for now, (emitted,) in _advance([root], operators, spec.timelines, spec.mode, until):
-        received.append((now.processing_time, emitted))
-        read, propagated = (
-            min(clocks.watermark for clocks in parts.values()) for parts in (now.clocks, emitted.upstreams)
-        )
-        readings.append(WatermarkReading(now.processing_time, read, propagated))
-    output = _output(root, received)
-    return ReferenceRun(
-        output.panes,
-        operators.dropped,
-        tuple(readings),
-        spec,
-        elements=output.elements,
-        bad_records=operators.bad_records,
-        unfired_timers=operators.unfired_timers,
-    )
-
-
-def execute_all(
-    outputs: Mapping[str, PCollection[object]],
+def _run(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]],
     rebuilt: Mapping[str, PCollection[object]],
     timelines: Mapping[str, Timeline[object]],
     mode: Mode,
     *,
     dead_letters: bool,
-) -> Outputs:
-    """Runs several outputs through fresh operators; ``rebuilt`` are the pipelines that run."""
+    is_sorted: bool = False,
+) -> ReferenceRun[object] | Outputs:
+    """Runs a pipeline or several outputs; ``rebuilt`` are the pipelines that run, by the names of the outputs."""
     operators = Operators(bad=BadRecords.of(dead_letters=dead_letters))
-    roots = [collection.node for collection in rebuilt.values()]
-    instants = list(_advance(roots, operators, timelines, mode))
-    by_name = {
-        name: _output(root, [(now.processing_time, received[number]) for now, received in instants])
-        for number, (name, root) in enumerate(zip(rebuilt, roots, strict=True))
-    }
-    return Outputs(
-        by_name,
+    by_name, readings = execute(rebuilt, timelines, mode, operators)
+    if is_sorted:
+        by_name = {name: evolve(output, panes=sort_panes(output.panes)) for name, output in by_name.items()}
+    bad, unfired = operators.bad_records, operators.unfired_timers
+    if not isinstance(outputs, PCollection):
+        return Outputs(by_name, operators.dropped, outputs, bad_records=bad, unfired_timers=unfired)
+    output, spec = by_name[ONLY_OUTPUT], RunSpec(rebuilt[ONLY_OUTPUT], timelines, mode, dead_letters)
+    return ReferenceRun(
+        output.panes,
         operators.dropped,
-        outputs,
-        bad_records=operators.bad_records,
-        unfired_timers=operators.unfired_timers,
+        readings,
+        spec,
+        elements=output.elements,
+        bad_records=bad,
+        unfired_timers=unfired,
     )
 
 
-def _advance(
-    roots: Sequence[Node],
-    operators: Operators,
+def execute(
+    outputs: Mapping[str, PCollection[object]],
     timelines: Mapping[str, Timeline[object]],
     mode: Mode,
-    until: ProcessingTime | None = None,
+    operators: Operators,
+) -> tuple[dict[str, Output[object]], tuple[WatermarkReading, ...]]:
+    """Returns what pipelines give by their names, run through fresh operators, and the watermarks of all together."""
+    roots = [pipeline.node for pipeline in outputs.values()]
+    instants = list(_advance(roots, operators, timelines, mode))
+    by_name = {
+        name: output_of(
+            ((now.processing_time, received[number].elements) for now, received in instants),
+            panes=emits_panes(root),
+        )
+        for number, (name, root) in enumerate(zip(outputs, roots, strict=True))
+    }
+    return by_name, tuple(WatermarkReading.of(now, received) for now, received in instants)
+
+
+def _advance(
+    roots: Sequence[Node], operators: Operators, timelines: Mapping[str, Timeline[object]], mode: Mode
 ) -> Iterator[tuple[PipelineInstant, tuple[NodeOutput, ...]]]:
     """Yields each instant, with what each of several pipelines gives in it."""
-    whole = operators.of_all(roots)
+    whole = operators.of(*roots)
     before: PipelineInstant | None = None
-
-    def woken(until: ProcessingTime) -> Iterator[PipelineInstant]:
-        if mode is Mode.CONTINUOUS and before is not None:
-            yield from empty_instants(before, until, operators.next_deadline)
-
     for now in pipeline_instants(timelines, sources_read_together(*roots)):
-        if until is not None and now.processing_time > until:
-            break
-        for instant in chain(
-            woken(now.processing_time), (now,)
-        ):  # lazily: each instant sets the next deadline
-            yield instant, tuple(operator(instant) for operator in whole)
+        if mode is Mode.CONTINUOUS and before is not None:
+            # lazily: each instant sets the next deadline
+            for empty in empty_instants(before, now.processing_time, operators.next_deadline):
+                yield empty, tuple(operator(empty) for operator in whole)
+        yield now, tuple(operator(now) for operator in whole)
         before = now
-    if until is not None:
-        for instant in woken(ProcessingTime(until + 1)):
-            yield instant, tuple(operator(instant) for operator in whole)
-
-
-def _output(root: Node, received: Iterable[tuple[ProcessingTime, NodeOutput]]) -> Output[object]:
-    """The output of a pipeline, from what it gave in each instant."""
-    return output_of(((time, output.elements) for time, output in received), panes=emits_panes(root))

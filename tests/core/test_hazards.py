@@ -74,7 +74,7 @@ def test_a_run_without_hazards_shows_none_of_their_effects(run: reference.Refere
         assert all(pane.change is Change.VALUE for pane in run.panes)
     if Danger.UNBOUNDED_STATE not in danger_kinds_found:
         operators = Operators()
-        execute(origin, operators)
+        execute({"": origin.pipeline}, origin.timelines, origin.mode, operators)
         for grouping in operators.groupings.values():
             lateness = grouping.spec.strategy.lateness_micros
             assert lateness is not None

@@ -29,7 +29,6 @@ from flowalg_laws.strategies import (
     sliding_windows,
     watermark_policies,
 )
-from flowalg_reference import RunSpec
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import execute
 from flowalg_tools.what_if import Choice, Latency, Recommendation, RecordedDelays, StateSize, WhatIf, what_if
@@ -287,7 +286,8 @@ def test_live_windows_are_those_of_the_grouping(case: Case) -> None:
     live = []
     for end in range(1, len(timeline) + 1):
         operators = Operators()
-        execute(RunSpec(case.pipeline, {"samples": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
+        timelines = {"samples": Timeline(timeline[:end])}
+        execute({"": case.pipeline}, timelines, Mode.MICRO_BATCH, operators)
         (grouping,) = operators.groupings.values()
         live.append(sum(map(len, grouping.windows.values())))
     times = [instant.processing_time for instant in timeline]

@@ -179,7 +179,7 @@ class TimelineHistory:
         """The elements that a grouping receives in each instant, all of its inputs together."""
         if id(grouping) not in self._cache:
             bad = BadRecords.of(dead_letters=self.dead_letters)
-            operators = [Operators(bad=bad).of(node) for node in grouping.inputs]
+            operators = Operators(bad=bad).of(*grouping.inputs)
             self._cache[id(grouping)] = [
                 tuple(element for operator in operators for element in operator(instant).elements)
                 if any(source_instant.elements for source_instant in instant.instants.values())

@@ -178,7 +178,7 @@ class _Replay:
     ) -> _Replay:
         traced: list[Traced] = []
         operators.record = traced.append
-        operator = operators.of(root)
+        (operator,) = operators.of(root)
         times, watermarks = history.times, history.watermarks
         return cls(
             mode, times, watermarks, instants, operators, operator, separate, traced, emits_panes(root)

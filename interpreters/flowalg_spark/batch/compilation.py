@@ -34,10 +34,11 @@ from flowalg_spark.frames.drops import read_bad_records
 from flowalg_spark.frames.pane_frame import (
     BAD_RECORD_TYPE,
     PaneFrame,
-    collect_all,
-    collect_output,
+    collect_tables,
     drop_type,
+    flatten_frame,
     pane_frame,
+    read_output,
     user_frame,
 )
 from flowalg_spark.lowering.binding import bind_source, require_bounded, require_parsed
@@ -167,15 +168,15 @@ def run(
     are in ``bad_records`` of the run instead of failing it.
     """
     if isinstance(outputs, PCollection):
-        if dead_letters:
-            return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=True), outputs)
-        output = collect_output(outputs, compile(outputs, inputs, time=time))
-        return Run(output.panes, (), elements=output.elements)
+        return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
     frames = compile(outputs, inputs, time=time, dead_letters=dead_letters)
-    others = [next(iter(frames.values())).dead_letters()] if dead_letters else []
-    collected, tables = collect_all(list(outputs.values()), list(frames.values()), others)
-    bad = tuple(record for table in tables for record in read_bad_records(table))
-    return Outputs(dict(zip(outputs, collected, strict=True)), (), outputs, bad_records=bad)
+    queries = [flatten_frame(outputs[name], frame) for name, frame in frames.items()]
+    if dead_letters:
+        queries.append(next(iter(frames.values())).dead_letters())
+    tables = collect_tables(queries)
+    bad = read_bad_records(tables.pop()) if dead_letters else ()
+    by_name = {name: read_output(table, outputs[name]) for name, table in zip(frames, tables, strict=True)}
+    return Outputs(by_name, (), outputs, bad_records=bad)
 
 
 def _with_dead_letters(flow: Flow, node: Node, letters: DataFrame, *, metrics: bool) -> DataFrame:

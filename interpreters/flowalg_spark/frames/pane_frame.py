@@ -13,6 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 from flowalg_columns.layout import Branch
 from flowalg_columns.names import PANE_TIME, WATERMARK
@@ -24,7 +25,6 @@ from flowalg_columns.output_elements import (
     require_panes,
 )
 from flowalg_columns.panes import METRICS_COLUMN, element_shape, read_panes
-from flowalg_columns.values import read_integers
 from flowalg_shard.tables.columns import (
     CHANGE,
     END,
@@ -160,20 +160,8 @@ def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
     return Output((), elements=read_output_elements(table, pipeline))
 
 
-def collect_all(
-    pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame], others: Sequence[DataFrame] = ()
-) -> tuple[tuple[Output[object], ...], tuple[pa.Table, ...]]:
-    """Collects several outputs, as ``collect_output`` does, and other frames as tables, by one query.
-
-    It computes shared parts once.
-    """
-    flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
-    tables = _collect_tables([*flats, *others])
-    outputs = tuple(read_output(table, pipeline) for table, pipeline in zip(tables, pipelines, strict=False))
-    return outputs, tables[len(outputs) :]
-
-
-def _collect_tables(flats: Sequence[DataFrame]) -> tuple[pa.Table, ...]:
+def collect_tables(flats: Sequence[DataFrame]) -> list[pa.Table]:
+    """Collects several frames as tables, by one query: it computes shared parts once."""
     # Nullable, since the struct of a frame is null on the rows of the others, and Arrow checks nullability.
     types = [
         T.StructType([T.StructField(field.name, field.dataType) for field in flat.schema]) for flat in flats
@@ -184,7 +172,7 @@ def _collect_tables(flats: Sequence[DataFrame]) -> tuple[pa.Table, ...]:
     ]
     with raise_causes():
         table = reduce(DataFrame.union, parts).toArrow()
-    return tuple(_unpack(table, number) for number in range(len(flats)))
+    return [_unpack(table, number) for number in range(len(flats))]
 
 
 def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Sql]:
@@ -196,8 +184,7 @@ def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Itera
 
 def _unpack(table: pa.Table, number: int) -> pa.Table:
     """Returns the rows and columns of one of several packed frames."""
-    mask = [other == number for other in read_integers(table, _NUMBER)]
-    packed = table.select([f"_{number}"]).filter(pa.array(mask, pa.bool_())).flatten()
+    packed = table.filter(pc.equal(table.column(_NUMBER), pa.scalar(number))).select([f"_{number}"]).flatten()
     return packed.rename_columns([name.partition(".")[2] for name in packed.column_names])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from attrs import define, field
 from flowalg_reference import ReferenceRun, RunSpec
@@ -82,7 +82,7 @@ def _count_by_elements(
 def count_by_replay(spec: RunSpec) -> WindowCounts:
     """Replays a run and counts the windows that the interpreter keeps."""
     operators = _Counting()
-    execute(spec, operators)
+    execute({"": spec.pipeline}, spec.timelines, spec.mode, operators)
     return operators.kept
 
 
@@ -92,9 +92,9 @@ class _Counting(Operators):
 
     kept: dict[int, int] = field(factory=dict)
 
-    def of_all(self, roots: Sequence[Node]) -> tuple[NodeFunction, ...]:
+    def of(self, *roots: Node) -> tuple[NodeFunction, ...]:
         """The operators of the pipelines, which also count the windows."""
-        return tuple(map(self._count, super().of_all(roots)))
+        return tuple(map(self._count, super().of(*roots)))
 
     def _count(self, operator: NodeFunction) -> NodeFunction:
         def counting(now: PipelineInstant) -> NodeOutput:
