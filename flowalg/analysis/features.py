@@ -203,11 +203,6 @@ def describe_feature(feature: AnyFeature) -> str:
     return _PHRASES.get(feature) or f"`{feature.__name__ if isinstance(feature, type) else feature}`"
 
 
-def features_in(*areas: Area) -> frozenset[AnyFeature]:
-    """Returns the features of some areas."""
-    return frozenset(feature for feature, area in AREA_OF.items() if area in areas)
-
-
 def features_of(pipeline: PCollection[object]) -> frozenset[AnyFeature]:
     """Returns the features that a pipeline uses. The watermark policies of its sources are not part of it."""
     nodes = tuple(nodes_of(resolve_accumulation(pipeline.node)))

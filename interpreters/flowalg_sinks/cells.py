@@ -1,4 +1,4 @@
-"""Encodes elements as the cells of a row, and decodes them.
+"""Encodes elements as the cells of a row.
 
 Each field of a record and each item of a tuple has a column, also if they are nested; its name is the path, with
 underscores: ``key``, ``value_total``, ``value_1``. Other values with parts are JSON, in one column.
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from enum import Enum
-from typing import Final, assert_never, cast
+from typing import Final, cast
 
-from flowalg_columns.json_text import decode_json, encode_json
-from flowalg_columns.layout import PATH_SEPARATOR, Branch, Layout, fields_in, layout_of, leaves
-from flowalg_columns.records import build_records
+from flowalg_columns.json_text import encode_json
+from flowalg_columns.layout import PATH_SEPARATOR, fields_in, layout_of, leaves
 
 from flowalg.data.json_text import strip_zeros
 from flowalg.data.shapes import (
@@ -67,14 +66,6 @@ def to_cells(element: object, shape: Shape) -> Row:
     return tuple(_cells(element, shape))
 
 
-def from_cells(cells: Row, shape: Shape) -> object:
-    """Returns the element of a shape with these cells."""
-    remaining = iter(cells)
-    element = _element(remaining, layout_of(shape))
-    assert next(remaining, remaining) is remaining, "the number of cells is that of the shape"
-    return element
-
-
 def _column_name(path: str) -> str:
     # The items of a tuple have the names _1, _2, ...
     return path.replace(f"{PATH_SEPARATOR}_", "_").replace(PATH_SEPARATOR, "_")
@@ -114,30 +105,6 @@ def _cell(value: object, shape: Shape) -> Cell:
             return None if value is None else _cell(value, inner)
         case _:
             return encode_json(value, shape)
-
-
-def _element(cells: Iterator[Cell], layout: Layout) -> object:
-    if isinstance(layout, Branch):
-        parts = [_element(cells, part) for part in layout.parts]
-        match layout.shape:
-            case RecordOf(cls=cls):
-                return build_records(cls, [[part] for part in parts])[0]
-            case TupleOf():
-                return tuple(parts)
-        assert_never(layout.shape)
-    return _value(next(cells), layout.shape)
-
-
-def _value(cell: Cell, shape: Shape) -> object:
-    match shape:
-        case Scalar():
-            return cell
-        case EnumOf(cls=cls):
-            return cls[cast("str", cell)]
-        case OptionalOf(of=inner):
-            return None if cell is None else _value(cell, inner)
-        case _:
-            return decode_json(cast("str", cell), shape)
 
 
 def field_of(element: object, name: str, shape: Shape) -> object:

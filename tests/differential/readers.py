@@ -18,7 +18,6 @@ from attrs import define, frozen
 from flowalg_columns.text.files import lines_of, not_blank
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.decoding import decode_messages
-from flowalg_laws.strategies.text_files import BAD, TEXT_SOURCE, TextFile, text_files
 from flowalg_polars import streaming
 from flowalg_polars.lowering.sifting import stored_records
 from flowalg_polars.streaming import Files, StreamInput
@@ -33,6 +32,7 @@ from flowalg.data.json_text import render_json
 from flowalg.pipeline.source import source_node
 from flowalg.runs import BadRecord
 from flowalg.runs.elements import good_records
+from tests.support.text_files import BAD, TEXT_SOURCE, TextFile, text_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

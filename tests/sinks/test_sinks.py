@@ -23,7 +23,7 @@ from flowalg_laws.strategies import dense_timelines, free_timelines, once_trigge
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
 from flowalg_sinks import Changelog, SinkBatch, SinkError, SQLite, Upsert, WrittenBatch, changelog, upsert
-from flowalg_sinks.cells import element_columns, from_cells, to_cells
+from flowalg_sinks.cells import element_columns, to_cells
 from flowalg_sinks.drops import drop_rows, drop_table
 from flowalg_sinks.exactly_once import require_next_batch
 from hypothesis import assume, given, settings
@@ -60,6 +60,7 @@ from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo
 from flowalg.windows import WindowingStrategy
 from flowalg.windows.strategy import emits_one_pane
+from tests.support.cells import from_cells
 from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 from tests.support.sink_cases import Memory, current_panes, rows_of, sort_rows, without_key_text

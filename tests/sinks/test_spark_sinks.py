@@ -20,7 +20,7 @@ from typing import Final
 import pytest
 from attrs import frozen
 from flowalg_columns.json_text import encode_json
-from flowalg_sinks.cells import element_columns, from_cells, to_cells
+from flowalg_sinks.cells import element_columns, to_cells
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table
@@ -37,6 +37,7 @@ from flowalg.data.values import sort_key
 from flowalg.errors import ArgumentError
 from flowalg.runs import Timing
 from tests.sinks.test_targets import Database, schema_in
+from tests.support.cells import from_cells
 from tests.support.foreach_batch import VisitsQuery
 from tests.support.sink_cases import current_panes, rows_of, without_key_text
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary

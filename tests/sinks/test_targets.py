@@ -17,7 +17,7 @@ import flowalg_reference as reference
 import psycopg
 import pytest
 from flowalg_sinks import SinkBatch
-from flowalg_sinks.cells import element_columns, from_cells, to_cells
+from flowalg_sinks.cells import element_columns, to_cells
 from flowalg_spark.sinks import (
     Cell,
     CellKind,
@@ -46,6 +46,7 @@ from tests.sinks.test_sinks import (
     sums_with_early_and_late_panes,
 )
 from tests.spark.test_final_values import timeline
+from tests.support.cells import from_cells
 from tests.support.programs import run_code
 from tests.support.scores import SCORES
 from tests.support.sink_cases import current_panes, rows_of, sort_rows

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import BoundedOutOfOrderness, FixedWindows, Mode, Sum
-from flowalg.analysis.features import AnyFeature, Area, Feature, features_in
+from flowalg.analysis.features import AREA_OF, AnyFeature, Feature
 from flowalg.pipeline.joins import JoinKind
 from flowalg.runs import DroppedElement
 from tests.support.depth import a_few
@@ -56,7 +56,7 @@ def test_what_a_stage_drops_is_what_the_reference_drops(spark: SparkSession, nam
 
 
 @pytest.mark.parametrize(
-    "features", a_few([{Feature.DEAD_LETTERS, JoinKind}, features_in(*Area)], 1), ids=["two kinds", "all"]
+    "features", a_few([{Feature.DEAD_LETTERS, JoinKind}, {*AREA_OF}], 1), ids=["two kinds", "all"]
 )
 def test_jobs_that_drop_have_the_late_data_of_the_reference(
     spark: SparkSession, features: Collection[AnyFeature]

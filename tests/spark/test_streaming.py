@@ -44,7 +44,7 @@ from flowalg import (
     Sessions,
     Sum,
 )
-from flowalg.analysis.features import AnyFeature, Area, Feature, features_in
+from flowalg.analysis.features import AREA_OF, AnyFeature, Area, Feature
 from flowalg.data.time import event_time
 from flowalg.errors import ArgumentError
 from flowalg.pipeline.joins import JoinKind
@@ -63,7 +63,7 @@ from tests.support.spark_replay import (
 
 EVERYTHING = SOLD.records
 ENGINE: set[AnyFeature] = {
-    *features_in(Area.RUNS, Area.TRANSFORMS),
+    *(feature for feature, area in AREA_OF.items() if area in (Area.RUNS, Area.TRANSFORMS)),
     *(Sessions, CalendarDays, CustomWindows, AtSignal),
     Feature.SIGNALS_TO_KEYS,
     *(AtValue, CustomTrigger),

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flowalg_laws.strategies.text_files import text_files
 
 from tests.differential import readers
 from tests.differential.readers import Comparison, Reading, generate
+from tests.support.text_files import text_files
 
 pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
 

@@ -44,7 +44,6 @@ _HEADERS: Final = {
 }
 _LOG: Final = logging.getLogger("flowalg.status")
 _JSON: Final = "application/json"
-_TEXT: Final = "text/plain; charset=utf-8"
 _POLLS: Final = 0.05
 """How often the server looks whether it is to stop, in seconds."""
 

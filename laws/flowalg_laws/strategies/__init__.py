@@ -11,7 +11,6 @@ from flowalg_laws.strategies.computations import computations, event_time_comput
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.pipelines import pipelines
 from flowalg_laws.strategies.sources import halfway, histories, observations, policies, watermark_policies
-from flowalg_laws.strategies.text_files import TextFile, text_files
 from flowalg_laws.strategies.timelines import (
     dense_timelines,
     free_timelines,
@@ -33,7 +32,6 @@ from flowalg_laws.strategies.windows import (
 __all__ = [
     "START",
     "Reading",
-    "TextFile",
     "apply_windowing",
     "batches",
     "bundles",
@@ -65,7 +63,6 @@ __all__ = [
     "scenarios",
     "sessions",
     "sliding_windows",
-    "text_files",
     "timelines",
     "triggers",
     "unmerging_windows",
