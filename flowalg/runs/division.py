@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Protocol, cast
+from typing import Generic, Protocol, TypedDict, TypeVar, cast
 
 from attrs import field, frozen
 
@@ -14,6 +14,9 @@ from flowalg.elementwise.steps import WithTimestamps
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import event_time_step
 from flowalg.runs.micro_batches import multiples_between
+from flowalg.watermarks import WatermarkPolicy
+
+C = TypeVar("C")
 
 
 class _Ordered(Protocol):
@@ -77,6 +80,38 @@ class Division:
             now = time
         if now is not None and self.ends:
             yield ReplayInstant(now, ends=True)
+
+
+class ReplayOptions(TypedDict, Generic[C], total=False):
+    """The options of ``replay`` on every engine, which says what they mean. A column has the type ``C``."""
+
+    watermark: WatermarkPolicy | None
+    processing_time: C | None
+    every: timedelta | None
+    micro_batch: C | None
+    tick: timedelta | None
+    ends: bool
+    dead_letters: bool
+    late_data: bool
+
+
+@frozen
+class Replay(Generic[C]):
+    """``ReplayOptions`` as a value, with their defaults."""
+
+    watermark: WatermarkPolicy | None = None
+    processing_time: C | None = None
+    every: timedelta | None = None
+    micro_batch: C | None = None
+    tick: timedelta | None = None
+    ends: bool = True
+    dead_letters: bool = False
+    late_data: bool = False
+
+    @property
+    def division(self) -> Division:
+        """How rows are divided into instants; raises ``ArgumentError`` for invalid options."""
+        return Division(self.every, self.micro_batch is not None, self.tick, ends=self.ends)
 
 
 def require_places(source: str, argument: str, nulls: int, rows: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypedDict, TypeVar, overload
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -21,6 +21,13 @@ from flowalg_columns.tables import bounded_frames
 
 A = TypeVar("A")
 F = TypeVar("F")
+
+
+class BatchOptions(TypedDict, total=False):
+    """The options of a batch: the processing time of its output, and whether bad records are kept apart."""
+
+    time: datetime | None
+    dead_letters: bool
 
 
 @frozen

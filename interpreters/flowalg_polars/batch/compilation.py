@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from glob import glob
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar, assert_never, cast, overload
+from typing import Final, TypeAlias, TypeVar, Unpack, assert_never, cast, overload
 
 import polars as pl
 from attrs import field, frozen
+from flowalg_columns.batch_interpreter import BatchOptions
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text.listing import nested_files, require_file
 from flowalg_shard.tables.columns import PROCESSING_TIME
@@ -58,24 +59,18 @@ CAPABILITIES: Final = BATCH
 def compile(
     outputs: PCollection[A],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> PaneFrame[A]: ...
 @overload
 def compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> dict[str, PaneFrame[A]]: ...
 def compile(
     outputs: PCollection[A] | Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> PaneFrame[A] | dict[str, PaneFrame[A]]:
     """Returns the output of a pipeline over bounded frames, as a lazy frame: panes, or elements if it groups nothing.
 
@@ -98,7 +93,7 @@ def compile(
         by_team_frame, clean_frame = pl.collect_all(frames.values())
     """
     named = {ONLY_OUTPUT: outputs} if isinstance(outputs, PCollection) else outputs
-    frames = _compile(named, inputs, {}, time=time, dead_letters=dead_letters)
+    frames = _compile(named, inputs, {}, **options)
     return frames[ONLY_OUTPUT] if isinstance(outputs, PCollection) else frames
 
 
@@ -107,8 +102,8 @@ def _compile(
     inputs: Mapping[AnySource, BatchInput],
     unfired: MutableMapping[int, int],
     *,
-    time: datetime | None,
-    dead_letters: bool,
+    time: datetime | None = None,
+    dead_letters: bool = False,
 ) -> dict[str, PaneFrame[A]]:
     """Returns named outputs as frames; when they are computed, ``unfired`` has the unfired timers of computations."""
     require_flag("dead_letters", dead_letters)
@@ -187,24 +182,18 @@ def lazy_frame(source: SourceNode, data: object) -> pl.LazyFrame:
 def run(
     outputs: PCollection[A],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Run[A]: ...
 @overload
 def run(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Outputs: ...
 def run(
     outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, BatchInput],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Run[object] | Outputs:
     """Returns the output of a pipeline over bounded frames as values, in order. It must fit in memory.
 
@@ -212,9 +201,9 @@ def run(
     are in ``bad_records`` of the run instead of failing it.
     """
     if isinstance(outputs, PCollection):
-        return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
-    unfired: dict[int, int] = {}
-    frames = _compile(outputs, inputs, unfired, time=time, dead_letters=dead_letters)
+        return run_of(run({ONLY_OUTPUT: outputs}, inputs, **options), outputs)
+    dead_letters, unfired = options.get("dead_letters", False), dict[int, int]()
+    frames = _compile(outputs, inputs, unfired, **options)
     queries = [flat_rows(outputs[name], frame) for name, frame in frames.items()]
     if dead_letters:
         queries.append(next(iter(frames.values())).dead_letters())

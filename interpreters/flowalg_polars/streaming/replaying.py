@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from datetime import timedelta
-from typing import TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TypeAlias, TypeVar, Unpack, overload
 
 import polars as pl
 from attrs import evolve
@@ -15,9 +14,8 @@ from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
-from flowalg.runs.division import Division
+from flowalg.runs.division import Replay, ReplayOptions
 from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.watermarks import WatermarkPolicy
 from flowalg_polars.streaming.options import Options
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Query
 from flowalg_polars.streaming.reading.inputs import (
@@ -36,43 +34,28 @@ ReplayInput: TypeAlias = "pl.DataFrame | pl.LazyFrame | StreamInput"
 """The recorded data of a source: a frame, or the input of a stream, all of whose data is replayed."""
 
 
-class ReplayOptions(TypedDict, total=False):
-    """The options of ``replay``, which says what they mean."""
-
-    watermark: WatermarkPolicy | None
-    processing_time: StreamColumn | None
-    every: timedelta | None
-    micro_batch: StreamColumn | None
-    tick: timedelta | None
-    ends: bool
-    dead_letters: bool
-    late_data: bool
-    metrics: bool
-
-
 @overload
 def replay(
-    outputs: PCollection[A], inputs: Mapping[AnySource, ReplayInput], **options: Unpack[ReplayOptions]
+    outputs: PCollection[A],
+    inputs: Mapping[AnySource, ReplayInput],
+    *,
+    metrics: bool = False,
+    **options: Unpack[ReplayOptions[StreamColumn]],
 ) -> Generator[MicroBatch[A], None, None]: ...
 @overload
 def replay(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
-    **options: Unpack[ReplayOptions],
+    *,
+    metrics: bool = False,
+    **options: Unpack[ReplayOptions[StreamColumn]],
 ) -> Generator[MicroBatches, None, None]: ...
 def replay(
     outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
     *,
-    watermark: WatermarkPolicy | None = None,
-    processing_time: StreamColumn | None = None,
-    every: timedelta | None = None,
-    micro_batch: StreamColumn | None = None,
-    tick: timedelta | None = None,
-    ends: bool = True,
-    dead_letters: bool = False,
-    late_data: bool = False,
     metrics: bool = False,
+    **options: Unpack[ReplayOptions[StreamColumn]],
 ) -> Generator[MicroBatch[object], None, None] | Generator[MicroBatches, None, None]:
     """Yields what a stream over recorded data emits, instant by instant: early, on-time and late panes.
 
@@ -105,44 +88,34 @@ def replay(
         for batch in flowalg_polars.replay(totals, {scores: recorded}, watermark=policy, processing_time="seen"):
             print(batch.panes)
     """
-    options = Options(dead_letters=dead_letters, late_data=late_data, metrics=metrics)
-    division = Division(every, micro_batch is not None, tick, ends=ends)
+    replayed = Replay[StreamColumn](**options)
+    settings = Options(dead_letters=replayed.dead_letters, late_data=replayed.late_data, metrics=metrics)
+    division = replayed.division
     pipelines = require_outputs(outputs)
     roots = [pipeline.node for pipeline in pipelines.values()]
     by_name = inputs_by_name(inputs, "frame", *roots)
-    rows = {
-        node.name: _in_order(node, by_name[node.name], watermark, processing_time, division, micro_batch)
-        for node in sources_of(*roots)
-    }
+    rows = {node.name: _in_order(node, by_name[node.name], replayed) for node in sources_of(*roots)}
     streams = {source: rows[source.name].stream for source in inputs}
-    micro_batches = Query.compile(pipelines, streams, options, Recording.of(rows, division)).run()
+    micro_batches = Query.compile(pipelines, streams, settings, Recording.of(rows, division)).run()
     return only_output(micro_batches) if isinstance(outputs, PCollection) else micro_batches
 
 
-def _in_order(
-    node: SourceNode,
-    replay_input: ReplayInput,
-    watermark: WatermarkPolicy | None,
-    processing_time: StreamColumn | None,
-    division: Division,
-    micro_batch: StreamColumn | None,
-) -> RecordedRows:
-    stream = _stream_of(node.name, replay_input, watermark, processing_time)
+def _in_order(node: SourceNode, replay_input: ReplayInput, replayed: Replay[StreamColumn]) -> RecordedRows:
+    stream = _stream_of(node.name, replay_input, replayed)
     columns = dict(named_columns(stream))
-    if micro_batch is not None:
-        columns = {**columns_in(micro_batch), **columns}
+    if replayed.micro_batch is not None:
+        columns = {**columns_in(replayed.micro_batch), **columns}
     frame = (
         read_all(node, replay_input.data, tuple(columns.items()))
         if isinstance(replay_input, StreamInput)
         else replay_input.lazy()
     )
-    return in_order(node, stream, frame, division.period, micro_batch)
+    return in_order(node, stream, frame, replayed.division.period, replayed.micro_batch)
 
 
-def _stream_of(
-    source: str, replay_input: object, watermark: WatermarkPolicy | None, processing_time: StreamColumn | None
-) -> StreamInput:
-    """Returns the clock columns and the policy of a source's rows; the arguments replace those of its input."""
+def _stream_of(source: str, replay_input: object, replayed: Replay[StreamColumn]) -> StreamInput:
+    """Returns the clock columns and the policy of a source's rows; the options replace those of its input."""
+    watermark, processing_time = replayed.watermark, replayed.processing_time
     if isinstance(replay_input, pl.DataFrame | pl.LazyFrame):
         if watermark is None:
             raise frame_without_policy(source)

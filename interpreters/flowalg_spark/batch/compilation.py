@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar, cast, overload
+from typing import Final, TypeVar, Unpack, cast, overload
 
+from flowalg_columns import batch_interpreter as shared
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import DataFrame
 
@@ -51,31 +52,28 @@ CAPABILITIES: Final = BATCH
 """The capabilities of this interpreter."""
 
 
+class BatchOptions(shared.BatchOptions, total=False):
+    """The options of ``compile`` and ``run``, which say what they mean."""
+
+    corrupt_record: str | None
+
+
 @overload
 def compile(
     outputs: PCollection[A],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
-    corrupt_record: str | None = None,
+    **options: Unpack[BatchOptions],
 ) -> PaneFrame[A]: ...
 @overload
 def compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
-    corrupt_record: str | None = None,
+    **options: Unpack[BatchOptions],
 ) -> dict[str, PaneFrame[A]]: ...
 def compile(
     outputs: PCollection[A] | Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
-    corrupt_record: str | None = None,
+    **options: Unpack[BatchOptions],
 ) -> PaneFrame[A] | dict[str, PaneFrame[A]]:
     """Returns the output of a pipeline over bounded frames, as a DataFrame: panes, or elements if it groups nothing.
 
@@ -100,9 +98,19 @@ def compile(
         frames["clean"].write.parquet("clean")
     """
     if isinstance(outputs, PCollection):
-        only = {ONLY_OUTPUT: outputs}
-        several = compile(only, inputs, time=time, dead_letters=dead_letters, corrupt_record=corrupt_record)
-        return several[ONLY_OUTPUT]
+        return _compile({ONLY_OUTPUT: outputs}, inputs, **options)[ONLY_OUTPUT]
+    return _compile(outputs, inputs, **options)
+
+
+def _compile(
+    outputs: Mapping[str, PCollection[A]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+    dead_letters: bool = False,
+    corrupt_record: str | None = None,
+) -> dict[str, PaneFrame[A]]:
+    """Returns named outputs as frames."""
     require_flag("dead_letters", dead_letters)
     plan = plan_batch(outputs, dead_letters=dead_letters)
     frames = inputs_by_name(inputs, "frame", *plan.roots)
@@ -143,33 +151,28 @@ def _compile_flow(
 def run(
     outputs: PCollection[A],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Run[A]: ...
 @overload
 def run(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Outputs: ...
 def run(
     outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, DataFrame],
-    *,
-    time: datetime | None = None,
-    dead_letters: bool = False,
+    **options: Unpack[BatchOptions],
 ) -> Run[object] | Outputs:
     """Returns the output of a pipeline over bounded frames as values, in order. It must fit in the driver's memory.
 
     Several named outputs are those of one query: what they share is computed once. With ``dead_letters``, bad records
-    are in ``bad_records`` of the run instead of failing it.
+    are in ``bad_records`` of the run instead of failing it. ``corrupt_record`` is that of ``compile``.
     """
     if isinstance(outputs, PCollection):
-        return run_of(run({ONLY_OUTPUT: outputs}, inputs, time=time, dead_letters=dead_letters), outputs)
-    frames = compile(outputs, inputs, time=time, dead_letters=dead_letters)
+        return run_of(run({ONLY_OUTPUT: outputs}, inputs, **options), outputs)
+    dead_letters = options.get("dead_letters", False)
+    frames = _compile(outputs, inputs, **options)
     queries = [flatten_frame(outputs[name], frame) for name, frame in frames.items()]
     if dead_letters:
         queries.append(next(iter(frames.values())).dead_letters())

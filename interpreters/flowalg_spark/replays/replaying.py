@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Generic, TypeAlias, TypeVar, Unpack, overload
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.streams import frame_without_policy
@@ -18,12 +17,11 @@ from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.bad_records import BadRecord
-from flowalg.runs.division import Division
+from flowalg.runs.division import Replay, ReplayOptions
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg.runs.run import Outputs
-from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.frames.drops import collect_bad_records, collect_drops
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.output_rows import collect_outputs
@@ -98,45 +96,31 @@ class ReplayedBatches:
         return collect_outputs(self.collections, self.frame)
 
 
-class ReplayOptions(TypedDict, total=False):
-    """The options of ``replay``, which says what they mean."""
-
-    watermark: WatermarkPolicy | None
-    processing_time: Column | None
-    every: timedelta | None
-    micro_batch: Column | None
-    tick: timedelta | None
-    ends: bool
-    dead_letters: bool
-    late_data: bool
-    shards: int | None
-    folder: Path | None
-
-
 @overload
 def replay(
-    outputs: PCollection[A], inputs: Mapping[AnySource, ReplayInput], **options: Unpack[ReplayOptions]
+    outputs: PCollection[A],
+    inputs: Mapping[AnySource, ReplayInput],
+    *,
+    shards: int | None = None,
+    folder: Path | None = None,
+    **options: Unpack[ReplayOptions[Column]],
 ) -> Generator[ReplayedBatch[A], None, None]: ...
 @overload
 def replay(
     outputs: Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
-    **options: Unpack[ReplayOptions],
+    *,
+    shards: int | None = None,
+    folder: Path | None = None,
+    **options: Unpack[ReplayOptions[Column]],
 ) -> Generator[ReplayedBatches, None, None]: ...
 def replay(
     outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, ReplayInput],
     *,
-    watermark: WatermarkPolicy | None = None,
-    processing_time: Column | None = None,
-    every: timedelta | None = None,
-    micro_batch: Column | None = None,
-    tick: timedelta | None = None,
-    ends: bool = True,
-    dead_letters: bool = False,
-    late_data: bool = False,
     shards: int | None = None,
     folder: Path | None = None,
+    **options: Unpack[ReplayOptions[Column]],
 ) -> Generator[ReplayedBatch[object] | ReplayedBatches, None, None]:
     """Yields what a stream over recorded frames emits, instant by instant: early, on-time and late panes.
 
@@ -176,11 +160,10 @@ def replay(
     pipelines = require_outputs(outputs)
     nodes = sources_of(*(pipeline.node for pipeline in pipelines.values()))
     by_name = inputs_by_name(inputs, "DataFrame", *nodes)
-    division = Division(every, micro_batch is not None, tick, ends=ends)
+    replayed = Replay[Column](**options)
+    division = replayed.division
     rows = [
-        in_order(
-            node, _stream_of(node.name, by_name[node.name], watermark, processing_time), division, micro_batch
-        )
+        in_order(node, _stream_of(node.name, by_name[node.name], replayed), division, replayed.micro_batch)
         for node in nodes
     ]
     recording = Recording.of(rows, division)
@@ -194,6 +177,7 @@ def replay(
             schema = recording.stage(place / "staged")
             files = session.readStream.schema(schema).parquet(pattern_of(str(place / "in")))
             streams = {sources[source]: stream for source, stream in recording.streams(files).items()}
+            dead_letters, late_data = replayed.dead_letters, replayed.late_data
             compiled = compile(
                 outputs, streams, shards=shards, dead_letters=dead_letters, late_data=late_data
             )
@@ -235,10 +219,9 @@ def _read(session: SparkSession, frame: DataFrame, files: set[Path]) -> DataFram
     return session.read.schema(frame.schema).parquet(*sorted(pattern_of(str(file)) for file in files))
 
 
-def _stream_of(
-    source: str, replay_input: object, watermark: WatermarkPolicy | None, processing_time: Column | None
-) -> StreamInput:
-    """Returns the input of a source; the arguments replace its own policy and processing time."""
+def _stream_of(source: str, replay_input: object, replayed: Replay[Column]) -> StreamInput:
+    """Returns the input of a source; the options replace its own policy and processing time."""
+    watermark, processing_time = replayed.watermark, replayed.processing_time
     if isinstance(replay_input, StreamInput):
         stream = replay_input if watermark is None else evolve(replay_input, watermark=watermark)
     elif watermark is None:
