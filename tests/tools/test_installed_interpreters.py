@@ -27,12 +27,20 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "others-1.0.dist-info" / "entry_points.txt").write_text(
         "[flowalg.interpreters]\n"
         "mine = others_engine:Mine\n"
+        "strict = others_engine:Strict\n"
         "damaged = others_engine:dict\n"
         "incomplete = others_engine_without:Mine\n"
         "raising = others_engine_raising:Mine\n"
     )
     (folder / "others_engine.py").write_text(
-        "from flowalg_reference import ReferenceBatch\nclass Mine(ReferenceBatch):\n    pass\ndict = dict\n"
+        "from flowalg_reference import ReferenceBatch\n"
+        "class Mine(ReferenceBatch):\n"
+        "    pass\n"
+        "class Strict:\n"
+        "    capabilities = ReferenceBatch().capabilities\n"
+        "    def run(self, outputs, inputs):\n"
+        "        return ReferenceBatch().run(outputs, inputs)\n"
+        "dict = dict\n"
     )
     (folder / "others_engine_raising.py").write_text("1 / 0\n")
     (folder / "others_engine_without.py").write_text("import a_module_that_is_nowhere\n")
@@ -77,7 +85,7 @@ def test_a_name_without_an_interpreter_is_an_error() -> None:
 def test_run_takes_the_name_of_an_installed_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``flowalg run --on`` runs it over the records of files, and rejects what only flowalg's engines do."""
+    """``flowalg run --on`` runs it over the records of files, and keeps bad records apart only if it can."""
     (tmp_path / "installed_games.py").write_text(
         "from attrs import frozen\n"
         "from datetime import datetime\n"
@@ -101,7 +109,10 @@ def test_run_takes_the_name_of_an_installed_interpreter(
     assert main([*arguments, "--on", "mine"]) == 0
     assert capsys.readouterr().out == "1 panes (1 on time) to panes.jsonl\n"
     assert '"value": 7' in (tmp_path / "panes.jsonl").read_text()
-    assert main([*arguments, "--on", "mine", "--dead-letters"]) == 2
-    assert "omitted with --on mine" in capsys.readouterr().err
+    assert main([*arguments, "--on", "mine", "--dead-letters"]) == 0
+    assert "0 bad records" in capsys.readouterr().out
+    assert main([*arguments, "--on", "strict"]) == 0
+    assert main([*arguments, "--on", "strict", "--dead-letters"]) == 2
+    assert "omitted with --on strict" in capsys.readouterr().err
     assert main([*arguments, "--on", "yours"]) == 2
     assert "--on must be the name of an installed interpreter" in capsys.readouterr().err

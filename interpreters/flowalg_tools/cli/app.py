@@ -18,15 +18,7 @@ from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
 from flowalg_tools.cli.plan import divide_local_state, divide_spark_state, is_local, plan_changes
-from flowalg_tools.cli.run import (
-    Engine,
-    StreamOptions,
-    run_batch,
-    run_installed,
-    run_local,
-    run_reference,
-    run_streaming,
-)
+from flowalg_tools.cli.run import SparkOptions, run_batch, run_in_process, run_streaming
 from flowalg_tools.cli.terminal import UNREAD, escape_what_has_no_code, finish, print_error
 from flowalg_tools.cli.what_if import Grid, recommend
 from flowalg_tools.cli.why import explain_computation, explain_window
@@ -281,7 +273,7 @@ def run(
             help="The interpreter: local or reference in this process, batch or streaming on Spark, or another that is "
             "installed.",
         ),
-    ] = Engine.LOCAL,
+    ] = "local",
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     source_watermark: SourceWatermark = None,
@@ -316,24 +308,7 @@ def run(
     Example: flowalg run games:STANDINGS --input scores=scores.parquet --output panes.parquet
     """
     match on:
-        case Engine.LOCAL | Engine.REFERENCE:
-            reject_options(
-                f"--on {on}",
-                checkpoint=checkpoint,
-                metrics=metrics or None,
-                batch_rows=batch_rows,
-            )
-            options = timeline_options(
-                processing_time,
-                watermark,
-                every,
-                unbounded,
-                None,
-                source_watermark,
-                dead_letters=dead_letters,
-            )
-            (run_local if on is Engine.LOCAL else run_reference)(pipeline, inputs, output, options)
-        case Engine.BATCH:
+        case "batch":
             reject_options(
                 "--on batch",
                 processing_time=processing_time,
@@ -345,24 +320,35 @@ def run(
                 batch_rows=batch_rows,
             )
             run_batch(pipeline, inputs, output, dead_letters=dead_letters)
-        case Engine.STREAMING:
+        case "streaming":
             reject_options("--on streaming", every=every)
             policy = None if watermark is None else parse_policy(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
-            stream = StreamOptions(
-                policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows, source_watermark
+            stream = SparkOptions(
+                processing_time=processing_time,
+                source_watermark=source_watermark,
+                dead_letters=dead_letters,
+                watermark=policy,
+                checkpoint=where,
+                unbounded=unbounded,
+                metrics=metrics,
+                batch_rows=batch_rows,
             )
             run_streaming(pipeline, inputs, output, stream)
         case _:
             reject_options(
-                f"--on {on}",
-                checkpoint=checkpoint,
-                metrics=metrics or None,
-                batch_rows=batch_rows,
-                dead_letters=dead_letters or None,
+                f"--on {on}", checkpoint=checkpoint, metrics=metrics or None, batch_rows=batch_rows
             )
-            options = timeline_options(processing_time, watermark, every, unbounded, None, source_watermark)
-            run_installed(on, pipeline, inputs, output, options)
+            options = timeline_options(
+                processing_time,
+                watermark,
+                every,
+                unbounded,
+                None,
+                source_watermark,
+                dead_letters=dead_letters,
+            )
+            run_in_process(on, pipeline, inputs, output, options)
 
 
 @app.command()
@@ -447,9 +433,9 @@ def timeline_options(
     policy = Perfect() if watermark is None else parse_policy(watermark, "--watermark")
     interval = None if every is None else parse_duration(every, "--every")
     return TimelineOptions(
-        processing_time,
-        policy,
-        interval,
+        processing_time=processing_time,
+        watermark=policy,
+        every=interval,
         ends=not unbounded,
         replay=replay,
         source_watermark=source_watermark,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import flowalg_reference as reference
+
 from flowalg.errors import ArgumentError
-from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
+from flowalg_tools.cli.inputs import TimelineOptions, read_timelines
 from flowalg_tools.cli.literals import parse_key
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
@@ -29,7 +31,8 @@ def draw_pipeline(
     if progress and key is not None:
         raise ArgumentError("--key", key, "omitted with --progress, which draws all keys")
     loaded = load_pipeline(pipeline)
-    run = run_timelines(loaded, inputs, options)
+    with spinner("running the reference interpreter"):
+        run = reference.run(loaded, read_timelines(loaded, inputs, options), mode=options.mode)
     with spinner("drawing"):
         output.parent.mkdir(parents=True, exist_ok=True)
         if progress:

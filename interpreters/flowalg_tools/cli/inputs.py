@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import flowalg_reference as reference
 from attrs import frozen
-from flowalg_reference import ReferenceRun
 
 from flowalg import Mode, PCollection, Source, Timeline
 from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError, UnboundSourceError
@@ -22,7 +20,6 @@ from flowalg.runs.elements import good_records
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.names import is_qualified_name, load_timelines
-from flowalg_tools.cli.terminal import spinner
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,21 +29,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@frozen
-class TimelineOptions:
-    """How the records of a file become a timeline.
+@frozen(kw_only=True)
+class FileOptions:
+    """What of a file is read: ``processing_time`` is the column with the processing times of its records.
 
-    ``processing_time`` is the column with their processing times, and ``every`` the micro-batch interval. With
-    ``source_watermark``, a column, some records carry the watermark of their source. With ``replay`` the timeline is
-    instead that of a streaming run, from the metrics in the files of its output. With ``dead_letters`` bad records are
-    kept apart.
+    With ``source_watermark``, a column, some records carry the watermark of their source. With ``dead_letters`` bad
+    records are kept apart.
     """
 
     processing_time: str | None
-    watermark: WatermarkPolicy
-    every: timedelta | None
-    ends: bool
-    replay: Path | None = None
     source_watermark: str | None = None
     dead_letters: bool = False
 
@@ -54,6 +45,19 @@ class TimelineOptions:
     def times(self) -> tuple[str, ...]:
         """The columns of times that are read besides the records."""
         return tuple(name for name in (self.processing_time, self.source_watermark) if name is not None)
+
+
+@frozen(kw_only=True)
+class TimelineOptions(FileOptions):
+    """How the records of a file become a timeline; ``every`` is the micro-batch interval.
+
+    With ``replay`` the timeline is instead that of a streaming run, from the metrics in the files of its output.
+    """
+
+    watermark: WatermarkPolicy
+    every: timedelta | None
+    ends: bool
+    replay: Path | None = None
 
     @property
     def mode(self) -> Mode:
@@ -85,21 +89,6 @@ def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Sou
     return bound
 
 
-def run_timelines(
-    pipeline: PCollection[object],
-    inputs: Sequence[str],
-    options: TimelineOptions,
-    bad: list[BadRecord] | None = None,
-) -> ReferenceRun[object]:
-    """Runs a pipeline in the reference interpreter, over timelines from a module or from files.
-
-    Bad records of files are added to ``bad``.
-    """
-    with spinner("running the reference interpreter"):
-        timelines = read_timelines(pipeline, inputs, options, bad)
-        return reference.run(pipeline, timelines, mode=options.mode, dead_letters=options.dead_letters)
-
-
 def read_timelines(
     pipeline: PCollection[object],
     inputs: Sequence[str],
@@ -113,6 +102,19 @@ def read_timelines(
     if options.replay is not None:
         return _replay_timelines(paths, options.replay)
     return {source: _from_file(source, path, options, bad) for source, path in paths.items()}
+
+
+def read_batches(
+    pipeline: PCollection[object], inputs: Sequence[str], bad: list[BadRecord] | None
+) -> dict[Source[object], Timeline[object]]:
+    """The records of each source as a batch of this moment. Bad records of files go to ``bad``."""
+    now = datetime.now(UTC)
+    return {
+        source: Timeline.batch(
+            read_records(source, read_table(source, path, bad=bad), path, lenient=bad is not None), time=now
+        )
+        for source, path in bind_paths(pipeline, inputs).items()
+    }
 
 
 def read_columns(

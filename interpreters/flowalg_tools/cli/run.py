@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from enum import StrEnum
+from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-import flowalg_reference as reference
-from attrs import frozen
+from attrs import evolve, fields, frozen, has
+from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import FlowalgError, PCollection, Run, Source, Timeline, load_interpreter
+from flowalg import FlowalgError, Mode, PCollection, Run, Source, load_interpreter
 from flowalg.errors import ArgumentError
+from flowalg.interpreters import Interpreter
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.structure import has_stages
 from flowalg.runs import BadRecord, Timing
@@ -32,7 +33,14 @@ from flowalg_tools.cli.files import (
     write_output,
     write_table,
 )
-from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, read_timelines, run_timelines
+from flowalg_tools.cli.inputs import (
+    FileOptions,
+    TimelineOptions,
+    bind_paths,
+    read_batches,
+    read_records,
+    read_timelines,
+)
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
@@ -48,122 +56,94 @@ ELEMENT_COLUMNS: Final = ("event_time", "processing_time")
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
-class Engine(StrEnum):
-    """The interpreters that read files by themselves; any other installed one runs over timelines."""
-
-    LOCAL = "local"
-    REFERENCE = "reference"
-    BATCH = "batch"
-    STREAMING = "streaming"
-
-
 @frozen
-class StreamOptions:
-    """How a streaming query runs.
+class SparkOptions(FileOptions):
+    """How a streaming query of Spark runs.
 
-    ``processing_time`` is the column with the processing times of recorded data, and ``source_watermark`` one with the
-    watermarks that the source publishes. The query keeps its state in
-    ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run. With ``metrics`` it also
-    writes the metrics of each stage and micro-batch. With ``dead_letters`` it writes bad records instead of failing.
-    ``batch_rows`` is the number of records of each micro-batch, if the records are divided.
+    The query keeps its state in ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run.
+    With ``metrics`` it also writes the metrics of each stage and micro-batch. ``batch_rows`` is the number of records
+    of each micro-batch, if the records are divided.
     """
 
     watermark: WatermarkPolicy | None
-    processing_time: str | None
     checkpoint: Path
     unbounded: bool
     metrics: bool
-    dead_letters: bool = False
     batch_rows: int | None = None
-    source_watermark: str | None = None
-
-    @property
-    def times(self) -> tuple[str, ...]:
-        """The columns of times that are read besides the records."""
-        return tuple(name for name in (self.processing_time, self.source_watermark) if name is not None)
 
 
-def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
-    """Runs the reference interpreter: over a timeline if processing times are given, otherwise as a batch."""
-    loaded = load_pipeline(pipeline)
-    format_of(output, "--output")
-    bad: list[BadRecord] | None = [] if options.dead_letters else None
-    if options.processing_time is None:
-        with spinner("running the reference interpreter"):
-            records = {
-                source: read_records(
-                    source, read_table(source, path, bad=bad), path, lenient=options.dead_letters
-                )
-                for source, path in bind_paths(loaded, inputs).items()
-            }
-            now = datetime.now(UTC)
-            run = reference.run_batch(loaded, records, time=now, dead_letters=options.dead_letters)
-    else:
-        run = run_timelines(loaded, inputs, options, bad)
-    _write_run(loaded, run, output, bad)
+def run_in_process(
+    name: str, pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions
+) -> None:
+    """Runs an installed interpreter, over timelines if processing times are given, otherwise over a batch.
 
-
-def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
-    """Runs the local engine: over a timeline if processing times are given, otherwise as a batch of columns."""
+    The local engine runs a batch from columns to columns.
+    """
+    with require_extra("polars"):  # which reads the files of every interpreter
+        import_module("polars")
+    interpreter = _interpreter(name, options)
     loaded = load_pipeline(pipeline)
     kind = format_of(output, "--output")
-    with require_extra("polars"):
-        import polars as pl
-        from flowalg_polars import PolarsStreaming, batch
-        from flowalg_polars.batch.dead_letters import bad_records_in
     bad: list[BadRecord] | None = [] if options.dead_letters else None
     if options.processing_time is not None:
         timelines = read_timelines(loaded, inputs, options, bad)
-        with spinner("running the local engine"):
-            run = PolarsStreaming(mode=options.mode, dead_letters=options.dead_letters).run(loaded, timelines)
-        _write_run(loaded, run, output, bad)
+    elif name == "local":
+        _run_columns(loaded, bind_paths(loaded, inputs), output, kind, bad)
         return
-    paths = bind_paths(loaded, inputs)
-    with spinner("running the local engine"), locate_bad_records({} if options.dead_letters else paths):
+    else:
+        timelines = read_batches(loaded, inputs, bad)
+    with spinner(f"running {interpreter.capabilities.interpreter}"):
+        run = interpreter.run(loaded, timelines)
+    write_output(loaded, run, output)
+    _report(loaded, run, output)
+    if bad is not None:
+        write_dead_letters([*bad, *run.bad_records], output)
+
+
+def _interpreter(name: str, options: TimelineOptions) -> Interpreter:
+    """An installed interpreter, with the mode and the dead letters of the options if it has such fields."""
+    interpreter = load_interpreter(name, argument="--on")
+    if options.processing_time is None and isinstance(interpreter, Reference):
+        interpreter = ReferenceBatch()
+    cls: type[object] = type(interpreter)
+    offered = {field.name for field in fields(cls)} if has(cls) else set()
+    if options.dead_letters and "dead_letters" not in offered:
+        raise ArgumentError("--dead-letters", "True", f"omitted with --on {name}")
+    changes: dict[str, object] = {"dead_letters": True} if options.dead_letters else {}
+    if "mode" in offered and isinstance(getattr(interpreter, "mode", None), Mode):
+        changes["mode"] = options.mode
+    change = cast("Callable[..., Interpreter]", evolve)  # whose type is that of attrs classes
+    return change(interpreter, **changes) if changes else interpreter
+
+
+def _run_columns(
+    pipeline: PCollection[object],
+    paths: Mapping[Source[object], Path],
+    output: Path,
+    kind: str,
+    bad: list[BadRecord] | None,
+) -> None:
+    """Runs a batch of the local engine: no record of a file, and no row of the output, becomes an object."""
+    import polars as pl
+    from flowalg_polars import batch
+    from flowalg_polars.batch.dead_letters import bad_records_in
+
+    dead_letters = bad is not None
+    with spinner("running the local engine"), locate_bad_records({} if dead_letters else paths):
         frames = {source: pl.DataFrame(read_table(source, path, bad=bad)) for source, path in paths.items()}
-        compiled = batch.compile(loaded, frames, dead_letters=options.dead_letters)
-        others = PANE_COLUMNS if emits_panes(loaded.node) else ELEMENT_COLUMNS
+        compiled = batch.compile(pipeline, frames, dead_letters=dead_letters)
+        others = PANE_COLUMNS if emits_panes(pipeline.node) else ELEMENT_COLUMNS
         element = [name for name in compiled.collect_schema().names() if name not in others]
         queries = [compiled.sort(others[0], *element)]
-        if options.dead_letters:
+        if dead_letters:
             queries.append(compiled.dead_letters())
         rows, *letters = pl.collect_all(queries, engine="streaming")
     write_table(rows.to_arrow(), output, kind)
-    count = f"{rows.height:,} {_kind_of(loaded)}"
+    count = f"{rows.height:,} {_kind_of(pipeline)}"
     on_time = f"({rows.height:,} on time)" if rows.height else "(none)"
-    show(f"{count} {on_time} to {output}" if emits_panes(loaded.node) else f"{count} to {output}")
+    show(f"{count} {on_time} to {output}" if emits_panes(pipeline.node) else f"{count} to {output}")
     if bad is not None:
         write_dead_letters([*bad, *(record for frame in letters for record in bad_records_in(frame))], output)
-
-
-def run_installed(
-    name: str, pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions
-) -> None:
-    """Runs an installed interpreter, over a timeline if processing times are given, otherwise over one batch."""
-    interpreter = load_interpreter(name, argument="--on")
-    loaded = load_pipeline(pipeline)
-    format_of(output, "--output")
-    if options.processing_time is None:
-        now = datetime.now(UTC)
-        timelines = {
-            source: Timeline.batch(read_records(source, read_table(source, path), path), time=now)
-            for source, path in bind_paths(loaded, inputs).items()
-        }
-    else:
-        timelines = read_timelines(loaded, inputs, options)
-    with spinner(f"running {interpreter.capabilities.interpreter}"):
-        run = interpreter.run(loaded, timelines)
-    _write_run(loaded, run, output, None)
-
-
-def _write_run(
-    pipeline: PCollection[object], run: Run[object], output: Path, bad: list[BadRecord] | None
-) -> None:
-    """Writes and reports the output of a run; with dead letters also ``bad`` records of files and those of the run."""
-    write_output(pipeline, run, output)
-    _report(pipeline, run, output)
-    if bad is not None:
-        write_dead_letters([*bad, *run.bad_records], output)
 
 
 def _kind_of(pipeline: PCollection[object]) -> str:
@@ -233,7 +213,7 @@ def _write_letters(frame: PaneFrame[object], output: Path, kind: str) -> int:
         letters.unpersist()
 
 
-def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: StreamOptions) -> None:
+def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: SparkOptions) -> None:
     """Runs a Spark streaming query over the files that are there now, and writes panes and drops to a folder.
 
     A later run continues from the same checkpoint with the files that have been added. Unless the input is unbounded,
@@ -272,7 +252,7 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
 
 
 def _divide(
-    paths: Mapping[Source[object], Path], options: StreamOptions, batch_rows: int
+    paths: Mapping[Source[object], Path], options: SparkOptions, batch_rows: int
 ) -> dict[Source[object], Path]:
     """Divides the records of each source, in order of processing time, into files of a micro-batch each."""
     folder = options.checkpoint / "batches"
@@ -295,7 +275,7 @@ def _run_query(
     paths: Mapping[Source[object], Path],
     output: Path,
     kind: str,
-    options: StreamOptions,
+    options: SparkOptions,
 ) -> None:
     from flowalg_spark import StreamInput, streaming
     from pyspark.sql import functions as F
@@ -380,7 +360,7 @@ def _frame(session: SparkSession, source: Source[object], path: Path, *, dead_le
     )
 
 
-def _stream(session: SparkSession, source: Source[object], path: Path, options: StreamOptions) -> DataFrame:
+def _stream(session: SparkSession, source: Source[object], path: Path, options: SparkOptions) -> DataFrame:
     """Reads files as a stream; with dead letters, a text that is no record is a row that has the text and its error."""
     from flowalg_spark import stream_files
     from flowalg_spark.state.patterns import file_to_stream
