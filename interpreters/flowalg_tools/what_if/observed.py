@@ -11,7 +11,8 @@ from attrs import frozen
 from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 from numpy.typing import NDArray
 
-from flowalg.data.time import Micros, duration_of
+from flowalg.data.time import Micros
+from flowalg.runs.division import Division
 from flowalg_tools.what_if.recorded_delays import RecordedDelays
 
 INSTANT: Final = "__instant"
@@ -43,15 +44,17 @@ class ObservedRecords:
         ``every``, ``tick`` and ``ends`` are those of ``Timeline.from_records``. Law: the instants have the same
         processing times and records. Raises ``ArgumentError`` for durations that are not positive.
         """
-        period = min(duration_of("every", every, allow_zero=False), LONGEST)
-        step = None if tick is None else min(duration_of("tick", tick, allow_zero=False), LONGEST)
-        slot = pl.col(PROCESSING_TIME).floordiv(period)
+        division = Division(every, tick=tick, ends=False)
         rows = records.frame.sort(PROCESSING_TIME)
-        rows = rows.with_columns(pl.col(PROCESSING_TIME).max().over(slot).alias(INSTANT))
-        busy = rows[INSTANT].unique().sort()
-        times = busy if step is None else pl.concat([busy, _ticks(busy, step)]).sort()
-        number = times.search_sorted(rows[INSTANT], side="left").cast(pl.Int64())
-        return cls(rows.with_columns(number.alias(INSTANT)), times.to_numpy(), ends)
+        slot = pl.col(PROCESSING_TIME).floordiv(min(division.period, LONGEST))
+        busy = rows.group_by(slot.alias("slot"), maintain_order=True).agg(
+            pl.col(PROCESSING_TIME).max(), pl.len().alias("count")
+        )
+        instants = list(division.instants(busy.select("slot", PROCESSING_TIME).iter_rows()))
+        times = np.array([instant.processing_time for instant in instants])
+        numbers = [number for number, instant in enumerate(instants) if instant.key is not None]
+        number = pl.Series(INSTANT, np.repeat(numbers, busy["count"]), dtype=pl.Int64())
+        return cls(rows.with_columns(number), times, ends)
 
     @property
     def clock(self) -> Integers:
@@ -64,12 +67,3 @@ class ObservedRecords:
             return self.rows
         ahead = pl.col(EVENT_TIME) - pl.col(PROCESSING_TIME)
         return self.rows.filter(ahead <= min(max_ahead, LONGEST))
-
-
-def _ticks(times: pl.Series, step: Micros) -> pl.Series:
-    """The multiples of a step strictly between sorted times."""
-    time = pl.col("time")
-    gaps = times.to_frame("time").select(
-        pl.int_ranges((time.shift().floordiv(step) + 1) * step, time, step, dtype=pl.Int64()).alias("tick")
-    )
-    return gaps["tick"].explode().drop_nulls()
