@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
@@ -35,7 +35,7 @@ from flowalg import (
 from flowalg.analysis import Hazard
 from flowalg.data import INGRESS_TIME
 from flowalg.data.shapes import Shape
-from flowalg.pipeline import SideInput
+from flowalg.pipeline import JoinKind, SideInput
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
 from flowalg.triggers import AtElement, OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
@@ -185,6 +185,11 @@ def groupings(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]])
     assert_type(flights.combine_globally(Mean.of(lambda f: f.delay)), PCollection[float])
     assert_type(flights.top(3, by=lambda f: f.delay), PCollection[list[Flight]])
     assert_type(flights.top(3, by=lambda f: (f.origin, f.at)), PCollection[list[Flight]])
+
+
+def pair_up(kind: JoinKind, counts: list[int], names: list[str]) -> None:
+    """The values of the two sides of a join are typed; either may be missing."""
+    assert_type(kind.pairs(counts, names), Iterator[tuple[int | None, str | None]])
 
 
 def joins(
