@@ -49,7 +49,7 @@ from flowalg.pipeline.graph import Fold, equal
 from flowalg.pipeline.joins import JoinKind, require_distinct_nothing
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton, View, require_readable
 from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
-from flowalg.windows.window_functions import GlobalWindows
+from flowalg.windows.window_functions import GlobalWindows, as_merging
 
 
 @frozen
@@ -62,6 +62,11 @@ class Windowing:
 
     strategy: WindowingStrategy
     fresh: bool
+
+    @property
+    def merges(self) -> bool:
+        """Whether a grouping assigns windows that merge with others of their key."""
+        return self.fresh and as_merging(self.strategy.windows) is not None
 
 
 DEFAULT_WINDOWING: Final = Windowing(WindowingStrategy(), fresh=True)

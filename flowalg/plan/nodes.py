@@ -74,6 +74,14 @@ class JoinByKey(_PlanNode):
 
 
 @frozen(eq=False)
+class ExplodeLists(_PlanNode):
+    """As ``JoinByKey``, from the lists of a co-group: where windows merge, the values of both sides form them."""
+
+    transform: CoGroupByKey
+    kind: JoinKind
+
+
+@frozen(eq=False)
 class Union(_PlanNode):
     """The elements of several collections."""
 
@@ -117,7 +125,17 @@ class Compute(_PlanNode):
 
 
 PlanNode: TypeAlias = (
-    Read | Apply | PairWithMetadata | Combine | CoGroup | JoinByKey | Union | FanOut | ReadSide | Compute
+    Read
+    | Apply
+    | PairWithMetadata
+    | Combine
+    | CoGroup
+    | JoinByKey
+    | ExplodeLists
+    | Union
+    | FanOut
+    | ReadSide
+    | Compute
 )
 """A node of a plan."""
 

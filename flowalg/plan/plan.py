@@ -160,7 +160,7 @@ class _Planner:
     most_paths: int | None
     readers: Mapping[int, int]
     paths: Fold[Node, int] = field(factory=lambda: Fold(_count_paths))
-    joins: dict[int, planned.JoinByKey] = field(factory=dict)
+    joins: dict[int, PlanNode] = field(factory=dict)
 
     def __call__(self, node: Node, of: Fold[Node, PlanNode]) -> PlanNode:
         match node:
@@ -214,9 +214,9 @@ class _Planner:
                     assert isinstance(timed, ElementWise)
                     return planned.Apply((of(join),), timed.steps)
                 # The first step emits the pairs one by one, which a join does by itself.
-                pairs = self.joins.setdefault(
-                    id(join), planned.JoinByKey(tuple(map(of, join.inputs)), join, kind)
-                )
+                lists = planned.ExplodeLists((of(join),), join, kind)
+                joined = planned.JoinByKey(tuple(map(of, join.inputs)), join, kind)
+                pairs = self.joins.setdefault(id(join), lists if join.windowed_by.merges else joined)
                 return planned.Apply((pairs,), tuple(after)) if after else pairs
             case ElementWise(input=WithSide() as reading, steps=steps) if not self.dead_letters and (
                 (self.most_paths is not None and not self.streams) or self.readers[id(reading)] == 1

@@ -78,8 +78,7 @@ class Grouping:
         """The grouping of a node, before the first instant."""
         effective = node.windowed_by
         kept = keeps_values(node.combiner, retractions=node.receives_retractions)
-        merges = effective.fresh and as_merging(effective.strategy.windows) is not None
-        unmerges = merges and node.receives_retractions
+        unmerges = effective.merges and node.receives_retractions
         combiner = with_named_errors(node.combiner)
         spec = GroupingSpec(combiner, effective.strategy, node.label, kept, unmerges, node.shape)
         return cls(spec, effective.fresh, trace)

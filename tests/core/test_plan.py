@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
 
-from flowalg import FOREVER, KV, Count, FixedWindows, PCollection, PTransform, Source, Sum, flatten
+from flowalg import FOREVER, KV, Count, FixedWindows, PCollection, PTransform, Sessions, Source, Sum, flatten
 from flowalg.elementwise.steps import Split, Step
 from flowalg.errors import UnsupportedError
 from flowalg.pipeline.graph import nodes_of
@@ -30,6 +30,7 @@ from flowalg.plan.nodes import (
     CoGroup,
     Combine,
     Compute,
+    ExplodeLists,
     FanOut,
     JoinByKey,
     PlanNode,
@@ -201,6 +202,14 @@ def test_a_join_of_a_batch_emits_its_pairs_by_itself() -> None:
     stream = plan_stream(joins)
     assert kinds(stream)[CoGroup] == 1
     assert not kinds(stream)[JoinByKey]
+
+
+def test_a_join_of_windows_that_merge_has_the_lists_of_a_co_group_in_a_batch() -> None:
+    """Only the values of both sides together have such a window."""
+    sessions = VALUES.window(Sessions(timedelta(minutes=5)))
+    kinds_of_plan = kinds(plan_batch({"output": sessions.inner_join(sessions)}))
+    assert kinds_of_plan[CoGroup] == kinds_of_plan[ExplodeLists] == 1
+    assert not kinds_of_plan[JoinByKey]
 
 
 def test_a_join_whose_keys_may_be_none_is_a_co_group_in_a_batch() -> None:

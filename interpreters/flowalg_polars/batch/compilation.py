@@ -36,7 +36,7 @@ from flowalg_polars.batch.dead_letters import DeadLetters, bad_records_in, dead_
 from flowalg_polars.batch.fan_out import fan_out
 from flowalg_polars.batch.flow import Flow, union
 from flowalg_polars.batch.groups import lower_grouping
-from flowalg_polars.batch.joins import lower_co_group, lower_join
+from flowalg_polars.batch.joins import explode_lists, lower_co_group, lower_join
 from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH
 from flowalg_polars.columns import polars_type
@@ -252,6 +252,8 @@ class _Lowering:
                 return lower_co_group(transform, tuple(map(flow, inputs)), self.time)
             case planned.JoinByKey(inputs=inputs, transform=transform, kind=kind):
                 return lower_join(transform, kind, tuple(map(flow, inputs)), self.time)
+            case planned.ExplodeLists(input=inner, transform=transform, kind=kind):
+                return explode_lists(transform, kind, flow(inner))
             case planned.Union(inputs=inputs):
                 return union(tuple(map(flow, inputs)))
             case planned.FanOut(input=inner, chains=chains):

@@ -16,7 +16,6 @@ from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, Tu
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
-from flowalg.windows.window_functions import as_merging
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.groups import grouped
 from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
@@ -34,18 +33,13 @@ _RIGHT_MATCHED: Final = "__right matched"
 
 def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the lists of values of each collection, by key and window."""
-    return _co_group(node, flows, time, timed=node.timed)
-
-
-def _co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, timed: bool) -> Flow:
-    """Returns the lists of values, each with its event time if they are ``timed``."""
-    if timed:
+    if node.timed:
         flows = tuple(_with_times(flow, node.label) for flow in flows)
     pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = require_one_key(pairs, node.label)
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
-    values = Values.TAGGED_WITH_TIMES if timed else Values.TAGGED
+    values = Values.TAGGED_WITH_TIMES if node.timed else Values.TAGGED
     tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
     *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
     whole = _tag_union(flows, tagged, (*names, tag), shapes)
@@ -89,25 +83,21 @@ def _tag_union(
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: pl.Expr) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group. A kind that selects
-    has left values instead of pairs.
+    It is an equi-join. A kind that selects has left values instead of pairs.
     """
-    effective = node.windowed_by
-    strategy = effective.strategy
-    own_time = node.pair_times is not None
-    if as_merging(strategy.windows) is not None and effective.fresh and kind.selects:
-        return _explode_selected(_co_group(node, flows, time, timed=own_time), kind, timed=own_time)
-    if as_merging(strategy.windows) is not None and effective.fresh:
-        if node.pair_times is None:
-            return _explode_lists(lower_co_group(node, flows, time), kind)
-        pairs = _explode_lists(_co_group(node, flows, time, timed=True), kind)
-        return _with_pair_times(pairs, node.pair_times)
-    left, right = (
-        assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
-    )
+    windows, fresh = node.windowed_by.strategy.windows, node.windowed_by.fresh
+    left, right = (assign_windows(flow, windows, fresh=fresh, label=node.label) for flow in flows)
     if kind.selects:
-        return _select(node.label, left, right, time, kind, own_time=own_time)
+        return _select(node.label, left, right, time, kind, own_time=node.pair_times is not None)
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
+
+
+def explode_lists(node: CoGroupByKey, kind: JoinKind, lists: Flow) -> Flow:
+    """Returns what ``lower_join`` does, from the lists of a co-group."""
+    if kind.selects:
+        return _explode_selected(lists, kind, timed=node.pair_times is not None)
+    pairs = _explode_pairs(lists, kind)
+    return pairs if node.pair_times is None else _with_pair_times(pairs, node.pair_times)
 
 
 def _with_times(flow: Flow, label: str) -> Flow:
@@ -262,7 +252,7 @@ def _rename(layout: Branch[str] | Leaf[str], columns: dict[str, pl.Expr]) -> Bra
             return Branch(shape, tuple(_rename(part, columns) for part in parts))
 
 
-def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
+def _explode_pairs(flow: Flow, kind: JoinKind) -> Flow:
     """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
     shape = flow.shape
     assert isinstance(shape, RecordOf)

@@ -181,7 +181,7 @@ class Graph:
                 return self._side_input(node, of)
             case planned.Compute():
                 return self._computation(node, of)
-            case planned.JoinByKey() | planned.FanOut():
+            case planned.JoinByKey() | planned.ExplodeLists() | planned.FanOut():
                 raise AssertionError(f"{node} is of a batch")
         assert_never(node)
 

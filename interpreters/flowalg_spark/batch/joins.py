@@ -25,7 +25,7 @@ from flowalg.pipeline.nodes import CoGroupByKey, WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, LatestComplete, Singleton
 from flowalg.windows.calendars import Calendar
 from flowalg.windows.strategy import TimestampCombiner
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_spark.batch.lookups import READ, SIDE_START, lower_lookups
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
@@ -59,18 +59,13 @@ _READS: Final = "__reads"
 
 def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Sql) -> Flow:
     """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
-    return _co_group(node, flows, time, timed=node.timed)
-
-
-def _co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Sql, *, timed: bool) -> Flow:
-    """Returns the lists of values, each with its event time if they are ``timed``."""
-    if timed:
+    if node.timed:
         flows = tuple(_with_times(flow, node.label) for flow in flows)
     pairs = [require_exact_pairs(flow.shape, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
-    values = Values.TAGGED_WITH_TIMES if timed else Values.TAGGED
+    values = Values.TAGGED_WITH_TIMES if node.timed else Values.TAGGED
     windowed = assign_windows(
         _tag_union(flows, key, shapes),
         effective.strategy.windows,
@@ -125,27 +120,26 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
 def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Sql) -> Flow:
     """Returns the pairs of left and right values of each key and window, one row for each.
 
-    It is an equi-join if the windows do not merge. Otherwise it explodes the lists of a co-group, as for a difference.
-    A kind that selects has left values instead of pairs.
+    It is an equi-join, except for a difference. A kind that selects has left values instead of pairs.
     """
-    effective = node.windowed_by
-    strategy = effective.strategy
-    own_time = node.pair_times is not None
-    if kind is JoinKind.EXCEPT or (as_merging(strategy.windows) and effective.fresh and kind.selects):
-        return _explode_selected(_co_group(node, flows, time, timed=own_time), kind, timed=own_time)
-    if as_merging(strategy.windows) and effective.fresh:
-        if node.pair_times is None:
-            return _explode_lists(lower_co_group(node, flows, time), kind)
-        pairs = _explode_lists(_co_group(node, flows, time, timed=True), kind)
-        return _with_pair_times(pairs, node.pair_times)
+    if kind is JoinKind.EXCEPT:
+        lists = lower_co_group(evolve(node, timed=node.pair_times is not None), flows, time)
+        return explode_lists(node, kind, lists)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
-    left, right = (
-        assign_windows(flow, strategy.windows, fresh=effective.fresh, label=node.label) for flow in flows
-    )
+    windows, fresh = node.windowed_by.strategy.windows, node.windowed_by.fresh
+    left, right = (assign_windows(flow, windows, fresh=fresh, label=node.label) for flow in flows)
     if kind.selects:
-        return _select(node.label, left, right, time, kind, own_time=own_time)
+        return _select(node.label, left, right, time, kind, own_time=node.pair_times is not None)
     return _equi_join(node.label, left, right, time, kind, node.pair_times)
+
+
+def explode_lists(node: CoGroupByKey, kind: JoinKind, lists: Flow) -> Flow:
+    """Returns what ``lower_join`` does, from the lists of a co-group."""
+    if kind.selects:
+        return _explode_selected(lists, kind, timed=node.pair_times is not None)
+    pairs = _explode_pairs(lists, kind)
+    return pairs if node.pair_times is None else _with_pair_times(pairs, node.pair_times)
 
 
 def _with_times(flow: Flow, label: str) -> Flow:
@@ -288,7 +282,7 @@ def _equals(name: str, shape: Shape) -> Sql:
     return left.equals_or_both_null(right) if isinstance(shape, OptionalOf) else left == right
 
 
-def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
+def _explode_pairs(flow: Flow, kind: JoinKind) -> Flow:
     """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
     shape = flow.shape
     assert isinstance(shape, RecordOf)

@@ -17,7 +17,7 @@ from flowalg.plan.plan import Plan
 from flowalg_spark.batch.computations import lower_computation
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.groups import lower_grouping
-from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
+from flowalg_spark.batch.joins import explode_lists, lower_co_group, lower_join, lower_side_input
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
@@ -93,6 +93,8 @@ class _Lowering:
                 return lower_co_group(transform, self.inputs(node, flow), self.time)
             case planned.JoinByKey(transform=transform, kind=kind):
                 return lower_join(transform, kind, self.inputs(node, flow), self.time)
+            case planned.ExplodeLists(input=inner, transform=transform, kind=kind):
+                return explode_lists(transform, kind, self.elements(inner, flow))
             case planned.Union():
                 return union(self.inputs(node, flow))
             case planned.FanOut(input=inner, chains=chains, branches=branches):

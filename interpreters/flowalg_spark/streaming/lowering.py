@@ -225,7 +225,7 @@ class Lowering:
                 return self.side_input(node)
             case planned.Compute():
                 return self.computation(node)
-            case planned.JoinByKey():
+            case planned.JoinByKey() | planned.ExplodeLists():
                 raise AssertionError(f"{node} is of a batch")
         assert_never(node)
 

@@ -21,7 +21,6 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.structure import has_stages, last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
-from flowalg.windows.window_functions import as_merging
 from flowalg_tools.pictures.elements import ANY, RunElement, elements_of, key_of
 
 _HEADING: Final = "panes"
@@ -89,7 +88,7 @@ def run_facts(run: Run[object]) -> RunFacts:
         tuple(element for element in elements if element.grouped_as),
         _with_keys(run, keyed),
         run.watermarks,
-        effective.fresh and as_merging(effective.strategy.windows) is not None,
+        effective.merges,
         keyed and all(_is_first(inner) for grouping in last for inner in grouping.inputs),
         sum(not element.grouped_as for element in elements),
     )
