@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Protocol, cast
+from typing import TypeAlias, cast
 
 import polars as pl
 from attrs import evolve, field, frozen
@@ -78,36 +78,15 @@ class OperatorOutput:
     side_values: bytes = b""
 
 
-class Reader(Protocol):
-    """What a stage reads."""
+@frozen
+class Reader:
+    """What a stage reads: the upstreams of each input, and further sources whose clocks it needs.
 
-    @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of each input."""
-        ...
+    An idle one of its sources follows these.
+    """
 
-    @property
-    def followed(self) -> tuple[Upstream, ...]:
-        """Further sources whose clocks the stage needs, since an idle one of its sources follows them."""
-        ...
-
-
-class Operator(Reader, Protocol):
-    """A kind of stage."""
-
-    def advance(
-        self,
-        state: OperatorState,
-        input_clocks: tuple[InputClocks, ...],
-        bundles: Sequence[Sequence[bytes]],
-        *,
-        first_shard: bool,
-    ) -> tuple[OperatorState, OperatorOutput]:
-        """Advance a shard by one instant, given its clocks after the instant.
-
-        The first shard reports what all shards know alike.
-        """
-        ...
+    inputs: tuple[tuple[Upstream, ...], ...]
+    followed: tuple[Upstream, ...] = field(default=(), kw_only=True)
 
 
 def advance(
@@ -120,9 +99,9 @@ def advance(
 ) -> tuple[OperatorState, OperatorOutput]:
     """Advance a shard by one instant: its state after it, and its output.
 
-    ``received`` has what each partition of each input has sent, and then of the followed sources. ``state`` is ``None``
-    before the first instant. ``clock`` has the processing time of the instant, if elements are at the time of their
-    micro-batch.
+    The first shard reports what all shards know alike. ``received`` has what each partition of each input has sent, and
+    then of the followed sources. ``state`` is ``None`` before the first instant. ``clock`` has the processing time of
+    the instant, if elements are at the time of their micro-batch.
     """
     before = OperatorState(()) if state is None else state
     before = evolve(before, input_clocks=known_clocks(operator, before.input_clocks))
@@ -154,18 +133,11 @@ def next_clocks(
 
 
 @frozen
-class Grouping:
+class Grouping(Reader):
     """A grouping: one input of pre-combined elements, with ``late_data`` beside the elements themselves."""
 
     stage: Stage
-    upstreams: tuple[Upstream, ...]
-    followed: tuple[Upstream, ...] = ()
     late_data: bool = False
-
-    @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of its input."""
-        return (self.upstreams,)
 
     def advance(
         self,
@@ -202,18 +174,10 @@ class Grouping:
 
 
 @frozen
-class Side:
-    """A side input: the elements, and the side itself, which is broadcast to all shards."""
+class Side(Reader):
+    """A side input, of two inputs: the elements, and the side itself, which is broadcast to all shards."""
 
     stage: SideStage
-    main: tuple[Upstream, ...]
-    side: tuple[Upstream, ...]
-    followed: tuple[Upstream, ...] = ()
-
-    @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of the elements, and those of the side."""
-        return (self.main, self.side)
 
     def advance(
         self,
@@ -251,20 +215,13 @@ class Side:
 
 
 @frozen
-class Computing:
+class Computing(Reader):
     """A computation: one input of elements. Its windows are keys, which are due by timers.
 
     Elements that wait for the watermark are stored where groupings have their current panes.
     """
 
     stage: ComputationStage
-    upstreams: tuple[Upstream, ...]
-    followed: tuple[Upstream, ...] = ()
-
-    @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of its input."""
-        return (self.upstreams,)
 
     def step(
         self, state: OperatorState, input_clocks: tuple[InputClocks, ...], rows: pl.DataFrame
@@ -301,6 +258,10 @@ class Computing:
         return after, OperatorOutput(
             pack(output.outputs), pickle.dumps(others) if any(others) else b"", report
         )
+
+
+Operator: TypeAlias = Grouping | Side | Computing
+"""A kind of stage."""
 
 
 def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:

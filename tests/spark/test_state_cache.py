@@ -130,7 +130,7 @@ def test_the_cache_never_changes_a_result(data: st.DataObject) -> None:
         watermark=data.draw(policies()),
         ends=True,
     )
-    operator = Grouping(stage, (FromStage(),))
+    operator = Grouping(((FromStage(),),), stage)
     workers = [StateCache(), StateCache()]
     committed = Variables()
     uncached: OperatorState | None = None
@@ -179,7 +179,7 @@ def run_batch(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None
     """Runs a micro-batch once."""
     before = store.read(0)
     after, _ = advance(
-        Grouping(stage, (FromStage(),)), None if before is None else before.stored, parts, first_shard=True
+        Grouping(((FromStage(),),), stage), None if before is None else before.stored, parts, first_shard=True
     )
     store.write(before, after)
 
@@ -338,7 +338,7 @@ def test_a_compatible_change_takes_effect_for_open_windows(name: str) -> None:
         previous = store.read(0)
         assert previous is not None
         later, emitted = advance(
-            Grouping(new, (FromStage(),)), previous.stored, empty_input(clocks), first_shard=True
+            Grouping(((FromStage(),),), new), previous.stored, empty_input(clocks), first_shard=True
         )
         store.write(previous, later)
         counts.append((unpack(emitted.panes).height, later.windows.activate_all().windows.height))

@@ -21,8 +21,10 @@ from flowalg_shard.clocks.exchange import (
     read_together,
     sources_followed,
 )
+from flowalg_shard.operators import Computing, Grouping, Reader, Side
 from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome
+from flowalg_shard.step.side_inputs import SideStage
 
 from flowalg.data.shapes import MapOf, Shape, TupleOf
 from flowalg.data.time import ProcessingTime
@@ -144,9 +146,8 @@ class Graph:
             return OutputOperator(shape, before, compiled.run)
         upstreams = list(compiled.upstreams.values())
         followed = self._followed(upstreams, of)
-        output = ElementOutput.of(
-            f"output {name}", compiled.elements, upstreams, followed.upstreams, self.cluster.shards
-        )
+        reader = Reader((tuple(upstreams),), followed=followed.upstreams)
+        output = ElementOutput(f"output {name}", reader, self.cluster, compiled.elements)
         self.stages.append(output)
         return OutputOperator(
             shape,
@@ -233,13 +234,9 @@ class Graph:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
         upstreams = _union(compiled.upstreams for compiled in inputs)
         followed = self._followed(upstreams.values(), of)
-        grouping = ShardedGrouping.of(
-            prepared,
-            list(upstreams.values()),
-            self.cluster,
-            followed.upstreams,
-            late_data=self.late_data,
-        )
+        operator = Grouping((tuple(upstreams.values()),), prepared.stage, followed=followed.upstreams)
+        label = prepared.stage.label
+        grouping = ShardedGrouping(label, operator, self.cluster, prepared, late_data=self.late_data)
         self.notes += prepared.notes
 
         def run(arrivals: Arrivals) -> Arrival:
@@ -258,14 +255,15 @@ class Graph:
         read, then = self._side_read(node, main.elements, shape)
         self.notes += then.notes
         followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
-        stage = ShardedSide.of(
-            node.transform,
+        upstreams = (tuple(main.upstreams.values()), tuple(side.upstreams.values()))
+        operator = Side(upstreams, SideStage.of(node.transform), followed=followed.upstreams)
+        stage = ShardedSide(
+            operator.stage.label,
+            operator,
+            self.cluster,
             main.elements,
             side.elements,
-            (list(main.upstreams.values()), list(side.upstreams.values())),
             read,
-            self.cluster,
-            followed.upstreams,
             late_data=self.late_data,
         )
         compiled = self._stage(
@@ -299,12 +297,13 @@ class Graph:
         elements, letters = inner.elements, self.bad_records is not None
         prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
         followed = self._followed(inner.upstreams.values(), of)
-        stage = ShardedComputation.of(
-            prepared,
-            list(inner.upstreams.values()),
+        operator = Computing((tuple(inner.upstreams.values()),), prepared.stage, followed=followed.upstreams)
+        stage = ShardedComputation(
+            prepared.stage.label,
+            operator,
             self.cluster,
+            prepared,
             self.bad_records,
-            followed.upstreams,
             late_data=self.late_data,
         )
         self.notes.append(prepared.note)
@@ -320,7 +319,7 @@ class Graph:
         by_name: dict[str, tuple[WatermarkPolicy, SourceClock]] = {}
         for stage in self.stages:
             clocks = stage.states[0].input_clocks
-            for upstreams, inputs in zip(stage.inputs, clocks, strict=False):
+            for upstreams, inputs in zip(stage.operator.inputs, clocks, strict=False):
                 for upstream, clock in zip(upstreams, inputs.upstreams, strict=True):
                     if not isinstance(upstream, FromSource) or not isinstance(clock, SourceClock):
                         continue

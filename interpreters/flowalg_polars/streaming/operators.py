@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from types import MappingProxyType
+from typing import Generic, TypeVar
 
 import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of
 from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.values import read_elements
-from flowalg_shard.clocks.exchange import Reports, StageReport, Upstream
+from flowalg_shard.clocks.exchange import InputClocks, Reports, StageReport
 from flowalg_shard.metrics import (
     count_emitted,
     metrics_of_shards,
@@ -22,6 +24,7 @@ from flowalg_shard.metrics import (
 from flowalg_shard.operators import (
     Grouping,
     OperatorState,
+    Reader,
     Side,
     count_side_windows,
     known_clocks,
@@ -33,7 +36,7 @@ from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
-from flowalg_shard.step.side_inputs import SideDrops, SideStage
+from flowalg_shard.step.side_inputs import SideDrops
 from flowalg_shard.tables.columns import (
     CHANGE,
     END,
@@ -48,7 +51,6 @@ from flowalg_shard.tables.packing import stack
 from flowalg_shard.tables.pickled import pickle_value
 
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 from flowalg.windows.window_functions import partition_time
@@ -72,49 +74,75 @@ class Cluster:
     restarts: bool = False
 
 
-@define
-class ShardedGrouping:
-    """A grouping, and the state of each of its shards.
+R = TypeVar("R", bound=Reader)
 
-    With ``late_data`` it keeps the rows that each input received in the last instant, as ``arrived_rows``.
+
+@define
+class ShardedStage(ABC, Generic[R]):
+    """A stage and the state of each of its shards; ``received`` are the reports of its inputs in the last instant.
+
+    ``operator`` advances a shard. The last instant took ``seconds``.
     """
 
-    prepared: PreparedGrouping
-    operator: Grouping
+    label: str
+    operator: R
     cluster: Cluster
-    states: list[OperatorState]
-    late_data: bool = False
-    arrived_rows: list[pl.DataFrame] = field(factory=list)
-    emissions: list[Emission] = field(factory=list)
-    report: StageReport | None = None
-    received: Reports = field(factory=dict)
-    seconds: float = 0.0
+    late_data: bool = field(default=False, kw_only=True)
+    states: list[OperatorState] = field(init=False)
+    received: Sequence[Reports] = field(init=False)
+    seconds: float = field(default=0.0, init=False)
 
-    @classmethod
-    def of(
-        cls,
-        prepared: PreparedGrouping,
-        upstreams: Sequence[Upstream],
-        cluster: Cluster,
-        followed: tuple[Upstream, ...] = (),
-        *,
-        late_data: bool = False,
-    ) -> ShardedGrouping:
-        """Returns the grouping before the first instant."""
-        operator = Grouping(prepared.stage, tuple(upstreams), followed)
-        clocks = known_clocks(operator, ())
-        states = [OperatorState(clocks) for _ in range(cluster.shards)]
-        return cls(prepared, operator, cluster, states, late_data)
+    def __attrs_post_init__(self) -> None:
+        clocks = known_clocks(self.operator, ())
+        self.states = [OperatorState(clocks) for _ in range(self.cluster.shards)]
+        self.received = [{} for _ in self.operator.inputs]
 
     @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of each input."""
-        return self.operator.inputs
+    def clocks(self) -> Clocks:
+        """The clocks of the last instant."""
+        return self.states[0].input_clocks[0].clocks
 
-    @property
-    def label(self) -> str:
-        """The label of the grouping."""
-        return self.prepared.stage.label
+    def receive(self, reports: Sequence[Reports]) -> tuple[InputClocks, ...]:
+        """Returns the clocks after an instant, given the reports of the inputs and of the followed sources."""
+        self.received = reports[: len(self.operator.inputs)]
+        return next_clocks(self.operator, self.states[0], reports)
+
+    def emit(self, frame: pl.DataFrame, reports: Sequence[StageReport], started: float) -> Arrival:
+        """Returns elements with the report of all shards, in an instant that ``started`` then."""
+        self.seconds = time.perf_counter() - started
+        report = StageReport(reports[0].clocks, min(report.hold for report in reports))
+        return Arrival(frame.lazy(), {0: report})
+
+    def sources(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of the sources that flow into the stage directly."""
+        return source_metrics(self.operator.inputs, self.received, self.states[0])
+
+    def metrics(self, number: int) -> StageMetrics:
+        """Returns the metrics of the last instant."""
+        shards = zip(self.counts(), self.windows(), self.states, strict=True)
+        return metrics_of_shards(number, self.label, self.clocks, shards, self.sources(), self.seconds)
+
+    @abstractmethod
+    def counts(self) -> Sequence[Counter[str]]:
+        """Returns what the metrics of each shard count in the last instant."""
+
+    def windows(self) -> Sequence[int]:
+        """Returns the number of windows that each shard keeps."""
+        return [state.windows.window_count for state in self.states]
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """Returns the next processing time at which a trigger becomes ready, or a timer fires, without new elements."""
+        deadlines = (state.windows.next_deadline for state in self.states)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+
+@define
+class ShardedGrouping(ShardedStage[Grouping]):
+    """A grouping. With ``late_data``, ``arrived_rows`` are those that each input received in the last instant."""
+
+    prepared: PreparedGrouping
+    arrived_rows: list[pl.DataFrame] = field(factory=list, init=False)
+    emissions: list[Emission] = field(factory=list, init=False)
 
     def advance(
         self, inputs: Sequence[pl.LazyFrame], arriving: Arriving, followed: Arriving = MappingProxyType({})
@@ -124,19 +152,16 @@ class ShardedGrouping:
         prepared = [prepare(frame) for prepare, frame in zip(self.prepared.inputs, inputs, strict=True)]
         rows, reports = collect_together(prepared, [arriving, followed])
         self.arrived_rows = rows if self.late_data else []
-        self.received = reports[0]
         bundles = self._bundles(self._stacked(rows))
-        clocks = next_clocks(self.operator, self.states[0], reports)
+        clocks = self.receive(reports)
         self.emissions, received = [], []
         for shard, parts in enumerate(bundles):
             after, emission, report = self.operator.step(self.states[shard], clocks, parts)
             self.states[shard] = restarted(after) if self.cluster.restarts else after
             self.emissions.append(emission)
             received.append(report)
-        self.report = StageReport(clocks[0].clocks, min(report.hold for report in received))
         panes = self._panes(stack([emission.panes for emission in self.emissions]), clocks[0].clocks)
-        self.seconds = time.perf_counter() - started
-        return Arrival(panes.lazy(), {0: self.report})
+        return self.emit(panes, received, started)
 
     def _stacked(self, rows: list[pl.DataFrame]) -> pl.DataFrame:
         """Returns the rows of all inputs. The elements of several have different columns, which are left out."""
@@ -146,20 +171,11 @@ class ShardedGrouping:
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
         prepared = self.prepared
-        return describe_stage(prepared.stage, prepared.pair, prepared.values, self.inputs)
+        return describe_stage(prepared.stage, prepared.pair, prepared.values, self.operator.inputs)
 
-    def sources(self) -> tuple[SourceMetrics, ...]:
-        """Returns the metrics of the sources that flow into the stage directly."""
-        return source_metrics(self.operator.inputs, [self.received], self.states[0])
-
-    def metrics(self, number: int) -> StageMetrics:
-        """Returns the metrics of the last instant."""
-        assert self.report is not None, "an instant has been"
-        shards = (
-            (count_emitted(emission.panes, emission.drops), state.windows.window_count, state)
-            for emission, state in zip(self.emissions, self.states, strict=True)
-        )
-        return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
+    def counts(self) -> list[Counter[str]]:
+        """Returns the numbers of panes by timing, of retractions, and of dropped elements by reason."""
+        return [count_emitted(emission.panes, emission.drops) for emission in self.emissions]
 
     def _bundles(self, rows: pl.DataFrame) -> list[list[pl.DataFrame]]:
         """Returns what the input partitions send to each shard."""
@@ -210,15 +226,9 @@ class ShardedGrouping:
 
     def drops(self, name: str) -> GroupingDrops:
         """Returns the drops of the last instant, under the name of the stage."""
-        assert self.report is not None, "an instant has been"
         late = [emission.late for emission in self.emissions]
         rows = self.arrived_rows if self.late_data else None
-        return GroupingDrops(name, self.prepared, self.report.clocks, late, rows)
-
-    def next_deadline(self) -> ProcessingTime | None:
-        """Returns the next processing time at which a trigger becomes ready without new elements."""
-        deadlines = (state.windows.next_deadline for state in self.states)
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        return GroupingDrops(name, self.prepared, self.clocks, late, rows)
 
 
 def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:
@@ -237,64 +247,25 @@ def restarted(stored: OperatorState) -> OperatorState:
 
 
 @define
-class ShardedSide:
-    """A side input, and the state of each of its shards; elements are divided by their position.
+class ShardedSide(ShardedStage[Side]):
+    """A side input; elements are divided among the shards by their position.
 
     ``arrived`` is the number of the next element: greater than those of all that wait, so that elements keep the order
     of their arrival. After a start it follows from the restored states, which are read with the first instant.
     """
 
-    stage: SideStage
-    operator: Side
     main: Elements
     side: Elements
     read: SideRead
-    cluster: Cluster
-    states: list[OperatorState]
-    late_data: bool = False
-    dropped: SideDrops = field(factory=SideDrops)
-    report: StageReport | None = None
-    arrived: int | None = None
-    received: tuple[Reports, Reports] = field(factory=lambda: ({}, {}))
-    seconds: float = 0.0
-
-    @classmethod
-    def of(
-        cls,
-        node: WithSide,
-        main: Elements,
-        side: Elements,
-        upstreams: tuple[Sequence[Upstream], Sequence[Upstream]],
-        read: SideRead,
-        cluster: Cluster,
-        followed: tuple[Upstream, ...] = (),
-        *,
-        late_data: bool = False,
-    ) -> ShardedSide:
-        """Returns the operator of a node before the first instant; ``read`` gives elements what they read."""
-        stage = SideStage.of(node)
-        operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]), followed)
-        clocks = known_clocks(operator, ())
-        states = [OperatorState(clocks) for _ in range(cluster.shards)]
-        return cls(stage, operator, main, side, read, cluster, states, late_data)
-
-    @property
-    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The upstreams of each input."""
-        return self.operator.inputs
-
-    @property
-    def label(self) -> str:
-        """The label of the side input."""
-        return self.stage.label
+    dropped: SideDrops = field(factory=SideDrops, init=False)
+    arrived: int | None = field(default=None, init=False)
 
     def advance(self, main: Arrival, side: Arrival, followed: Arriving = MappingProxyType({})) -> Arrival:
         """Advances by one instant; returns the elements whose side window is complete, after the steps, in order."""
         started = time.perf_counter()
         rows, reports = collect_together([main.frame, side.frame], [main.reports, side.reports, followed])
-        self.received = (reports[0], reports[1])
         elements, values = self._numbered(rows[0]), self._side_rows(rows[1])
-        clocks = next_clocks(self.operator, self.states[0], reports)
+        clocks = self.receive(reports)
         passed, drops, received = [], [], []
         readings: dict[EventTime, object] = {}
         for shard in range(self.cluster.shards):
@@ -308,28 +279,22 @@ class ShardedSide:
         self.dropped = SideDrops(
             drops[0].side, stack([side_drops.elements for side_drops in drops]), drops[0].before
         )
-        self.report = StageReport(received[0].clocks, min(report.hold for report in received))
         table = stack(passed)
         frame = self.read(table.sort(_NUMBER), readings) if table.height else self._empty
-        self.seconds = time.perf_counter() - started
-        return Arrival(frame.lazy(), {0: self.report})
+        return self.emit(frame, received, started)
 
     @cached_property
     def description(self) -> StageDescription:
         """The facts about the stage that its state depends on."""
-        return describe_side(self.stage, self.main.shape, self.side.shape, self.inputs)
+        return describe_side(self.operator.stage, self.main.shape, self.side.shape, self.operator.inputs)
 
-    def sources(self) -> tuple[SourceMetrics, ...]:
-        """Returns the metrics of the sources that flow into the stage directly."""
-        return source_metrics(self.operator.inputs, self.received, self.states[0])
+    def counts(self) -> list[Counter[str]]:
+        """Returns the numbers of dropped elements, which the first shard has."""
+        return [self.dropped.counts, *(Counter() for _ in self.states[1:])]
 
-    def metrics(self, number: int) -> StageMetrics:
-        """Returns the metrics of the last instant."""
-        assert self.report is not None, "an instant has been"
-        first, *others = self.states
-        shards = [(self.dropped.counts, count_side_windows(first), first)]
-        shards += [(Counter(), 0, state) for state in others]
-        return metrics_of_shards(number, self.label, self.report.clocks, shards, self.sources(), self.seconds)
+    def windows(self) -> list[int]:
+        """Returns the number of windows of the side, which all shards keep alike, for the first."""
+        return [count_side_windows(self.states[0]), *(0 for _ in self.states[1:])]
 
     @property
     def _empty(self) -> pl.DataFrame:
@@ -355,25 +320,14 @@ class ShardedSide:
             [pickle_value(self.label, "a value of its side input", value) for value in values],
             pl.Binary(),
         )
-        bounds = () if self.stage.fresh else (START, END)
+        bounds = () if self.operator.stage.fresh else (START, END)
         return rows.select(EVENT_TIME, weight_of(self.side.meta), *bounds).with_columns(packed)
 
     def drops(self, name: str) -> DropsOfSide:
         """Returns the late elements of the last instant, under the name of the stage."""
-        assert self.report is not None, "an instant has been"
         return DropsOfSide(
-            name,
-            self.label,
-            self.main,
-            self.side.shape,
-            self.report.clocks,
-            self.dropped,
-            self.late_data,
+            name, self.label, self.main, self.side.shape, self.clocks, self.dropped, self.late_data
         )
-
-    def next_deadline(self) -> ProcessingTime | None:
-        """A side input waits for no processing time."""
-        return None
 
 
 _NUMBER = "__number"

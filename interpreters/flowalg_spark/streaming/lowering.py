@@ -256,7 +256,7 @@ class Lowering:
         stage, rows = prepared.stage, prepared.rows
         require_lateness(stage.label, stage.strategy)
         bundles, followed = self.bundles((rows, CombineByShard(stage, prepared.elements)))
-        operator = Grouping(stage, rows.upstreams, followed, self.late_data)
+        operator = Grouping((rows.upstreams,), stage, self.late_data, followed=followed)
         described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
         name = self.plan.stage_names[node]
         elements = tuple(stream.flow.shape for stream in inputs) if self.late_data else ()
@@ -276,7 +276,7 @@ class Lowering:
         bundles, followed = self.bundles(
             (elements, DivideByShard(columns)), (others, Broadcast(side_columns))
         )
-        operator = Side(stage, elements.upstreams, others.upstreams, followed)
+        operator = Side((elements.upstreams, others.upstreams), stage, followed=followed)
         described = self.with_shards(describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs))
         steps = tuple(step.step for step in together)
         layout, name = layout_of(main.flow.shape), self.plan.stage_names[node]
@@ -295,7 +295,7 @@ class Lowering:
         prepared = prepare_computation(node.transform, stream, meta, self.shards, dead_letters=letters)
         stage, rows = prepared.stage, prepared.rows
         bundles, followed = self.bundles((rows, DivideByShard(prepared.columns)))
-        operator = Computing(stage, rows.upstreams, followed)
+        operator = Computing((rows.upstreams,), stage, followed=followed)
         described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
         unpacker = ComputationRows(self.plan.stage_names[node], stage, prepared.pair, stream.flow.shape)
         emitted = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
