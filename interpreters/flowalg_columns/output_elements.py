@@ -1,11 +1,22 @@
-"""Elements that nothing has grouped as columns: the names that users see, and elements as values from a table."""
+"""The output of a pipeline as the columns that users see, and elements that nothing has grouped as values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar, cast
 
 import pyarrow as pa
-from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
+from flowalg_shard.tables.columns import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PROCESSING_TIME,
+    START,
+    TIMING,
+)
 
 from flowalg.data.errors import RecordTypeError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
@@ -13,7 +24,8 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import OutputElement, sort_elements
-from flowalg_columns.layout import layout_of
+from flowalg_columns.layout import Branch, E, Expressions, Tree, fields_in, flatten_columns, layout_of
+from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
 from flowalg_columns.panes import METRICS_COLUMN, RESERVED_COLUMNS, element_shape
 from flowalg_columns.values import read_elements, read_integers
 
@@ -42,6 +54,71 @@ def require_free_names(shape: Shape, *, panes: bool) -> None:
                 f"{shape}.{field.name} must not have the name of a column of {'panes' if panes else 'elements'} "
                 f"({', '.join(reserved)}); rename the field"
             )
+
+
+_IN_WINDOW: Final = {"start": START, "end": END}
+_IN_PANE: Final = {
+    "timing": TIMING,
+    "index": INDEX,
+    "is_first": IS_FIRST,
+    "is_last": IS_LAST,
+    "processing_time": PANE_TIME,
+    "watermark": WATERMARK,
+}
+_IN_ELEMENTS: Final = {"event_time": EVENT_TIME, "processing_time": PROCESSING_TIME}
+_TIMES: Final = (EVENT_TIME, START, END, PANE_TIME, WATERMARK, PROCESSING_TIME)
+"""The columns of times, which are microseconds. Users see timestamps."""
+
+
+def user_columns(
+    engine: Expressions[E],
+    element: Tree[E],
+    column: Callable[[str], E],
+    *,
+    panes: bool,
+    of_pane: Callable[[E], E] = lambda pane: pane,
+) -> list[E]:
+    """Returns the columns that users see of panes or elements, from the leaves of elements and their metadata.
+
+    An element has one for each field of a record, otherwise ``value``. ``column`` gives the metadata by name. Users see
+    what ``of_pane`` makes of the struct ``pane``. Raises ``RecordTypeError`` as ``require_free_names`` does.
+    """
+    require_free_names(element.shape, panes=panes)
+
+    def shown(name: str, as_name: str) -> E:
+        return (engine.timestamp(column(name)) if name in _TIMES else column(name)).alias(as_name)
+
+    def struct(fields: Mapping[str, str]) -> E:
+        return engine.struct([shown(name, as_name) for as_name, name in fields.items()])
+
+    parts = (
+        element.parts if isinstance(element, Branch) and isinstance(element.shape, RecordOf) else [element]
+    )
+    fields = zip(fields_in(element.shape), parts, strict=True)
+    own = [engine.nest(part).alias(name) for (name, _), part in fields]
+    if not panes:
+        return [*own, *(shown(name, as_name) for as_name, name in _IN_ELEMENTS.items())]
+    return [
+        *own,
+        struct(_IN_WINDOW).alias("window"),
+        shown(EVENT_TIME, "event_time"),
+        shown(CHANGE, "change"),
+        of_pane(struct(_IN_PANE)).alias("pane"),
+    ]
+
+
+def flat_columns(engine: Expressions[E], shape: Shape, column: Callable[[str], E], *, panes: bool) -> list[E]:
+    """Returns the leaves of elements and their metadata, from the columns that users see, by name."""
+    own = flatten_columns(engine.frame_columns(shape, column), shape)
+    if panes:
+        meta = {EVENT_TIME: column("event_time"), CHANGE: column("change")}
+        for struct, fields in (column("window"), _IN_WINDOW), (column("pane"), _IN_PANE):
+            meta |= {name: engine.field(struct, as_name) for as_name, name in fields.items()}
+    else:
+        meta = {name: column(as_name) for as_name, name in _IN_ELEMENTS.items()}
+    names = PANE_META if panes else meta
+    flat = ((engine.micros(meta[name]) if name in _TIMES else meta[name]).alias(name) for name in names)
+    return [*own, *flat]
 
 
 def read_output_elements(table: pa.Table, pipeline: PCollection[A]) -> tuple[OutputElement[A], ...]:

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import polars as pl
 from flowalg_columns.arrow_types import ColumnTypes
-from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
+from flowalg_columns.layout import Expressions, Tree
 
 from flowalg.data.shapes import (
     BINARY,
@@ -20,9 +20,6 @@ from flowalg.data.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
-    RecordOf,
-    Shape,
-    TupleOf,
 )
 
 Columns: TypeAlias = Tree[pl.Expr]
@@ -51,33 +48,15 @@ def type_of(kind: object) -> pl.DataType:
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]  # a Polars type or its class
 
 
-def columns_of(layout: Layout) -> Columns:
-    """Returns the columns of a layout, by name."""
-    match layout:
-        case Leaf(shape=shape, column=name):
-            return Leaf(shape, pl.col(name))
-        case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(map(columns_of, parts)))
+EXPRESSIONS: Final = Expressions[pl.Expr](
+    pl.col,
+    lambda parts: pl.struct(parts),
+    lambda column, name: column.struct.field(name),
+    lambda micros: micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
+    lambda time: time.to_physical(),
+)
+"""The expressions of Polars."""
 
-
-def unnest(column: pl.Expr, shape: Shape) -> Columns:
-    """Converts one column, with structs for records and tuples, to a tree."""
-    if isinstance(shape, RecordOf | TupleOf):
-        return Branch(shape, tuple(unnest(column.struct.field(name), part) for name, part in parts_of(shape)))
-    return Leaf(shape, column)
-
-
-def nest(columns: Columns) -> pl.Expr:
-    """Converts a tree to one column, with structs for its branches."""
-    match columns:
-        case Leaf(column=column):
-            return column
-        case Branch(shape=shape, parts=parts):
-            names = (name for name, _ in parts_of(shape))
-            return pl.struct(nest(part).alias(name) for name, part in zip(names, parts, strict=True))
-
-
-def flatten_columns(columns: Columns, shape: Shape) -> list[pl.Expr]:
-    """Returns the columns of a tree, named by the layout of its shape."""
-    names = leaf_columns(layout_of(shape))
-    return [column.alias(name) for name, column in zip(names, leaf_columns(columns), strict=True)]
+columns_of: Final = EXPRESSIONS.columns_of
+unnest: Final = EXPRESSIONS.unnest
+nest: Final = EXPRESSIONS.nest

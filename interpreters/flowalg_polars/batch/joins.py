@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 import polars as pl
+from attrs import evolve
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
-from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import (
+    Branch,
+    Leaf,
+    flatten_columns,
+    key_and_value,
+    layout_of,
+    leaf_columns,
+    lists_of,
+    with_times,
+)
 from flowalg_columns.names import PANE_META
 from flowalg_columns.python.windows import Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
-from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
@@ -20,7 +30,7 @@ from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.groups import grouped
 from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import WindowedFlow, assign_windows, key_columns
-from flowalg_polars.columns import Columns, nest, polars_type, unnest
+from flowalg_polars.columns import EXPRESSIONS, Columns, nest, polars_type, unnest
 
 _TAG: Final = "__tag"
 _RIGHT: Final = "__right "
@@ -102,39 +112,23 @@ def explode_lists(node: CoGroupByKey, kind: JoinKind, lists: Flow) -> Flow:
 
 def _with_times(flow: Flow, label: str) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
-    key, value = key_and_value(flow.element)
-    shape = require_exact_pairs(flow.shape, label)
-    timed = kv_of(shape.fields[0].shape, TupleOf((shape.fields[1].shape, INTEGER)))
-    columns = (*leaf_columns(key), *leaf_columns(value), pl.col(EVENT_TIME))
-    names = leaf_columns(layout_of(timed))
-    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-    return Flow(flow.frame.select(*element, *flow.meta), timed, flow.meta, flow.notes)
+    require_exact_pairs(flow.shape, label)
+    return _with_element(flow, with_times(flow.element, pl.col(EVENT_TIME)))
 
 
 def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
     """Returns pairs of values without their event times, which give each pair its own."""
-    key, pair = key_and_value(flow.element)
-    assert isinstance(pair, Branch)
-    assert isinstance(flow.shape, RecordOf)
-    values: list[Columns] = []
-    times: list[pl.Expr] = []
-    for side in pair.parts:
-        timed = side.shape.of if isinstance(side.shape, OptionalOf) else side.shape
-        assert isinstance(timed, TupleOf)
-        (shape, _), nested = timed.items, nest(side)
-        fields = [nested.struct[number] for number in (0, 1)]
-        optional_side = isinstance(side.shape, OptionalOf)
-        values.append(unnest(fields[0], optional(shape) if optional_side else shape))
-        times.append(fields[1])
-    both = TupleOf(tuple(value.shape for value in values))
-    whole = kv_of(flow.shape.fields[0].shape, both)
-    names = leaf_columns(layout_of(whole))
-    columns = (*leaf_columns(key), *(column for value in values for column in leaf_columns(value)))
-    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    pair, times = EXPRESSIONS.without_times(flow.element)
+    return _with_element(flow, pair, _pair_time(which, times))
+
+
+def _with_element(flow: Flow, element: Columns, time: pl.Expr | None = None) -> Flow:
+    """Returns a flow of other elements, with the same metadata but for the event time, if there is another."""
     meta = [
-        _pair_time(which, times).alias(name) if name == EVENT_TIME else pl.col(name) for name in flow.meta
+        time.alias(name) if name == EVENT_TIME and time is not None else pl.col(name) for name in flow.meta
     ]
-    return Flow(flow.frame.select(*element, *meta), whole, flow.meta, flow.notes)
+    columns = flatten_columns(element, element.shape)
+    return Flow(flow.frame.select(*columns, *meta), element.shape, flow.meta, flow.notes)
 
 
 def _pair_time(which: TimestampCombiner, times: Sequence[pl.Expr]) -> pl.Expr:
@@ -254,51 +248,30 @@ def _rename(layout: Branch[str] | Leaf[str], columns: dict[str, pl.Expr]) -> Bra
 
 def _explode_pairs(flow: Flow, kind: JoinKind) -> Flow:
     """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
-    shape = flow.shape
-    assert isinstance(shape, RecordOf)
-    key, lists = (field.shape for field in shape.fields)
-    assert isinstance(lists, TupleOf)
-    left, right = lists.items
-    assert isinstance(left, ListOf)
-    assert isinstance(right, ListOf)
-    first, second = leaf_columns(key_and_value(layout_of(shape))[1])
+    key, (left, right) = lists_of(flow.shape)
+    first, second = leaf_columns(key_and_value(layout_of(flow.shape))[1])
     rows = flow.frame.explode(first, empty_as_null=kind.keeps_right)
     rows = rows.explode(second, empty_as_null=kind.keeps_left)
-    both = kind.shape(left.of, right.of)
-    pair = kv_of(key, both)
-    keys = leaf_columns(key_and_value(flow.element)[0])
-    values = [
-        column
-        for name, shape in zip((first, second), both.items, strict=True)
-        for column in leaf_columns(unnest(pl.col(name), shape))
-    ]
-    names = leaf_columns(layout_of(pair))
-    element = [column.alias(name) for column, name in zip((*keys, *values), names, strict=True)]
-    return Flow(rows.select(*element, *flow.meta), pair, flow.meta, flow.notes)
+    both = kind.shape(left, right)
+    values = (unnest(pl.col(name), part) for name, part in zip((first, second), both.items, strict=True))
+    pair = Branch(kv_of(key, both), (key_and_value(flow.element)[0], Branch(both, tuple(values))))
+    return _with_element(evolve(flow, frame=rows), pair)
 
 
 def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
     """Returns the left values of a co-group that a join selects, one row for each, with its own time if ``timed``."""
-    shape = flow.shape
-    assert isinstance(shape, RecordOf)
-    key, lists = (field.shape for field in shape.fields)
-    assert isinstance(lists, TupleOf)
-    left = lists.items[0]
-    assert isinstance(left, ListOf)
-    first, second = leaf_columns(key_and_value(layout_of(shape))[1])
+    key, (value, _) = lists_of(flow.shape)
+    first, second = leaf_columns(key_and_value(layout_of(flow.shape))[1])
     others = pl.col(second).list.len()
     if kind is JoinKind.EXCEPT:
         kept = flow.frame.with_columns(pl.col(first).list.slice(others))
     else:
         kept = flow.frame.filter(others > 0 if kind is JoinKind.SEMI else others == 0)
-    value, own, point = left.of, pl.col(first), pl.col(EVENT_TIME)
+    own, point = pl.col(first), pl.col(EVENT_TIME)
     if timed:
         assert isinstance(value, TupleOf)
         value, (own, point) = value.items[0], (own.struct[number] for number in (0, 1))
-    keys = () if kind is JoinKind.EXCEPT else leaf_columns(key_and_value(flow.element)[0])
-    selected = value if kind is JoinKind.EXCEPT else kv_of(key, value)
-    columns, names = (*keys, *leaf_columns(unnest(own, value))), leaf_columns(layout_of(selected))
-    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-    meta = [point.alias(name) if name == EVENT_TIME else pl.col(name) for name in flow.meta]
-    rows = kept.explode(first, empty_as_null=False)
-    return Flow(rows.select(*element, *meta), selected, flow.meta, flow.notes)
+    selected = unnest(own, value)
+    if kind is not JoinKind.EXCEPT:
+        selected = Branch(kv_of(key, value), (key_and_value(flow.element)[0], selected))
+    return _with_element(evolve(flow, frame=kept.explode(first, empty_as_null=False)), selected, point)

@@ -9,7 +9,7 @@ import polars as pl
 from attrs import define
 from flowalg_columns.checks.shapes import shape_with_side
 from flowalg_columns.checks.values import NO_SINGLETON
-from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.layout import Branch, flatten_columns, layout_of
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_columns.python.side_values import SideValues
 from flowalg_columns.values import read_elements
@@ -30,7 +30,7 @@ from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.lookups import lower_lookups
-from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
+from flowalg_polars.columns import nest, polars_type, unnest
 from flowalg_polars.lowering.programs import ENGINE, compile_analyses
 from flowalg_polars.lowering.python_steps import apply_to_pairs, frame_schema, to_arrow
 

@@ -12,35 +12,25 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import polars as pl
-from flowalg_columns.layout import Branch, layout_of, parts_of
-from flowalg_columns.names import PANE_META, PANE_TIME, WATERMARK
+from flowalg_columns.layout import layout_of
+from flowalg_columns.names import PANE_META
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.output_elements import (
+    flat_columns,
     read_output_elements,
     require_elements,
-    require_free_names,
     require_panes,
+    user_columns,
 )
 from flowalg_columns.panes import element_shape, panes_in, read_panes
-from flowalg_shard.tables.columns import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PROCESSING_TIME,
-    START,
-    TIMING,
-)
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import Shape
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Pane
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, nest, unnest
+from flowalg_polars.columns import EXPRESSIONS, columns_of
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.lowering.python_steps import to_arrow
@@ -50,74 +40,9 @@ A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 
-def user_columns(shape: Shape, *, panes: bool) -> list[pl.Expr]:
+def shown_columns(shape: Shape, *, panes: bool) -> list[pl.Expr]:
     """Returns the columns that users see of panes or elements, from the leaves of elements and their metadata."""
-    own = element_columns(shape, panes=panes)
-    return [
-        *own,
-        *(
-            pane_columns()
-            if panes
-            else (_time(EVENT_TIME, "event_time"), _time(PROCESSING_TIME, "processing_time"))
-        ),
-    ]
-
-
-def element_columns(shape: Shape, *, panes: bool = True) -> list[pl.Expr]:
-    """Returns the columns that users see of elements: one for each field of a record, otherwise ``value``."""
-    require_free_names(shape, panes=panes)
-    element = columns_of(layout_of(shape))
-    if isinstance(shape, RecordOf) and isinstance(element, Branch):
-        return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
-    return [nest(element).alias("value")]
-
-
-def _time(name: str, shown: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(shown)
-
-
-def pane_columns() -> list[pl.Expr]:
-    """Returns the columns that users see of panes, without those of elements."""
-    return [
-        pl.struct(_time(START, "start"), _time(END, "end")).alias("window"),
-        _time(EVENT_TIME, "event_time"),
-        pl.col(CHANGE).alias("change"),
-        pl.struct(
-            pl.col(TIMING).alias("timing"),
-            pl.col(INDEX).alias("index"),
-            pl.col(IS_FIRST).alias("is_first"),
-            pl.col(IS_LAST).alias("is_last"),
-            _time(PANE_TIME, "processing_time"),
-            _time(WATERMARK, "watermark"),
-        ).alias("pane"),
-    ]
-
-
-def flat_columns(shape: Shape, *, panes: bool) -> list[pl.Expr]:
-    """Returns the leaves of elements and the metadata of panes or elements, from the columns that users see."""
-    element: Columns
-    if isinstance(shape, RecordOf):
-        element = Branch(shape, tuple(unnest(pl.col(name), part) for name, part in parts_of(shape)))
-    else:
-        element = unnest(pl.col("value"), shape)
-    own = flatten_columns(element, shape)
-    event_time = pl.col("event_time").to_physical().alias(EVENT_TIME)
-    if not panes:
-        return [*own, event_time, pl.col("processing_time").to_physical().alias(PROCESSING_TIME)]
-    window, pane = pl.col("window").struct, pl.col("pane").struct
-    meta = {
-        EVENT_TIME: event_time,
-        START: window.field("start").to_physical(),
-        END: window.field("end").to_physical(),
-        CHANGE: pl.col("change"),
-        TIMING: pane.field("timing"),
-        INDEX: pane.field("index"),
-        IS_FIRST: pane.field("is_first"),
-        IS_LAST: pane.field("is_last"),
-        PANE_TIME: pane.field("processing_time").to_physical(),
-        WATERMARK: pane.field("watermark").to_physical(),
-    }
-    return [*own, *(meta[name].alias(name) for name in PANE_META)]
+    return user_columns(EXPRESSIONS, columns_of(layout_of(shape)), pl.col, panes=panes)
 
 
 def flat_rows(pipeline: PCollection[object], frame: pl.LazyFrame | pl.DataFrame) -> pl.LazyFrame:
@@ -128,7 +53,7 @@ def flat_rows(pipeline: PCollection[object], frame: pl.LazyFrame | pl.DataFrame)
         rows = rows.filter(pl.col("pane").is_not_null())
     elif "drop" in rows.collect_schema().names():
         rows = rows.filter(pl.col("drop").is_null())
-    return rows.select(flat_columns(element_shape(pipeline), panes=panes))
+    return rows.select(flat_columns(EXPRESSIONS, element_shape(pipeline), pl.col, panes=panes))
 
 
 def output_in(pipeline: PCollection[A], rows: pl.DataFrame) -> Output[A]:
@@ -216,7 +141,7 @@ def pane_frame(
     panes: bool,
 ) -> PaneFrame[object]:
     """Returns the frame of rows with the leaves of elements and the metadata of panes or elements."""
-    selected = frame.select(user_columns(shape, panes=panes))
+    selected = frame.select(shown_columns(shape, panes=panes))
     result: PaneFrame[object] = PaneFrame.__new__(PaneFrame)
     result._ldf = selected._ldf
     result._notes = notes

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 
 import polars as pl
 from attrs import evolve, field, frozen
-from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
+from flowalg_columns.layout import Branch, Leaf, fields_in, flatten_columns, layout_of, parts_of
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_shard.tables.columns import EVENT_TIME
@@ -52,7 +52,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import event_time_label, event_time_step
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, type_of
+from flowalg_polars.columns import Columns, columns_of, polars_type, type_of
 from flowalg_polars.lowering.failures import evaluate_scalar
 from flowalg_polars.lowering.flags import flags_of, has_no_time
 from flowalg_polars.lowering.programs import ENGINE, Program

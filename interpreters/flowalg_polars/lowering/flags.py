@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.layout import Branch, Leaf, layout_of
+from flowalg_columns.layout import Branch, Leaf, flatten_columns, layout_of
 from flowalg_columns.python.functions import PYTHON_RESULT, map_argument, map_result, partial_calls
 from flowalg_shard.tables.columns import EVENT_TIME
 
@@ -19,7 +19,7 @@ from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, unnest
+from flowalg_polars.columns import Columns, columns_of, unnest
 from flowalg_polars.expressions import compile_expression
 from flowalg_polars.lowering.python_steps import flagged_column
 from flowalg_polars.lowering.sections import FAILED, ROW, Flags, Operation

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
-from flowalg_columns.layout import Branch, Leaf
+from flowalg_columns.layout import Branch, Leaf, flatten_columns
 
 from flowalg.data.shapes import BOOLEAN, TupleOf
 from flowalg.lifting.lookups import Lookups
-from flowalg_polars.columns import Columns, flatten_columns, unnest
+from flowalg_polars.columns import Columns, unnest
 from flowalg_polars.expressions import compile_scalar
 
 KEY: Final = "__side_key"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import polars as pl
-from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.layout import Branch, flatten_columns, layout_of
 from flowalg_columns.panes import metadata_columns
 
 from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import TIMESTAMP, Shape, TupleOf
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type
+from flowalg_polars.columns import columns_of, polars_type
 from flowalg_polars.lowering.programs import Program
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 import polars as pl
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import result_shape
-from flowalg_columns.layout import Leaf, layout_of
+from flowalg_columns.layout import Leaf, flatten_columns, layout_of
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
 
@@ -20,7 +20,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type
+from flowalg_polars.columns import columns_of, polars_type
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
 from flowalg_polars.lowering.flags import Explode, flags_of

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import Branch, flatten_columns, layout_of, leaf_columns, leaves
 from flowalg_columns.python.functions import (
     PYTHON_RESULT,
     ArrayFunction,
@@ -28,7 +28,7 @@ from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.columns import Columns, columns_of, polars_type, unnest
 from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate
 from flowalg_polars.lowering.sections import FAILED, Sifted

@@ -43,7 +43,7 @@ from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.frames.pane_frame import read_output, user_columns
+from flowalg_polars.frames.pane_frame import read_output, shown_columns
 from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, OutputOperator
 from flowalg_polars.streaming.operators import Cluster
@@ -91,7 +91,7 @@ class MicroBatch(Generic[A_co]):
     @property
     def frame(self) -> pl.DataFrame:
         """The output as a frame, with the columns of ``flowalg_polars.batch.compile``. Panes are in order."""
-        return self.rows.select(user_columns(self.shape, panes=emits_panes(self.pipeline.node)))
+        return self.rows.select(shown_columns(self.shape, panes=emits_panes(self.pipeline.node)))
 
     @property
     def output(self) -> Output[A_co]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 
 import polars as pl
 from attrs import define, field, frozen
-from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.layout import Branch, flatten_columns, layout_of
 from flowalg_columns.values import write_nested
 from flowalg_shard.step.side_inputs import READ_START
 
@@ -18,7 +18,7 @@ from flowalg.data.shapes import MapOf, Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.lookups import Lookups
-from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.columns import columns_of, polars_type, unnest
 from flowalg_polars.lowering.lookups import KEY, VALUE, look_up
 from flowalg_polars.lowering.python_steps import apply_to_pairs, series_of
 from flowalg_polars.streaming.rows import Elements

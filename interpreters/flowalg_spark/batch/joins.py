@@ -8,14 +8,24 @@ from typing import Final
 from attrs import evolve
 from flowalg_columns.checks.shapes import require_exact_pairs, shape_with_side
 from flowalg_columns.checks.values import NO_SINGLETON
-from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import (
+    Branch,
+    Leaf,
+    flatten_columns,
+    key_and_value,
+    layout_of,
+    leaf_columns,
+    leaves,
+    lists_of,
+    with_times,
+)
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.windows import Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import broadcast
 
-from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
@@ -31,16 +41,7 @@ from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
 from flowalg_spark.batch.windows import WindowedFlow, assign_windows, calendar_window, fixed_start, key_layout
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import (
-    Columns,
-    aggregate,
-    col,
-    flatten_columns,
-    nest,
-    select,
-    unnest,
-    where,
-)
+from flowalg_spark.encoding.columns import EXPRESSIONS, Columns, aggregate, col, nest, select, unnest, where
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.sql import FALSE, NULL, TRUE, Sql, all_of
@@ -144,34 +145,21 @@ def explode_lists(node: CoGroupByKey, kind: JoinKind, lists: Flow) -> Flow:
 
 def _with_times(flow: Flow, label: str) -> Flow:
     """Returns a flow whose values are pairs of the value and its event time."""
-    key, value = key_and_value(flow.element)
-    pair = require_exact_pairs(flow.shape, label)
-    both = TupleOf((pair.fields[1].shape, INTEGER))
-    timed = kv_of(pair.fields[0].shape, both)
-    element = Branch(timed, (key, Branch(both, (value, Leaf(INTEGER, col(EVENT_TIME))))))
-    frame = select(flow.frame, *flatten_columns(element, timed), *map(col, flow.meta))
-    return evolve(flow, frame=frame, shape=timed)
+    require_exact_pairs(flow.shape, label)
+    return _with_element(flow, with_times(flow.element, col(EVENT_TIME)))
 
 
 def _with_pair_times(flow: Flow, which: TimestampCombiner) -> Flow:
     """Returns pairs of values without their event times, which give each pair its own."""
-    key, pair = key_and_value(flow.element)
-    assert isinstance(pair, Branch)
-    assert isinstance(flow.shape, RecordOf)
-    values: list[Columns] = []
-    times: list[Sql] = []
-    for side in pair.parts:
-        timed = side.shape.of if isinstance(side.shape, OptionalOf) else side.shape
-        assert isinstance(timed, TupleOf)
-        nested, shape = nest(side), timed.items[0]
-        is_optional = isinstance(side.shape, OptionalOf)
-        values.append(unnest(nested["_1"], optional(shape) if is_optional else shape))
-        times.append(nested["_2"])
-    both = TupleOf(tuple(value.shape for value in values))
-    whole = kv_of(flow.shape.fields[0].shape, both)
-    columns = flatten_columns(Branch(whole, (key, Branch(both, tuple(values)))), whole)
-    meta = [_pair_time(which, times).alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
-    return evolve(flow, frame=select(flow.frame, *columns, *meta), shape=whole)
+    pair, times = EXPRESSIONS.without_times(flow.element)
+    return _with_element(flow, pair, _pair_time(which, times))
+
+
+def _with_element(flow: Flow, element: Columns, time: Sql | None = None) -> Flow:
+    """Returns a flow of other elements, with the same metadata but for the event time, if there is another."""
+    meta = [time.alias(name) if name == EVENT_TIME and time is not None else col(name) for name in flow.meta]
+    frame = select(flow.frame, *flatten_columns(element, element.shape), *meta)
+    return evolve(flow, frame=frame, shape=element.shape)
 
 
 def _pair_time(which: TimestampCombiner, times: Sequence[Sql]) -> Sql:
@@ -284,31 +272,21 @@ def _equals(name: str, shape: Shape) -> Sql:
 
 def _explode_pairs(flow: Flow, kind: JoinKind) -> Flow:
     """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
-    shape = flow.shape
-    assert isinstance(shape, RecordOf)
-    key, lists = (field.shape for field in shape.fields)
-    assert isinstance(lists, TupleOf)
-    left, right = lists.items
-    assert isinstance(left, ListOf)
-    assert isinstance(right, ListOf)
+    key, (left, right) = lists_of(flow.shape)
     explode_left = sql.explode_outer if kind.keeps_right else sql.explode
     explode_right = sql.explode_outer if kind.keeps_left else sql.explode
     others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
     lefts = select(flow.frame, *others, col("value/_2"), explode_left(col("value/_1")).alias("value/_1"))
     rows = select(lefts, *others, col("value/_1"), explode_right(col("value/_2")).alias("value/_2"))
-    pair = kv_of(key, kind.shape(left.of, right.of))
-    element = _pair_columns(flow, *kind.shape(left.of, right.of).items)
-    frame = select(rows, *flatten_columns(element, pair), *map(col, flow.meta))
-    return evolve(flow, frame=frame, shape=pair)
+    both = kind.shape(left, right)
+    values = (unnest(col(f"value/_{number}"), part) for number, part in enumerate(both.items, start=1))
+    pair = Branch(kv_of(key, both), (key_and_value(flow.element)[0], Branch(both, tuple(values))))
+    return _with_element(evolve(flow, frame=rows), pair)
 
 
 def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
     """Returns the left values of a co-group that a join selects, one row for each, with its own time if ``timed``."""
-    assert isinstance(flow.shape, RecordOf)
-    key, lists = (field.shape for field in flow.shape.fields)
-    assert isinstance(lists, TupleOf)
-    left = lists.items[0]
-    assert isinstance(left, ListOf)
+    key, (value, _) = lists_of(flow.shape)
     lefts, count = col("value/_1"), sql.size(col("value/_2"))
     kept = flow.frame
     if kind is JoinKind.EXCEPT:
@@ -317,25 +295,14 @@ def _explode_selected(flow: Flow, kind: JoinKind, *, timed: bool) -> Flow:
         kept = where(kept, count > 0 if kind is JoinKind.SEMI else count == 0)
     others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
     rows = select(kept, *others, sql.explode(lefts).alias("value/_1"))
-    value, own, point = left.of, col("value/_1"), col(EVENT_TIME)
+    own, point = col("value/_1"), col(EVENT_TIME)
     if timed:
         assert isinstance(value, TupleOf)
         value, own, point = value.items[0], own["_1"], own["_2"]
-    selected, element = value, unnest(own, value)
+    selected = unnest(own, value)
     if kind is not JoinKind.EXCEPT:
-        selected = kv_of(key, value)
-        element = Branch(selected, (key_and_value(flow.element)[0], element))
-    meta = [point.alias(name) if name == EVENT_TIME else col(name) for name in flow.meta]
-    return evolve(flow, frame=select(rows, *flatten_columns(element, selected), *meta), shape=selected)
-
-
-def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Sql]:
-    """Returns the columns of a key and two values; each value is in one column of the frame."""
-    key, _ = key_and_value(flow.element)
-    shape = TupleOf((left, right))
-    values = Branch(shape, (unnest(col("value/_1"), left), unnest(col("value/_2"), right)))
-    assert isinstance(flow.shape, RecordOf)
-    return Branch(kv_of(flow.shape.fields[0].shape, shape), (key, values))
+        selected = Branch(kv_of(key, value), (key_and_value(flow.element)[0], selected))
+    return _with_element(evolve(flow, frame=rows), selected, point)
 
 
 def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:

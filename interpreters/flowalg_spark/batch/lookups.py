@@ -5,23 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from attrs import evolve
-from flowalg_columns.layout import Branch, Leaf, key_and_value
+from flowalg_columns.layout import Branch, Leaf, flatten_columns, key_and_value
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import broadcast
 
 from flowalg.data.shapes import BOOLEAN, TupleOf
 from flowalg.lifting.lookups import Lookups
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import (
-    Columns,
-    aggregate,
-    col,
-    flatten_columns,
-    nest,
-    select,
-    unnest,
-    where,
-)
+from flowalg_spark.encoding.columns import Columns, aggregate, col, nest, select, unnest, where
 from flowalg_spark.encoding.sql import TRUE
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_for_element

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
+from flowalg_columns.layout import Expressions, Tree
 from pyspark.sql import DataFrame, SparkSession
 
-from flowalg.data.shapes import RecordOf, Shape, TupleOf
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql, quoted
 
@@ -30,43 +29,19 @@ def col(name: str) -> Sql:
     return Sql(quoted(name))
 
 
-def columns_of(layout: Layout, column_of: Callable[[str], Sql] = col) -> Columns:
-    """Returns the columns of a layout; ``column_of`` maps a name to its column."""
-    match layout:
-        case Leaf(shape=shape, column=name):
-            return Leaf(shape, column_of(name))
-        case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(columns_of(part, column_of) for part in parts))
+EXPRESSIONS: Final = Expressions[Sql](
+    col,
+    lambda parts: sql.struct(*parts),
+    lambda column, name: column[name],
+    sql.timestamp_micros,
+    sql.unix_micros,
+)
+"""The expressions of Spark."""
 
-
-def unnest(column: Sql, shape: Shape) -> Columns:
-    """Converts one column, with structs for records and tuples, to a tree."""
-    if isinstance(shape, RecordOf | TupleOf):
-        return Branch(shape, tuple(unnest(column[name], part) for name, part in parts_of(shape)))
-    return Leaf(shape, column)
-
-
-def frame_columns(shape: Shape, column_of: Callable[[str], Sql] = col) -> Columns:
-    """Returns an element's columns in a user's frame: one for each field of a record, otherwise ``value``."""
-    if isinstance(shape, RecordOf):
-        return Branch(shape, tuple(unnest(column_of(field.name), field.shape) for field in shape.fields))
-    return unnest(column_of("value"), shape)
-
-
-def nest(columns: Columns) -> Sql:
-    """Converts a tree to one column, with structs for its branches."""
-    match columns:
-        case Leaf(column=column):
-            return column
-        case Branch(shape=shape, parts=parts):
-            names = (name for name, _ in parts_of(shape))
-            return sql.struct(*(nest(part).alias(name) for name, part in zip(names, parts, strict=True)))
-
-
-def flatten_columns(columns: Columns, shape: Shape) -> list[Sql]:
-    """Returns the columns of a tree, named by the layout of its shape."""
-    names = leaf_columns(layout_of(shape))
-    return [column.alias(name) for name, column in zip(names, leaf_columns(columns), strict=True)]
+columns_of: Final = EXPRESSIONS.columns_of
+frame_columns: Final = EXPRESSIONS.frame_columns
+unnest: Final = EXPRESSIONS.unnest
+nest: Final = EXPRESSIONS.nest
 
 
 def select(frame: DataFrame, *columns: Sql | str) -> DataFrame:

@@ -15,39 +15,29 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
-from flowalg_columns.layout import Branch
-from flowalg_columns.names import PANE_TIME, WATERMARK
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.output_elements import (
+    flat_columns,
     read_output_elements,
     require_elements,
-    require_free_names,
     require_panes,
+    user_columns,
 )
 from flowalg_columns.panes import METRICS_COLUMN, element_shape, read_panes
 from flowalg_shard.tables.columns import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
     KEEP,
-    PROCESSING_TIME,
-    START,
-    TIMING,
 )
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest, select, where
+from flowalg_spark.encoding.columns import EXPRESSIONS, col, select, where
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.frames.failures import raise_causes
@@ -64,49 +54,18 @@ _NUMBER: Final = "__number"
 def user_frame(flow: Flow, *others: Sql, panes: bool) -> DataFrame:
     """Returns the panes or elements of a flow with the columns that users see, followed by other columns."""
     selection = flow.selection
-    return select(selection.rows, *user_columns(flow, panes=panes), *others)
+    return select(selection.rows, *shown_columns(flow, panes=panes), *others)
 
 
-def user_columns(flow: Flow, *, panes: bool) -> list[Sql]:
+def shown_columns(flow: Flow, *, panes: bool) -> list[Sql]:
     """Returns the columns that users see of the panes or elements of a flow."""
-    require_free_names(flow.shape, panes=panes)
-    selection = flow.selection
-    column_of = selection.columns.__getitem__
-    own = _element_columns(flow.shape, selection.element(flow.shape))
-    if panes:
-        return [*own, *_pane_columns(column_of, guarded=flow.guarded)]
-    return [
-        *own,
-        _time(column_of, EVENT_TIME, "event_time"),
-        _time(column_of, PROCESSING_TIME, "processing_time"),
-    ]
+    column = flow.selection.columns.__getitem__
 
+    def kept(pane: Sql) -> Sql:
+        return sql.when(column(KEEP), pane) if flow.guarded else pane
 
-def _time(column_of: Callable[[str], Sql], name: str, shown: str) -> Sql:
-    return sql.timestamp_micros(column_of(name)).alias(shown)
-
-
-def _element_columns(shape: Shape, element: Columns) -> list[Sql]:
-    if isinstance(shape, RecordOf) and isinstance(element, Branch):
-        return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
-    return [nest(element).alias("value")]
-
-
-def _pane_columns(column_of: Callable[[str], Sql], *, guarded: bool) -> list[Sql]:
-    pane = sql.struct(
-        column_of(TIMING).alias("timing"),
-        column_of(INDEX).alias("index"),
-        column_of(IS_FIRST).alias("is_first"),
-        column_of(IS_LAST).alias("is_last"),
-        _time(column_of, PANE_TIME, "processing_time"),
-        _time(column_of, WATERMARK, "watermark"),
-    )
-    return [
-        sql.struct(_time(column_of, START, "start"), _time(column_of, END, "end")).alias("window"),
-        _time(column_of, EVENT_TIME, "event_time"),
-        column_of(CHANGE).alias("change"),
-        (sql.when(column_of(KEEP), pane) if guarded else pane).alias("pane"),
-    ]
+    element = flow.selection.element(flow.shape)
+    return user_columns(EXPRESSIONS, element, column, panes=panes, of_pane=kept)
 
 
 def drop_type(pair: RecordOf) -> T.StructType:
@@ -154,7 +113,7 @@ def collect_output(pipeline: PCollection[A], frame: DataFrame) -> Output[A]:
 
 
 def read_output(table: pa.Table, pipeline: PCollection[A]) -> Output[A]:
-    """Reads the output of a pipeline from a table with the columns of ``flat_columns``, in order."""
+    """Reads the output of a pipeline from a table with the columns of ``leaves_and_meta``, in order."""
     if emits_panes(pipeline.node):
         return Output(read_panes(table, pipeline))
     return Output((), elements=read_output_elements(table, pipeline))
@@ -195,33 +154,13 @@ def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     else:
         others = [name for name in ("drop", METRICS_COLUMN) if name in frame.columns]
         rows = reduce(where, (col(name).is_null() for name in others), frame)
-    return select(rows, *flat_columns(pipeline))
+    return select(rows, *leaves_and_meta(pipeline))
 
 
-def flat_columns(pipeline: PCollection[object], column_of: Callable[[str], Sql] = col) -> list[Sql]:
-    """Returns the columns that ``flatten_frame`` selects. ``column_of`` maps the name of a column to the column."""
-    shape = element_shape(pipeline)
-    own = flatten_columns(frame_columns(shape, column_of), shape)
-    if emits_panes(pipeline.node):
-        return [*own, *_flat_meta(column_of)]
-    times = {EVENT_TIME: "event_time", PROCESSING_TIME: "processing_time"}
-    return [*own, *(sql.unix_micros(column_of(shown)).alias(name) for name, shown in times.items())]
-
-
-def _flat_meta(column_of: Callable[[str], Sql]) -> list[Sql]:
-    pane, window = column_of("pane"), column_of("window")
-    return [
-        sql.unix_micros(column_of("event_time")).alias(EVENT_TIME),
-        sql.unix_micros(window["start"]).alias(START),
-        sql.unix_micros(window["end"]).alias(END),
-        column_of("change").alias(CHANGE),
-        pane["timing"].alias(TIMING),
-        pane["index"].alias(INDEX),
-        pane["is_first"].alias(IS_FIRST),
-        pane["is_last"].alias(IS_LAST),
-        sql.unix_micros(pane["processing_time"]).alias(PANE_TIME),
-        sql.unix_micros(pane["watermark"]).alias(WATERMARK),
-    ]
+def leaves_and_meta(pipeline: PCollection[object], column: Callable[[str], Sql] = col) -> list[Sql]:
+    """Returns the columns that ``flatten_frame`` selects. ``column`` maps the name of a column to the column."""
+    panes = emits_panes(pipeline.node)
+    return flat_columns(EXPRESSIONS, element_shape(pipeline), column, panes=panes)
 
 
 DROP_TYPE: Final = T.StructType(

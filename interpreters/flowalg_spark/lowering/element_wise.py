@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from attrs import evolve
 from flowalg_columns.checks.shapes import result_shape
-from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
+from flowalg_columns.layout import Branch, Leaf, flatten_columns, layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
@@ -20,7 +20,7 @@ from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, select, unnest
+from flowalg_spark.encoding.columns import Columns, col, select, unnest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_scalar

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import require_equal_shapes, result_shape
-from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.layout import flatten_columns, layout_of, leaf_columns
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 
 from flowalg.data.shapes import Shape
@@ -20,7 +20,7 @@ from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTim
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import Columns, col, flatten_columns, select
+from flowalg_spark.encoding.columns import Columns, col, select
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.element_wise import event_times, run_in_python, runs_in_python

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from attrs import field, frozen
-from flowalg_columns.layout import layout_of
+from flowalg_columns.layout import flatten_columns, layout_of
 from flowalg_columns.notes import LiftingNote
 
 from flowalg.elementwise.steps import Filter, FlatMap, Map
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.comprehensions import as_comprehension
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.columns import columns_of, flatten_columns
+from flowalg_spark.encoding.columns import columns_of
 from flowalg_spark.expressions import compile_expression, compile_scalar
 
 

@@ -17,7 +17,7 @@ from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_spark.encoding.columns import col, select, where
-from flowalg_spark.frames.pane_frame import flat_columns, read_output
+from flowalg_spark.frames.pane_frame import leaves_and_meta, read_output
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
@@ -38,9 +38,9 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     if METRICS_COLUMN in columns:
         frame = where(frame, col(METRICS_COLUMN).is_null())
     if "drop" not in columns:
-        return SinkBatch(read_output(select(frame, *flat_columns(pipeline)).toArrow(), pipeline), None)
+        return SinkBatch(read_output(select(frame, *leaves_and_meta(pipeline)).toArrow(), pipeline), None)
     drop_columns = (col("drop").alias(_DROP), col(window).alias(_WINDOW))
-    table = select(frame, *flat_columns(pipeline), *drop_columns).toArrow()
+    table = select(frame, *leaves_and_meta(pipeline), *drop_columns).toArrow()
     drop = table.column(_DROP)
     rows = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
     late_data = pa.types.is_struct(drop.type) and drop.type.get_field_index("event_time") >= 0

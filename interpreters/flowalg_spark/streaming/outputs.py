@@ -18,7 +18,7 @@ from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.encoding.sql import Sql, any_of
 from flowalg_spark.frames.drop_columns import drop_columns
 from flowalg_spark.frames.output_rows import OUTPUT
-from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, user_columns
+from flowalg_spark.frames.pane_frame import PaneFrame, noted_frame, shown_columns
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.streams.parked_rows import Slot
@@ -52,7 +52,7 @@ def _rows(plan: Plan, slots: Mapping[str, Slot], stream: Stream) -> DataFrame:
     kept = where(flow.frame, any_of(col(mark).is_not_null() for mark in marks))
 
     def columns(name: str, slot: Slot) -> Sql:
-        shown = user_columns(slot.flow(stream), panes=plan.emits_panes(name))
+        shown = shown_columns(slot.flow(stream), panes=plan.emits_panes(name))
         return sql.when(col(slot.mark).is_not_null(), sql.struct(*shown))
 
     names = [sql.when(col(slot.mark).is_not_null(), name) for name, slot in parked.items()]

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
-from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.layout import Leaf, flatten_columns, key_and_value, layout_of, leaf_columns
 from flowalg_columns.values import read_elements
-from flowalg_polars.columns import columns_of, flatten_columns
+from flowalg_polars.columns import columns_of
 from flowalg_polars.expressions.compiler import compile_expression
 from polars.exceptions import PolarsError
 
