@@ -32,8 +32,9 @@ from flowalg_shard import (
     unpack,
 )
 from flowalg_shard.tables.columns import SHARD
+from flowalg_shard.tables.packing import seal, unseal
 from flowalg_spark.state.state_cache import StateCache
-from flowalg_spark.state.state_format import FORMAT, Store, seal, unseal
+from flowalg_spark.state.state_format import FORMAT, Store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import SchemaMismatchError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.tree.expressions import Opaque
-from flowalg.pipeline.nodes import shape_read
+from flowalg.pipeline.nodes import SourceNode, shape_read
 from flowalg.pipeline.side_inputs import LatestComplete, Singleton, View
+from flowalg_columns.layout import fields_in
 from flowalg_columns.notes import why_unknown
 
 
@@ -43,6 +44,28 @@ def require_equal_shapes(shapes: Sequence[Shape]) -> None:
             raise UnsupportedError(
                 f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
             )
+
+
+def require_fields(
+    source: SourceNode,
+    columns: Collection[str],
+    type_of: Callable[[Shape], str],
+    other_type: Callable[[str, Shape], str | None],
+) -> None:
+    """Raises ``SchemaMismatchError``, which lists every difference, unless a frame has the columns of a source.
+
+    ``other_type`` is the type of a column if it cannot be read as values of a shape, whose type is ``type_of`` it.
+    """
+    own = ", ".join(name for name in columns if not name.startswith("__")) or "none"
+    problems = [
+        f"\n  {name} must be {field} ({type_of(field)}); got {got}"
+        for name, field in fields_in(source.shape)
+        for got in [other_type(name, field) if name in columns else f"no such column (the columns are {own})"]
+        if got is not None
+    ]
+    if problems:
+        expected = f"the frame of source {source.name!r} must have the columns of {source.shape}"
+        raise SchemaMismatchError(f"{expected}:{''.join(problems)}")
 
 
 def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:

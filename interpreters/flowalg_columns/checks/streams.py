@@ -7,7 +7,7 @@ from typing import Final
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AnyFeature, Feature
-from flowalg.data.errors import ArgumentError, CheckpointError, UnsupportedError
+from flowalg.data.errors import ArgumentError, CheckpointError, SchemaMismatchError, UnsupportedError
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window_functions import GlobalWindows
@@ -85,6 +85,12 @@ def frame_without_policy(source: str) -> ArgumentError:
     """Returns the error for a recorded frame whose clock nobody defines."""
     valid = f"a watermark policy, since the input of source {source!r} is a frame and has none"
     return ArgumentError("watermark", None, valid)
+
+
+def cannot_order(source: str, argument: str, kind: object) -> SchemaMismatchError:
+    """Returns the error for a column of a type that does not order the rows of a recorded frame."""
+    valid = TIME if argument == "processing_time" else "a column of integers, texts, dates or timestamps"
+    return SchemaMismatchError(f"source {source!r}: {argument} must be {valid}; got {kind}")
 
 
 def other_format(what: str, stored: object, supported: int) -> CheckpointError:

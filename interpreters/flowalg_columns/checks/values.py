@@ -15,6 +15,11 @@ def several_values(count: object, key: object) -> str:
     return f"as_map() has {count} values under {key} in a window; each key must have one value"
 
 
+def nan_in(combiner: str, label: str) -> str:
+    """Returns the message for a NaN that a combiner has no place for."""
+    return f"{label}: the input of {combiner} must not be None or NaN; got nan"
+
+
 def sum_overflows(label: str) -> str:
     """Returns the message for a sum of integers beyond 64 bits."""
     return f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)"

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.checks.values import sum_overflows
+from flowalg_columns.checks.values import nan_in, sum_overflows
 from flowalg_columns.combiners import ranks_of
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
@@ -133,7 +133,7 @@ def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.
 
     def check(values: pl.Series) -> pl.Series:
         if values.is_nan().any():
-            raise ElementError(f"{label}: the input of {combiner} must not be None or NaN; got nan")
+            raise ElementError(nan_in(combiner, label))
         return values
 
     return value.map_batches(check, return_dtype=pl.Float64(), is_elementwise=True)

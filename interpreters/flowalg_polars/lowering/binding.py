@@ -6,19 +6,20 @@ pipeline uses are checked, so Polars need not read the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, assert_never
 
 import polars as pl
 from attrs import evolve, field, frozen
+from flowalg_columns.checks.shapes import require_fields
 from flowalg_columns.layout import Branch, Leaf, fields_in, flatten_columns, layout_of, parts_of
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import without_negative_zeros
 
-from flowalg.data.errors import ElementError, SchemaMismatchError
+from flowalg.data.errors import ElementError
 from flowalg.data.record_messages import (
     member_message,
     no_time_message,
@@ -81,25 +82,14 @@ def scan_parquet(source: str, files: str | Path | list[str], *, partitioned: boo
 
 def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
-    problems = [
-        problem for name, field in fields_in(source.shape) for problem in _mismatch(name, field, schema)
-    ]
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise SchemaMismatchError(
-            f"the frame of source {source.name!r} must have the columns of {source.shape}:{lines}"
-        )
 
-
-def _mismatch(name: str, shape: Shape, schema: Mapping[str, pl.DataType]) -> Iterator[str]:
-    expected = f"{name} must be {shape} ({polars_type(shape)} in Polars)"
-    if name not in schema:
-        columns = [column for column in schema if not column.startswith("__")]  # those of the input itself
-        yield f"{expected}; got no such column (the columns are {', '.join(columns) or 'none'})"
-    elif not can_read(schema[name], shape):
+    def other_type(name: str, shape: Shape) -> str | None:
         stored = schema[name]
         naive = isinstance(stored, pl.Datetime) and stored.time_zone is None
-        yield f"{expected}; got {stored}{', which has no time zone' if naive else ''}"
+        shown = f"{stored}, which has no time zone" if naive else str(stored)
+        return None if can_read(stored, shape) else shown
+
+    require_fields(source, schema, lambda shape: f"{polars_type(shape)} in Polars", other_type)
 
 
 def can_read(stored: pl.DataType, shape: Shape) -> bool:

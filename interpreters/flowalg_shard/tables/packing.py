@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+from zlib import crc32
 
 import polars as pl
 
@@ -27,3 +29,20 @@ def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
     """The rows of several tables of one schema, but for the width of integers. Tables without rows may lack columns."""
     filled = [table for table in tables if not table.is_empty()]
     return pl.concat(filled, how="vertical_relaxed") if filled else pl.DataFrame()
+
+
+def seal(payload: bytes, name: str = "") -> bytes:
+    """Bytes after a checksum of them and of their name, if they have one."""
+    return _checksum(payload, name) + payload
+
+
+def unseal(sealed: bytes | bytearray, name: str = "") -> bytes:
+    """Sealed bytes without their checksum; raises ``ValueError`` if it differs."""
+    payload = bytes(sealed[4:])
+    if sealed[:4] != _checksum(payload, name):
+        raise ValueError("its checksum differs")
+    return payload
+
+
+def _checksum(payload: bytes, name: str) -> bytes:
+    return crc32(payload, crc32(os.fsencode(name))).to_bytes(4)

@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Final
 
 from attrs import frozen
-from flowalg_columns.checks.values import sum_overflows
+from flowalg_columns.checks.values import nan_in, sum_overflows
 from flowalg_columns.combiners import ranks_of
 from pyspark.sql import types as T
 from pyspark.sql.functions import max_by
@@ -152,12 +152,10 @@ def _exact_sum(value: Sql, label: str) -> Sql:
 def _without_nan(value: Sql, shape: Shape, name: str, label: str) -> Sql:
     """Returns the value, which raises an error if it is NaN."""
     return (
-        value if shape != FLOAT else sql.when(sql.isnan(value), _raise_for_nan(name, label)).otherwise(value)
+        value
+        if shape != FLOAT
+        else sql.when(sql.isnan(value), fail_for_element(nan_in(name, label))).otherwise(value)
     )
-
-
-def _raise_for_nan(name: str, label: str) -> Sql:
-    return fail_for_element(f"{label}: the input of {name} must not be None or NaN; got nan")
 
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
@@ -184,7 +182,7 @@ def _rank(rank: Expr, argument: Columns, label: str) -> Sql:
 
 def _with_first_not_nan(values: Sql, label: str) -> Sql:
     """Returns ordered values, which raise an error if the first is NaN."""
-    return sql.when(sql.isnan(sql.get(values, 0)), _raise_for_nan("TopN", label)).otherwise(values)
+    return sql.when(sql.isnan(sql.get(values, 0)), fail_for_element(nan_in("TopN", label))).otherwise(values)
 
 
 def _to_list(value: Sql, shape: Shape, time: Sql) -> NativeAggregate:

@@ -6,11 +6,11 @@ fields that the pipeline uses are validated, so Spark prunes the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final, assert_never
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_fields
 from flowalg_columns.layout import PATH_SEPARATOR, Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
 from flowalg_columns.names import (
     BAD_RECORD,
@@ -343,12 +343,15 @@ def _bad_records(
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
-    problems = list(_schema_mismatches(source.shape, schema))
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise SchemaMismatchError(
-            f"the frame of source {source.name!r} must have the columns of {source.shape}:{lines}"
-        )
+
+    def other_type(name: str, shape: Shape) -> str | None:
+        stored = schema[name].dataType
+        hint = ", which has no time zone" if isinstance(stored, T.TimestampNTZType) else ""
+        return None if can_read(stored, shape) else f"{stored.simpleString()}{hint}"
+
+    require_fields(
+        source, schema.names, lambda shape: f"{spark_type(shape).simpleString()} in Spark", other_type
+    )
 
 
 def require_names(source: SourceNode, frame: DataFrame) -> None:
@@ -399,23 +402,6 @@ def _range_message(micros: Sql, source: SourceNode) -> Sql:
     return sql.concat(expected, text)
 
 
-def _schema_mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
-    for name, field in fields_in(shape):
-        yield from _mismatch(name, field, schema)
-
-
-def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
-    expected = f"{name} must be {shape} ({spark_type(shape).simpleString()} in Spark)"
-    column = next((field for field in schema.fields if field.name == name), None)
-    if column is None:
-        names = ", ".join(name for name in schema.names if not name.startswith(INPUT))
-        yield f"{expected}; got no such column (the columns are {names or 'none'})"
-    elif not can_read(column.dataType, shape):
-        is_naive = isinstance(column.dataType, T.TimestampNTZType)
-        hint = ", which has no time zone" if is_naive else ""
-        yield f"{expected}; got {column.dataType.simpleString()}{hint}"
-
-
 def can_read(stored: T.DataType, shape: Shape) -> bool:
     """Whether values of a Spark type can be read as values of a shape without loss."""
     match shape:
@@ -430,8 +416,9 @@ def can_read(stored: T.DataType, shape: Shape) -> bool:
         case Scalar() if shape == DECIMAL:
             return isinstance(stored, T.DecimalType) and fits_decimals(stored.precision, stored.scale)
         case RecordOf() | TupleOf():
-            return isinstance(stored, T.StructType) and not any(
-                mismatch for name, part in parts_of(shape) for mismatch in _mismatch(name, part, stored)
+            return isinstance(stored, T.StructType) and all(
+                name in stored.names and can_read(stored[name].dataType, part)
+                for name, part in parts_of(shape)
             )
         case Scalar() | EnumOf():
             return stored == spark_type(shape)

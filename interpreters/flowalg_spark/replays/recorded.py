@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from attrs import evolve, frozen
+from flowalg_columns.checks.streams import cannot_order
 from flowalg_columns.layout import fields_in
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import SchemaMismatchError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import Micros, ProcessingTime
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque
@@ -130,15 +131,10 @@ def _period_of(micros: Column, period: Micros) -> Column:
 def _require_types(node: SourceNode, schema: T.StructType, micro_batch: Column | None) -> None:
     time, key = schema["time"].dataType, schema[_KEY].dataType
     if not isinstance(time, T.TimestampType):
-        raise SchemaMismatchError(
-            f"source {node.name!r}: processing_time must be a timestamp with a time zone; got {time.simpleString()}"
-        )
+        raise cannot_order(node.name, "processing_time", time.simpleString())
     kinds = T.IntegralType | T.StringType | T.DateType | T.TimestampType
     if micro_batch is not None and not isinstance(key, kinds):
-        raise SchemaMismatchError(
-            f"source {node.name!r}: micro_batch must be a column of integers, texts, dates or timestamps; got "
-            f"{key.simpleString()}"
-        )
+        raise cannot_order(node.name, "micro_batch", key.simpleString())
 
 
 def _latest(node: SourceNode, frame: DataFrame) -> dict[object, ProcessingTime]:

@@ -10,11 +10,11 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 from uuid import uuid4
-from zlib import crc32
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.streams import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
+from flowalg_shard.tables.packing import seal, unseal
 
 from flowalg.data.errors import CheckpointError
 from flowalg_spark.state.state_cache import WORKER_CACHE, StateCache
@@ -199,19 +199,6 @@ class Store:
         for number, start in enumerate(starts):
             self.log.updateValue((segment.name, number), (packed[start : start + _CHUNK],))
         return len(starts)
-
-
-def seal(payload: bytes) -> bytes:
-    """Returns the payload with its checksum in front."""
-    return crc32(payload).to_bytes(4) + payload
-
-
-def unseal(payload: bytes | bytearray) -> bytes:
-    """Returns the payload without its checksum; raises ``ValueError`` if the checksum differs."""
-    sealed = bytes(payload)
-    if len(sealed) < 4 or crc32(sealed[4:]) != int.from_bytes(sealed[:4]):
-        raise ValueError("its checksum differs")
-    return sealed[4:]
 
 
 def _read(shard: int, what: str, read: Callable[[], A]) -> A:

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 import polars as pl
 from attrs import evolve, frozen
+from flowalg_columns.checks.streams import cannot_order
 from flowalg_columns.text.json_objects import Fields
 from flowalg_kafka import KafkaInput
 from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
@@ -150,13 +151,11 @@ def in_order(
     assert stream.processing_time is not None
     kind = _type_of(source, "processing_time", stream.processing_time, frame)
     if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
-        raise _mismatch(source, "processing_time", f"a timestamp with a time zone; got {kind}")
+        raise cannot_order(source.name, "processing_time", kind)
     if micro_batch is not None:
         kind = _type_of(source, "micro_batch", micro_batch, frame)
         if not kind.is_integer() and not isinstance(kind, _KEYS):
-            raise _mismatch(
-                source, "micro_batch", f"a column of integers, texts, dates or timestamps; got {kind}"
-            )
+            raise cannot_order(source.name, "micro_batch", kind)
     time = micros_of(stream.processing_time)
     key = time.floordiv(period) if micro_batch is None else column_of(micro_batch)
     keyed = frame.with_columns(time.alias(_TIME), key.alias(_KEY)).collect()
@@ -192,11 +191,8 @@ def _type_of(source: SourceNode, argument: str, column: StreamColumn, frame: pl.
         (kind,) = frame.select(column_of(column)).collect_schema().dtypes()
     except pl.exceptions.ColumnNotFoundError:
         columns = ", ".join(frame.collect_schema())
-        raise _mismatch(
-            source, argument, f"a column of its rows, which have {columns}; got {column}"
+        valid = f"a column of its rows, which have {columns}"
+        raise SchemaMismatchError(
+            f"source {source.name!r}: {argument} must be {valid}; got {column}"
         ) from None
     return kind
-
-
-def _mismatch(source: SourceNode, argument: str, valid: str) -> SchemaMismatchError:
-    return SchemaMismatchError(f"source {source.name!r}: {argument} must be {valid}")

@@ -25,6 +25,7 @@ from attrs import define, evolve, field, frozen
 from flowalg_columns.checks.streams import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
+from flowalg_shard.tables.packing import seal
 
 from flowalg.data.errors import CheckpointError, local_folder
 from flowalg.data.time import ProcessingTime
@@ -38,7 +39,6 @@ from flowalg_polars.streaming.storage.files import (
     open_file,
     read_sealed,
     replace_file,
-    seal,
     sync_folder,
     write_file,
 )
@@ -314,7 +314,7 @@ class Checkpoint:
                 small[segment.name] = packed
             else:
                 with naming_errors(self.folder):
-                    write_file(self._segment(segment.name), seal(segment.name, packed))
+                    write_file(self._segment(segment.name), seal(packed, segment.name))
                 self._stored.add(segment.name)
         return StoredShard(state.input_clocks, state.side_input, tuple(names))
 

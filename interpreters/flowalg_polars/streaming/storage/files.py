@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
-from zlib import crc32
 
+from flowalg_shard.tables.packing import seal, unseal
 from polars.exceptions import PanicException
 
 from flowalg.data.errors import CheckpointError
@@ -91,14 +91,9 @@ def sync_folder(path: Path) -> None:
 def replace_file(path: Path, payload: bytes) -> None:
     """Replaces a sealed file by an atomic rename."""
     temporary = path.with_name(f".{path.name}")
-    write_file(temporary, seal(path.name, payload))
+    write_file(temporary, seal(payload, path.name))
     os.replace(temporary, path)
     sync_folder(path.parent)
-
-
-def seal(name: str, payload: bytes) -> bytes:
-    """Returns the content of a sealed file: bytes after a checksum of the file's name and the bytes."""
-    return _checksum(name, payload) + payload
 
 
 def read_sealed(folder: Path, path: Path, what: str, decode: Callable[[bytes], A]) -> A | None:
@@ -108,9 +103,12 @@ def read_sealed(folder: Path, path: Path, what: str, decode: Callable[[bytes], A
             sealed = read_file(path)
         except FileNotFoundError:
             return None
-    if len(sealed) < 4 or sealed[:4] != _checksum(path.name, sealed[4:]):
-        raise CheckpointError(f"the checkpoint {folder} is damaged: {what} has the wrong checksum; {READS}")
-    return decoded(folder, what, sealed[4:], decode)
+    try:
+        payload = unseal(sealed, path.name)
+    except ValueError:
+        damage = f"{what} has the wrong checksum; {READS}"
+        raise CheckpointError(f"the checkpoint {folder} is damaged: {damage}") from None
+    return decoded(folder, what, payload, decode)
 
 
 def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A]) -> A:
@@ -128,7 +126,3 @@ def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A
         raise CheckpointError(
             f"the checkpoint {folder} cannot be read: {what}: {type(error).__name__}: {error}; {READS}"
         ) from error
-
-
-def _checksum(name: str, payload: bytes) -> bytes:
-    return crc32(payload, crc32(os.fsencode(name))).to_bytes(4, "big")
