@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain, count
@@ -96,6 +97,22 @@ class Plan:
         """How many read each node: other nodes, and outputs."""
         counts = count_readers(*self.outputs.values())
         return {node: counts[id(node)] for node in self.nodes}
+
+    def upstreams(self, *nodes: PlanNode) -> tuple[planned.Read | StageNode, ...]:
+        """Returns the sources and stages whose elements reach some nodes through no other stage, each once."""
+        reached = nodes_of(*nodes, inputs=lambda node: () if isinstance(node, StageNode) else node.inputs)
+        return tuple(node for node in reached if isinstance(node, planned.Read | StageNode))
+
+    @cached_property
+    def read_again(self) -> Counter[PlanNode]:
+        """How many outputs read a node whose stages an earlier output has computed."""
+        computed: set[PlanNode] = set()
+        reads: Counter[PlanNode] = Counter()
+        for root in self.outputs.values():
+            reached = list(nodes_of(root, inputs=lambda node: () if node in computed else node.inputs))
+            reads.update(node for node in reached if node in computed and stages_of(node))
+            computed.update(reached)
+        return reads
 
     @cached_property
     def read_together(self) -> Mapping[str, frozenset[str]]:

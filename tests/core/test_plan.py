@@ -127,6 +127,25 @@ def test_readers_are_the_nodes_that_name_a_node_and_outputs(
         assert plan.readers[node] == reading + list(plan.outputs.values()).count(node) > 0
 
 
+@given(outputs(), planners)
+def test_upstreams_are_the_nearest_sources_and_stages(
+    outputs: Outputs, planner: Callable[[Outputs], Plan]
+) -> None:
+    """A source or a stage is its own upstream, and any other node has those of its inputs, each once, in order."""
+    plan = planner(outputs)
+    for node in plan.nodes:
+        own = isinstance(node, Read | StageNode)
+        several = dict.fromkeys(upstream for inner in node.inputs for upstream in plan.upstreams(inner))
+        assert plan.upstreams(*node.inputs) == tuple(several)
+        assert plan.upstreams(node) == ((node,) if own else tuple(several))
+
+
+def test_the_stages_of_an_output_are_read_again_by_later_ones() -> None:
+    """A source has no stage, so each output reads it by itself."""
+    plan = plan_stream({"sums": SUMS, "some": SUMS.filter(sixth), "elements": OTHERS["elements"]})
+    assert plan.read_again == {plan.outputs["sums"]: 1}
+
+
 @given(outputs())
 def test_a_stream_has_the_stages_of_its_pipelines(outputs: Outputs) -> None:
     """In order, and with their labels: an engine that computes each collection once has one stage for each node."""

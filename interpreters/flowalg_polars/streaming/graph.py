@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias, assert_never
 
 import polars as pl
@@ -16,7 +17,6 @@ from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import (
     FromSource,
     FromStage,
-    Report,
     Upstream,
     read_together,
     sources_followed,
@@ -42,7 +42,7 @@ from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_analyses, compile_steps
 from flowalg_polars.lowering.sections import sift
 from flowalg_polars.meta import ELEMENT_META, aligned, union_meta
-from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
+from flowalg_polars.streaming.arrivals import Arrival, Arriving
 from flowalg_polars.streaming.computations import ShardedComputation
 from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.element_outputs import ElementOutput
@@ -62,10 +62,9 @@ Stage: TypeAlias = ShardedGrouping | ShardedSide | ShardedComputation | ElementO
 
 @frozen
 class CompiledNode:
-    """The compiled form of a node: the form of its elements, its upstreams by identity, and what it does."""
+    """The compiled form of a node: the form of its elements, and what it does."""
 
     elements: Elements
-    upstreams: Mapping[int, Upstream]
     run: Run
 
 
@@ -128,6 +127,15 @@ class Graph:
         of = Fold(graph._compile)
         return graph, {name: graph._output(name, of) for name in plan.outputs}
 
+    def _upstreams(self, *nodes: PlanNode) -> tuple[Upstream, ...]:
+        """Returns how a stage that reads some nodes derives the clocks of their upstreams."""
+        return tuple(
+            self.sources[node.source.name]
+            if isinstance(node, planned.Read)
+            else FromStage(self.numbers[node])
+            for node in self.plan.upstreams(*nodes)
+        )
+
     def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, CompiledNode]) -> Followed:
         """Returns the further sources whose clocks a stage needs."""
         names = sources_followed(upstreams, self.sources)
@@ -144,9 +152,9 @@ class Graph:
         before = frozenset(self.numbers[node] for node in nodes_of(root) if node in self.numbers)
         if self.plan.emits_panes(name):
             return OutputOperator(shape, before, compiled.run)
-        upstreams = list(compiled.upstreams.values())
+        upstreams = self._upstreams(root)
         followed = self._followed(upstreams, of)
-        reader = Reader((tuple(upstreams),), followed=followed.upstreams)
+        reader = Reader((upstreams,), followed=followed.upstreams)
         output = ElementOutput(f"output {name}", reader, self.cluster, compiled.elements)
         self.stages.append(output)
         return OutputOperator(
@@ -157,16 +165,13 @@ class Graph:
 
     def _compile(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         compiled = self._make(node, of)
-        once = _once(compiled.run, collect=node in self.shared)
-        return CompiledNode(compiled.elements, compiled.upstreams, once)
+        return CompiledNode(compiled.elements, _once(compiled.run, collect=node in self.shared))
 
     def _make(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         match node:
             case planned.Read(source=source):
                 return CompiledNode(
-                    Elements(source.shape, ELEMENT_META),
-                    {id(node): self.sources[source.name]},
-                    lambda arrivals: arrivals[source.name],
+                    Elements(source.shape, ELEMENT_META), lambda arrivals: arrivals[source.name]
                 )
             case planned.Apply(input=inner, steps=steps):
                 return self._steps(of(inner), steps)
@@ -176,8 +181,8 @@ class Graph:
                 return self._program(of(inner), program)
             case planned.Combine() | planned.CoGroup():
                 return self._grouping(node, of)
-            case planned.Union(inputs=inputs):
-                return _flatten([of(inner) for inner in inputs])
+            case planned.Union():
+                return self._union(node, of)
             case planned.ReadSide():
                 return self._side_input(node, of)
             case planned.Compute():
@@ -194,9 +199,9 @@ class Graph:
         run: Run,
     ) -> CompiledNode:
         """Returns the compiled node of a stage, which gets the next number."""
-        number = self.numbers[node] = len(self.stages)
+        self.numbers[node] = len(self.stages)
         self.stages.append(stage)
-        return CompiledNode(elements, {id(stage): FromStage(number)}, run)
+        return CompiledNode(elements, run)
 
     def _steps(self, compiled: CompiledNode, steps: Sequence[Step]) -> CompiledNode:
         program = compile_steps(steps, compiled.elements.shape, compiled.elements.meta)
@@ -210,7 +215,7 @@ class Graph:
             received = compiled.run(arrivals)
             return Arrival(self._applied(program, received.frame), received.reports)
 
-        return CompiledNode(Elements(program.shape, program.meta), compiled.upstreams, run)
+        return CompiledNode(Elements(program.shape, program.meta), run)
 
     def _applied(self, program: Program, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns elements after a program; with dead letters, without those on which it fails."""
@@ -232,30 +237,51 @@ class Graph:
         )
         if not self.finite:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
-        upstreams = _union(compiled.upstreams for compiled in inputs)
-        followed = self._followed(upstreams.values(), of)
-        operator = Grouping((tuple(upstreams.values()),), prepared.stage, followed=followed.upstreams)
+        upstreams = self._upstreams(*node.inputs)
+        followed = self._followed(upstreams, of)
+        operator = Grouping((upstreams,), prepared.stage, followed=followed.upstreams)
         label = prepared.stage.label
         grouping = ShardedGrouping(label, operator, self.cluster, prepared, late_data=self.late_data)
         self.notes += prepared.notes
 
+        positions = self._positions(node)
+
         def run(arrivals: Arrivals) -> Arrival:
             received = [compiled.run(arrivals) for compiled in inputs]
-            return grouping.advance(
-                [arrival.frame for arrival in received],
-                _reports(received, inputs, upstreams),
-                followed.reports(arrivals),
-            )
+            frames = [arrival.frame for arrival in received]
+            return grouping.advance(frames, _united(received, positions), followed.reports(arrivals))
 
         return self._stage(node, grouping, Elements(prepared.pair, PANE_META), run)
+
+    def _union(self, node: planned.Union, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
+        inputs = [of(inner) for inner in node.inputs]
+        first = inputs[0].elements
+        require_equal_shapes([compiled.elements.shape for compiled in inputs])
+        meta = union_meta(compiled.elements.meta for compiled in inputs)
+        element, positions = leaf_columns(layout_of(first.shape)), self._positions(node)
+
+        def run(arrivals: Arrivals) -> Arrival:
+            received = [compiled.run(arrivals) for compiled in inputs]
+            frames = [
+                aligned(arrival.frame, compiled.elements.meta, element, meta)
+                for compiled, arrival in zip(inputs, received, strict=True)
+            ]
+            return Arrival(pl.concat(frames), _united(received, positions))
+
+        return CompiledNode(Elements(first.shape, meta), run)
+
+    def _positions(self, node: PlanNode) -> list[list[int]]:
+        """Returns, for each input of a node, where its upstreams are among those of all inputs."""
+        every = self.plan.upstreams(*node.inputs)
+        return [list(map(every.index, self.plan.upstreams(inner))) for inner in node.inputs]
 
     def _side_input(self, node: planned.ReadSide, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         main, side = of(node.input), of(node.side)
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
         read, then = self._side_read(node, main.elements, shape)
         self.notes += then.notes
-        followed = self._followed([*main.upstreams.values(), *side.upstreams.values()], of)
-        upstreams = (tuple(main.upstreams.values()), tuple(side.upstreams.values()))
+        upstreams = (self._upstreams(node.input), self._upstreams(node.side))
+        followed = self._followed(chain(*upstreams), of)
         operator = Side(upstreams, SideStage.of(node.transform), followed=followed.upstreams)
         stage = ShardedSide(
             operator.stage.label,
@@ -296,8 +322,9 @@ class Graph:
         inner = of(node.input)
         elements, letters = inner.elements, self.bad_records is not None
         prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
-        followed = self._followed(inner.upstreams.values(), of)
-        operator = Computing((tuple(inner.upstreams.values()),), prepared.stage, followed=followed.upstreams)
+        upstreams = self._upstreams(node.input)
+        followed = self._followed(upstreams, of)
+        operator = Computing((upstreams,), prepared.stage, followed=followed.upstreams)
         stage = ShardedComputation(
             prepared.stage.label,
             operator,
@@ -415,35 +442,10 @@ def _once(run: Run, *, collect: bool) -> Run:
     return remembering
 
 
-def _union(several: Iterable[Mapping[int, Upstream]]) -> dict[int, Upstream]:
-    return {number: upstream for upstreams in several for number, upstream in upstreams.items()}
-
-
-def _reports(
-    received: Sequence[Arrival], inputs: Sequence[CompiledNode], upstreams: Mapping[int, Upstream]
-) -> Arriving:
+def _united(received: Sequence[Arrival], positions: Sequence[Sequence[int]]) -> Arriving:
     """Returns the reports of a union by the position of the upstream: two paths from one upstream are one."""
-    reports: dict[int, Report | Observation] = {}
-    for arrival, compiled in zip(received, inputs, strict=True):
-        for position, identity in enumerate(compiled.upstreams):
-            if position in arrival.reports:
-                reports.setdefault(identity, arrival.reports[position])
-    return {position: reports[identity] for position, identity in enumerate(upstreams) if identity in reports}
-
-
-def _flatten(inputs: Sequence[CompiledNode]) -> CompiledNode:
-    first = inputs[0].elements
-    require_equal_shapes([compiled.elements.shape for compiled in inputs])
-    upstreams = _union(compiled.upstreams for compiled in inputs)
-    meta = union_meta(compiled.elements.meta for compiled in inputs)
-    element = leaf_columns(layout_of(first.shape))
-
-    def run(arrivals: Arrivals) -> Arrival:
-        received = [compiled.run(arrivals) for compiled in inputs]
-        frames = [
-            aligned(arrival.frame, compiled.elements.meta, element, meta)
-            for compiled, arrival in zip(inputs, received, strict=True)
-        ]
-        return Arrival(pl.concat(frames), _reports(received, inputs, upstreams))
-
-    return CompiledNode(Elements(first.shape, meta), upstreams, run)
+    return {
+        of_input[number]: report
+        for arrival, of_input in zip(received, positions, strict=True)
+        for number, report in arrival.reports.items()
+    }

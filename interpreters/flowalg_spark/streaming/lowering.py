@@ -51,11 +51,10 @@ from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
 from flowalg.lifting.lookups import steps_on_mapping
 from flowalg.pipeline.co_group import drops_sides
-from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
-from flowalg.plan.plan import Plan, plan_stream, stages_of
+from flowalg.plan.plan import Plan, plan_stream
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, nest, select, where
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
@@ -156,7 +155,7 @@ class Lowering:
             state_cache_bytes,
             metrics,
             late_data,
-            _read_again(plan),
+            Counter(plan.read_again),
         )
 
     def stream(self, node: PlanNode) -> Stream:
@@ -446,17 +445,6 @@ def _with_drop_column(flow: Flow) -> Flow:
     )
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
     return evolve(flow, frame=frame, meta=meta)
-
-
-def _read_again(plan: Plan) -> Counter[PlanNode]:
-    """Returns how many outputs read a node whose stages an earlier output has computed."""
-    computed: set[PlanNode] = set()
-    reads: Counter[PlanNode] = Counter()
-    for root in plan.outputs.values():
-        reached = list(nodes_of(root, inputs=lambda node: () if node in computed else node.inputs))
-        reads.update(node for node in reached if node in computed and stages_of(node))
-        computed.update(reached)
-    return reads
 
 
 def _without_drops(stream: Stream) -> Stream:
