@@ -221,7 +221,7 @@ def _of_node(node: Node) -> Iterator[AnyFeature]:
     match node:
         case SourceNode(event_time=None):
             yield Feature.INGRESS_TIMES
-        case ElementWise(input=CoGroupByKey(join=JoinKind()), steps=(_, *steps)) | ElementWise(steps=steps):
+        case ElementWise(own_steps=steps):
             yield from map(_of_step, steps)
         case WithMetadata(metadata=metadata):
             yield metadata

@@ -20,7 +20,7 @@ from flowalg.data.views import HasView
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import drops_panes, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.joins import JoinKind, is_of_join
+from flowalg.pipeline.joins import is_of_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -29,6 +29,7 @@ from flowalg.pipeline.nodes import (
     Node,
     Process,
     WithSide,
+    join_of,
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete
@@ -54,7 +55,7 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg.watermarks import ProcessingTimeLag, WatermarkPolicy
-from flowalg.windows.strategy import Accumulation, TimestampCombiner, WindowingStrategy, emits_one_pane
+from flowalg.windows.strategy import Accumulation, TimestampCombiner, emits_one_pane
 from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, WindowFn, as_merging
 
 # As a type variable, because a mapping is invariant in its keys.
@@ -163,8 +164,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
             case CombinePerKey(label=label) | CoGroupByKey(label=label):
                 yield from _of_grouping(node)
                 yield from _of_last_window(label, node.inputs, node.windowed_by.strategy.windows)
-                if isinstance(node, CoGroupByKey) and node.join is not None:
-                    yield from _of_join(label, node.join, node.windowed_by.strategy)
+                yield from _of_join(node)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
             case WithSide():
@@ -206,7 +206,7 @@ def _of_last_window(consumer: str, inputs: tuple[Node, ...], windows: WindowFn) 
             strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
         ):
             continue
-        if isinstance(producer, CoGroupByKey) and producer.join is not None:
+        if join_of(producer) is not None:
             continue  # each pair has an event time of its own
         why = f"{consumer} has {windows}, and the event time of the panes is the end of the global window"
         remedy = "put with_timestamps(...) after it, or set timestamp_combiner to TimestampCombiner.LATEST"
@@ -273,7 +273,7 @@ def _of_regrouping(producer: GroupingNode, consumer: GroupingNode) -> Iterator[H
     strategy = producer.windowed_by.strategy
     if strategy.mode is Accumulation.RETRACTING or emits_one_pane(strategy):
         return
-    if isinstance(producer, CoGroupByKey) and producer.join and strategy.mode is Accumulation.DISCARDING:
+    if join_of(producer) is not None and strategy.mode is Accumulation.DISCARDING:
         return  # each pair is emitted once
     if strategy.mode is Accumulation.ACCUMULATING:
         yield _counted_again(producer, consumer.label)
@@ -315,14 +315,11 @@ def _grows(combiner: object) -> bool:
             return False
 
 
-def _of_join(label: str, kind: JoinKind, strategy: WindowingStrategy) -> Iterator[Hazard]:
-    if not kind.keeps_left and normalise(strategy.trigger) in (AtCount(1), Always()):
-        yield Hazard(
-            Danger.NO_OUTPUT,
-            label,
-            "its trigger finishes at the first element of a window, which has no match yet",
-            "repeat the trigger",
-        )
+def _of_join(node: GroupingNode) -> Iterator[Hazard]:
+    kind, trigger = join_of(node), node.windowed_by.strategy.trigger
+    if kind is not None and not kind.keeps_left and normalise(trigger) in (AtCount(1), Always()):
+        why = "its trigger finishes at the first element of a window, which has no match yet"
+        yield Hazard(Danger.NO_OUTPUT, node.label, why, "repeat the trigger")
 
 
 def _of_grouping(node: CombinePerKey | CoGroupByKey) -> Iterator[Hazard]:
@@ -332,7 +329,7 @@ def _of_grouping(node: CombinePerKey | CoGroupByKey) -> Iterator[Hazard]:
         yield from _of_sliding_windows(label, windows)
     lists = isinstance(node, CoGroupByKey) or _grows(node.combiner)
     repeats = lists and strategy.mode is not Accumulation.DISCARDING
-    joins = isinstance(node, CoGroupByKey) and node.join is not None
+    joins = join_of(node) is not None
     unbounded = isinstance(windows, GlobalWindows)
     if unbounded:
         per_key = (

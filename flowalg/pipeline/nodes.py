@@ -219,6 +219,11 @@ class ElementWise(_Node):
         """The node whose elements the steps transform."""
         return (self.input,)
 
+    @property
+    def own_steps(self) -> tuple[Step, ...]:
+        """The steps but for the first one after a join, which emits its pairs."""
+        return self.steps if join_of(self.input) is None else self.steps[1:]
+
     @cached_property
     def unsplit(self) -> ElementWise:
         """The same chain with the function of a split before it inlined: for engines that cannot share its results."""
@@ -703,6 +708,11 @@ Node: TypeAlias = (
     | WithSide
     | Process
 )
+
+
+def join_of(node: Node) -> JoinKind | None:
+    """Returns the kind of a join; ``None`` for any other node."""
+    return node.join if isinstance(node, CoGroupByKey) else None
 
 
 def named(scope: Scope, name: str) -> str:

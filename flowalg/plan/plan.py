@@ -223,7 +223,7 @@ class _Planner:
     def chain(self, node: ElementWise, of: Fold[Node, PlanNode]) -> PlanNode:
         """Returns the node of a chain of steps; some inputs are best computed together with the steps after them."""
         match node:
-            case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as join, steps=(_, *after)) if (
+            case ElementWise(input=CoGroupByKey(join=JoinKind() as kind) as join, own_steps=after) if (
                 not self.streams
             ):
                 if join.apart and not kind.selects:
@@ -234,7 +234,7 @@ class _Planner:
                 lists = planned.ExplodeLists((of(join),), join, kind)
                 joined = planned.JoinByKey(tuple(map(of, join.inputs)), join, kind)
                 pairs = self.joins.setdefault(id(join), lists if join.windowed_by.merges else joined)
-                return planned.Apply((pairs,), tuple(after)) if after else pairs
+                return planned.Apply((pairs,), after) if after else pairs
             case ElementWise(input=WithSide() as reading, steps=steps) if not self.dead_letters and (
                 (self.most_paths is not None and not self.streams) or self.readers[id(reading)] == 1
             ):
