@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
-from flowalg.combiners.collections import ToList, TopN, ToSet
+from attrs import frozen
+
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import (
     AnyCombiner,
     Count,
@@ -28,8 +30,39 @@ from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_columns.notes import why_unknown
 
+E = TypeVar("E")
+
 ArgumentOf: TypeAlias = Callable[[AnyCombiner, Shape], Expr]
 """A function that returns what columns read of a value for a combiner, as an expression."""
+
+
+@frozen
+class NativeAggregate(Generic[E]):
+    """An aggregate of an engine in three steps: aggregate rows to partial results, merge these, and finish.
+
+    ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
+    rows, as for a list. ``finish`` is applied after the grouping.
+    """
+
+    partials: tuple[E, ...]
+    merge: Callable[[tuple[E, ...]], tuple[E, ...]] | None
+    finish: Callable[[tuple[E, ...]], E]
+
+    @property
+    def result(self) -> E:
+        """The aggregate over the rows of a group, without partial results."""
+        return self.finish(self.partials)
+
+
+def may_be_native(combiner: AnyCombiner) -> bool:
+    """Whether engines have an aggregate for a combiner, for values of some shapes at least."""
+    inner = combiner.combiner if isinstance(combiner, Over) else combiner
+    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
+
+
+def first_part(parts: tuple[E, ...]) -> E:
+    """Returns the only partial result."""
+    return parts[0]
 
 
 def argument_of(part: AnyCombiner, value: Shape) -> Expr:

@@ -5,13 +5,11 @@ Their results and errors are those of the algebra's combiners.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import polars as pl
-from attrs import frozen
 from flowalg_columns.checks.values import nan_in, sum_overflows
-from flowalg_columns.combiners import ranks_of
+from flowalg_columns.combiners import NativeAggregate, first_part, ranks_of
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
@@ -28,32 +26,16 @@ from flowalg_polars.lowering.failures import evaluate_scalar
 Parts: TypeAlias = tuple[pl.Expr, ...]
 
 
-@frozen
-class NativeAggregate:
-    """An aggregate in three steps: aggregate rows to partial results, merge these, and finish.
-
-    ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
-    rows, as for a list. ``finish`` is applied after the grouping.
-    """
-
-    partials: Parts
-    merge: Callable[[Parts], Parts] | None
-    finish: Callable[[Parts], pl.Expr]
+Native: TypeAlias = NativeAggregate[pl.Expr]
 
 
-def may_be_native(combiner: AnyCombiner) -> bool:
-    """Whether Polars has an aggregate for a combiner, for values of some shapes at least."""
-    inner = combiner.combiner if isinstance(combiner, Over) else combiner
-    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
-
-
-def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> NativeAggregate | None:
+def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Native | None:
     """Returns the aggregate of a combiner over the values in ``argument``; ``None`` if only Python can compute it."""
     shape = argument.shape
     value = nest(argument)
     match combiner.combiner if isinstance(combiner, Over) else combiner:
         case Count():
-            return NativeAggregate((pl.len().cast(pl.Int64()),), _sums, _first)
+            return NativeAggregate((pl.len().cast(pl.Int64()),), _sums, first_part)
         case Sum() if shape == INTEGER:
             return NativeAggregate((_exact(value),), _sums, lambda parts: _stored(parts[0], label))
         case Sum() if shape == FLOAT:
@@ -74,28 +56,24 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
             )
         case Min() if shape in ORDERED:
             return NativeAggregate(
-                (_without_nan(value, shape, "Min", label).min(),), lambda parts: (parts[0].min(),), _first
+                (_without_nan(value, shape, "Min", label).min(),), lambda parts: (parts[0].min(),), first_part
             )
         case Max() if shape in ORDERED:
             return NativeAggregate(
-                (_without_nan(value, shape, "Max", label).max(),), lambda parts: (parts[0].max(),), _first
+                (_without_nan(value, shape, "Max", label).max(),), lambda parts: (parts[0].max(),), first_part
             )
         case AnyOf() if shape == BOOLEAN:
-            return NativeAggregate((value.any(),), lambda parts: (parts[0].any(),), _first)
+            return NativeAggregate((value.any(),), lambda parts: (parts[0].any(),), first_part)
         case AllOf() if shape == BOOLEAN:
-            return NativeAggregate((value.all(),), lambda parts: (parts[0].all(),), _first)
+            return NativeAggregate((value.all(),), lambda parts: (parts[0].all(),), first_part)
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
-            return NativeAggregate((value.sort_by(pl.col(EVENT_TIME), value),), None, _first)
+            return NativeAggregate((value.sort_by(pl.col(EVENT_TIME), value),), None, first_part)
         case ToSet() if isinstance(shape, Scalar) and not contains_float(shape):
             return NativeAggregate((value.unique(),), None, lambda parts: parts[0].list.sort())
         case _:
             return None
-
-
-def _first(parts: Parts) -> pl.Expr:
-    return parts[0]
 
 
 def _sums(parts: Parts) -> Parts:
@@ -139,7 +117,7 @@ def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.
     return value.map_batches(check, return_dtype=pl.Float64(), is_elementwise=True)
 
 
-def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
+def _top_n(top: TopN[object], argument: Columns, label: str) -> Native | None:
     """Returns the aggregate for ``TopN``; ``None`` if Polars does not order the values by ``by`` as Python does."""
     ranks = ranks_of(top, Param(argument.shape))
     if ranks is None:
@@ -147,8 +125,8 @@ def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate 
     value = nest(argument)
     checked = [_rank(rank, argument, label) for rank in ranks]
     if top.by is None:
-        return NativeAggregate((checked[0].top_k(top.n).sort(descending=True),), None, _first)
-    return NativeAggregate((value.sort_by(checked, descending=True).head(top.n),), None, _first)
+        return NativeAggregate((checked[0].top_k(top.n).sort(descending=True),), None, first_part)
+    return NativeAggregate((value.sort_by(checked, descending=True).head(top.n),), None, first_part)
 
 
 def _rank(rank: Expr, argument: Columns, label: str) -> pl.Expr:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.checks.shapes import require_exact_pairs
-from flowalg_columns.combiners import unknown_result
+from flowalg_columns.combiners import may_be_native, unknown_result
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import EARLIEST as PYTHON_EARLIEST
@@ -22,7 +22,7 @@ from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import RecordOf, Shape, kv_of
 from flowalg.pipeline.nodes import CombinePerKey
-from flowalg_polars.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
+from flowalg_polars.batch.aggregates import Native, native_aggregate
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.batch.panes import EARLIEST, LATEST, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import ISLAND, Slices, WindowedFlow, assign_windows, key_columns
@@ -45,7 +45,7 @@ def lower_grouping(node: CombinePerKey, flow: Flow, time: pl.Expr) -> Flow:
     return _group_natively(node, *aggregated, pair, time)
 
 
-def _aggregates(node: CombinePerKey, flow: Flow) -> tuple[Flow, list[NativeAggregate]] | None:
+def _aggregates(node: CombinePerKey, flow: Flow) -> tuple[Flow, list[Native]] | None:
     """Returns the aggregate of each combiner, and the flow with notes about them; ``None`` without an aggregate."""
     if not all(map(may_be_native, component_combiners(node.combiner))):
         return None
@@ -60,7 +60,7 @@ def _aggregates(node: CombinePerKey, flow: Flow) -> tuple[Flow, list[NativeAggre
 
 
 def _group_natively(
-    node: CombinePerKey, flow: Flow, aggregates: Sequence[NativeAggregate], pair: RecordOf, time: pl.Expr
+    node: CombinePerKey, flow: Flow, aggregates: Sequence[Native], pair: RecordOf, time: pl.Expr
 ) -> Flow:
     effective = node.input.windowing
     strategy = effective.strategy

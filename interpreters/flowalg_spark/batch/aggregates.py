@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from inspect import signature
-from typing import Final
+from typing import Final, TypeAlias
 
-from attrs import frozen
 from flowalg_columns.checks.values import nan_in, sum_overflows
-from flowalg_columns.combiners import ranks_of
+from flowalg_columns.combiners import NativeAggregate, first_part, ranks_of
 from pyspark.sql import types as T
 from pyspark.sql.functions import max_by
 
@@ -43,33 +42,10 @@ _MAX_TOP_N: Final = 100_000 if "k" in signature(max_by).parameters else 0
 """The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports: none before Spark 4.2, where Python computes it."""
 
 
-@frozen
-class NativeAggregate:
-    """An aggregate in three steps: aggregate rows to partial results, merge these, and finish.
-
-    ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
-    rows, as for a list.
-    """
-
-    partials: tuple[Sql, ...]
-    merge: Callable[[tuple[Sql, ...]], tuple[Sql, ...]] | None
-    finish: Callable[[tuple[Sql, ...]], Sql]
-
-    @property
-    def result(self) -> Sql:
-        """The aggregate over the rows of a group, without partial results."""
-        return self.finish(self.partials)
+Native: TypeAlias = NativeAggregate[Sql]
 
 
-def may_be_native(combiner: AnyCombiner) -> bool:
-    """Whether Spark has an aggregate for a combiner, for values of some shapes at least."""
-    inner = combiner.combiner if isinstance(combiner, Over) else combiner
-    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
-
-
-def native_aggregate(
-    combiner: AnyCombiner, argument: Columns, time: Sql, label: str
-) -> NativeAggregate | None:
+def native_aggregate(combiner: AnyCombiner, argument: Columns, time: Sql, label: str) -> Native | None:
     """Returns the aggregate of a combiner over the values in ``argument``; ``None`` if only Python can compute it.
 
     ``time`` is the event time of a row, and ``label`` the transform that error messages name.
@@ -78,9 +54,11 @@ def native_aggregate(
     value = nest(argument)
     match combiner.combiner if isinstance(combiner, Over) else combiner:
         case Count():
-            return _mergeable((sql.count(1),), (sql.sum,), _first)
+            return _mergeable((sql.count(1),), (sql.sum,), first_part)
         case Sum() if shape == INTEGER:
-            return _mergeable((_exact_sum(value, label),), (lambda sums: _exact_sum(sums, label),), _first)
+            return _mergeable(
+                (_exact_sum(value, label),), (lambda sums: _exact_sum(sums, label),), first_part
+            )
         case Sum() if shape == FLOAT:
             return _mergeable(_float_sums(value), (sql.sum, sql.sum), _finite_total)
         case Mean() if shape == INTEGER:
@@ -89,20 +67,20 @@ def native_aggregate(
         case Mean() if shape == FLOAT:
             return _mergeable((*_float_sums(value), sql.count(1)), (sql.sum,) * 3, _float_mean)
         case Min() if shape in ORDERED:
-            return _mergeable((sql.min(_without_nan(value, shape, "Min", label)),), (sql.min,), _first)
+            return _mergeable((sql.min(_without_nan(value, shape, "Min", label)),), (sql.min,), first_part)
         case Max() if shape in ORDERED:
-            return _mergeable((sql.max(_without_nan(value, shape, "Max", label)),), (sql.max,), _first)
+            return _mergeable((sql.max(_without_nan(value, shape, "Max", label)),), (sql.max,), first_part)
         case AnyOf() if shape == BOOLEAN:
-            return _mergeable((sql.bool_or(value),), (sql.bool_or,), _first)
+            return _mergeable((sql.bool_or(value),), (sql.bool_or,), first_part)
         case AllOf() if shape == BOOLEAN:
-            return _mergeable((sql.bool_and(value),), (sql.bool_and,), _first)
+            return _mergeable((sql.bool_and(value),), (sql.bool_and,), first_part)
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
             return _to_list(value, shape, time)
         case ToSet() if not isinstance(shape, OptionalOf) and not contains_float(shape):
             # collect_set ignores nulls. sort_array has the order of sets in the algebra.
-            return NativeAggregate((sql.sort_array(sql.collect_set(value)),), None, _first)
+            return NativeAggregate((sql.sort_array(sql.collect_set(value)),), None, first_part)
         case _:
             return None
 
@@ -111,15 +89,11 @@ def _mergeable(
     partials: tuple[Sql, ...],
     merges: tuple[Callable[[Sql], Sql], ...],
     finish: Callable[[tuple[Sql, ...]], Sql],
-) -> NativeAggregate:
+) -> Native:
     """Returns an aggregate whose columns of partial results merge independently."""
     return NativeAggregate(
         partials, lambda parts: tuple(merge(part) for merge, part in zip(merges, parts, strict=True)), finish
     )
-
-
-def _first(parts: tuple[Sql, ...]) -> Sql:
-    return parts[0]
 
 
 def _quotient(parts: tuple[Sql, ...]) -> Sql:
@@ -158,7 +132,7 @@ def _without_nan(value: Sql, shape: Shape, name: str, label: str) -> Sql:
     )
 
 
-def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
+def _top_n(top: TopN[object], argument: Columns, label: str) -> Native | None:
     """Returns the aggregate for ``TopN``; ``None`` if Spark does not order the values by ``by`` as Python does."""
     ranks = ranks_of(top, Param(argument.shape))
     if ranks is None or top.n > _MAX_TOP_N:
@@ -171,7 +145,7 @@ def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate 
         )
     checked = [_rank(rank, argument, label) for rank in ranks]
     by = checked[0] if len(checked) == 1 else sql.struct(*checked)
-    return NativeAggregate((sql.max_by(value, by, top.n),), None, _first)
+    return NativeAggregate((sql.max_by(value, by, top.n),), None, first_part)
 
 
 def _rank(rank: Expr, argument: Columns, label: str) -> Sql:
@@ -185,8 +159,8 @@ def _with_first_not_nan(values: Sql, label: str) -> Sql:
     return sql.when(sql.isnan(sql.get(values, 0)), fail_for_element(nan_in("TopN", label))).otherwise(values)
 
 
-def _to_list(value: Sql, shape: Shape, time: Sql) -> NativeAggregate:
+def _to_list(value: Sql, shape: Shape, time: Sql) -> Native:
     """Returns the aggregate for ``ToList``: values in order of event time, then of the values."""
     pairs = sql.collect_list(sql.struct(time.alias("t"), value.alias("v")))
     listed = sql.transform(sql.array_sort(pairs), lambda pair: pair["v"])
-    return NativeAggregate((listed.cast(T.ArrayType(spark_type(shape))),), None, _first)
+    return NativeAggregate((listed.cast(T.ArrayType(spark_type(shape))),), None, first_part)

@@ -8,6 +8,7 @@ fixed window remains a column of the output, so a later grouping by the same win
 from __future__ import annotations
 
 from flowalg_columns.checks.shapes import require_exact_pairs
+from flowalg_columns.combiners import may_be_native
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.groups import EARLIEST, LATEST
@@ -19,7 +20,7 @@ from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows, WindowsByValue
-from flowalg_spark.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
+from flowalg_spark.batch.aggregates import Native, native_aggregate
 from flowalg_spark.batch.panes import bound_aggregates, pane_flow
 from flowalg_spark.batch.windows import (
     Slices,
@@ -84,7 +85,7 @@ def _span_columns(windowed: WindowedFlow) -> list[Sql]:
     return [sql.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
 
 
-def _native_aggregates(arguments: Arguments, label: str) -> list[NativeAggregate] | None:
+def _native_aggregates(arguments: Arguments, label: str) -> list[Native] | None:
     """Returns the aggregate of each combiner, if all have one."""
     aggregates = []
     for combiner, argument in zip(arguments.combiners, arguments.by_combiner, strict=True):
@@ -96,7 +97,7 @@ def _native_aggregates(arguments: Arguments, label: str) -> list[NativeAggregate
 
 
 def _aggregate_slices(
-    flow: Flow, slices: Slices, keys: list[Sql], aggregates: list[NativeAggregate]
+    flow: Flow, slices: Slices, keys: list[Sql], aggregates: list[Native]
 ) -> tuple[DataFrame, WindowedFlow, list[Sql], tuple[Sql, Sql]]:
     """Aggregates slices, and returns a row for each slice and window with the aggregates of windows over these rows."""
     names = [
