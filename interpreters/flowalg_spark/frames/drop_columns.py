@@ -34,18 +34,32 @@ def drop_struct(*, errors: bool, late_data: bool) -> Sql:
         col(LATE_CHANGE).alias("change"),
         col(LATE_INPUT).alias("input"),
     )
-    fields = sql.struct(
+    return _on_drops(
         col(STAGE).alias("stage"),
-        col(DROP_REASON).alias("reason"),
-        col(DROP_COUNT).alias("count"),
-        col(DROPPED_KEY).alias("key"),
-        col(DROPPED_VALUE).alias("value"),
-        sql.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-        sql.timestamp_micros(watermark).alias("watermark"),
+        *_drop_fields(col(DROPPED_KEY), col(DROPPED_VALUE), watermark),
         *([col(ERROR).alias("error")] if errors else []),
         *(late if late_data else ()),
     )
-    return sql.when(col(DROP_REASON).is_not_null(), fields)
+
+
+def typed_drop_struct(key: Sql, value: Sql) -> Sql:
+    """Returns the drop of a row of the only stage; null on other rows."""
+    return _on_drops(*_drop_fields(key, value, col(WATERMARK)))
+
+
+def _drop_fields(key: Sql, value: Sql, watermark: Sql) -> tuple[Sql, ...]:
+    return (
+        col(DROP_REASON).alias("reason"),
+        col(DROP_COUNT).alias("count"),
+        key.alias("key"),
+        value.alias("value"),
+        sql.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+        sql.timestamp_micros(watermark).alias("watermark"),
+    )
+
+
+def _on_drops(*fields: Sql) -> Sql:
+    return sql.when(col(DROP_REASON).is_not_null(), sql.struct(*fields))
 
 
 def drop_columns(columns: Iterable[str]) -> tuple[Sql, Sql]:
@@ -54,10 +68,8 @@ def drop_columns(columns: Iterable[str]) -> tuple[Sql, Sql]:
     if DROP_REASON not in names:
         window_type = T.StructType([T.StructField(name, T.TimestampType()) for name in ("start", "end")])
         return NULL.cast(DROP_TYPE).alias("drop"), NULL.cast(window_type).alias(DROP_WINDOW)
-    window = sql.struct(
-        sql.timestamp_micros(col(START)).alias("start"), sql.timestamp_micros(col(END)).alias("end")
-    )
+    window = sql.timestamp_micros(col(START)).alias("start"), sql.timestamp_micros(col(END)).alias("end")
     return (
         drop_struct(errors=ERROR in names, late_data=LATE_TIME in names).alias("drop"),
-        sql.when(col(DROP_REASON).is_not_null(), window).alias(DROP_WINDOW),
+        _on_drops(*window).alias(DROP_WINDOW),
     )

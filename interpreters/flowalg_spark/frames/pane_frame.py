@@ -68,19 +68,21 @@ def shown_columns(flow: Flow, *, panes: bool) -> list[Sql]:
     return user_columns(EXPRESSIONS, element, column, panes=panes, of_pane=kept)
 
 
+def _drop_fields(key: T.DataType, value: T.DataType) -> list[T.StructField]:
+    return [
+        T.StructField("reason", T.StringType()),
+        T.StructField("count", T.LongType()),
+        T.StructField("key", key),
+        T.StructField("value", value),
+        T.StructField("processing_time", T.TimestampType()),
+        T.StructField("watermark", T.TimestampType()),
+    ]
+
+
 def drop_type(pair: RecordOf) -> T.StructType:
     """Returns the type of ``drop``: the reason, the count, the key, the combined value, and the clocks."""
     key, value = pair.fields
-    return T.StructType(
-        [
-            T.StructField("reason", T.StringType()),
-            T.StructField("count", T.LongType()),
-            T.StructField("key", spark_type(key.shape)),
-            T.StructField("value", spark_type(value.shape)),
-            T.StructField("processing_time", T.TimestampType()),
-            T.StructField("watermark", T.TimestampType()),
-        ]
-    )
+    return T.StructType(_drop_fields(spark_type(key.shape), spark_type(value.shape)))
 
 
 def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
@@ -164,15 +166,7 @@ def leaves_and_meta(pipeline: PCollection[object], column: Callable[[str], Sql] 
 
 
 DROP_TYPE: Final = T.StructType(
-    [
-        T.StructField("stage", T.StringType()),
-        T.StructField("reason", T.StringType()),
-        T.StructField("count", T.LongType()),
-        T.StructField("key", T.StringType()),
-        T.StructField("value", T.StringType()),
-        T.StructField("processing_time", T.TimestampType()),
-        T.StructField("watermark", T.TimestampType()),
-    ]
+    [T.StructField("stage", T.StringType()), *_drop_fields(T.StringType(), T.StringType())]
 )
 """The type of ``drop`` in an output of elements, or where several stages can drop: the key and the value are JSON."""
 

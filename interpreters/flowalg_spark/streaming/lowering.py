@@ -22,7 +22,6 @@ from flowalg_columns.names import (
     METRICS,
     PANE_META,
     PANE_TIME,
-    WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
@@ -60,6 +59,7 @@ from flowalg_spark.encoding.columns import col, nest, select, where
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.encoding.sql import NULL
+from flowalg_spark.frames.drop_columns import typed_drop_struct
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.fan_out import fan_out
@@ -430,19 +430,10 @@ def _with_drop_column(flow: Flow) -> Flow:
     """Returns the panes and drops of the only stage, with the column ``DROP``."""
     assert isinstance(flow.shape, RecordOf), "a grouping emits pairs"
     key, value = key_and_value(flow.element)
-    drop = sql.struct(
-        col(DROP_REASON).alias("reason"),
-        col(DROP_COUNT).alias("count"),
-        nest(key).alias("key"),
-        nest(value).alias("value"),
-        sql.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
-        sql.timestamp_micros(col(WATERMARK)).alias("watermark"),
-    )
+    drop = typed_drop_struct(nest(key), nest(value)).alias(DROP)
     own = [col(name) for name in leaf_columns(layout_of(flow.shape))]
     others = [name for name in flow.meta if name not in (DROP_REASON, DROP_COUNT)]
-    frame = select(
-        flow.frame, *own, *map(col, others), sql.when(col(DROP_REASON).is_not_null(), drop).alias(DROP)
-    )
+    frame = select(flow.frame, *own, *map(col, others), drop)
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
     return evolve(flow, frame=frame, meta=meta)
 
