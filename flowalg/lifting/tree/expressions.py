@@ -60,6 +60,18 @@ class Apply:
     shape: Shape
     location: str = field(eq=False)
 
+    def constant(self, index: int) -> Scalar:
+        """Returns the value of an argument that is a constant."""
+        argument = self.args[index]
+        assert isinstance(argument, Constant), "the operation has a constant there"
+        return argument.value
+
+    def integer(self, index: int) -> int:
+        """Returns the value of an argument that is a constant integer."""
+        value = self.constant(index)
+        assert isinstance(value, int), "the operation has an integer there"
+        return value
+
 
 @frozen(cache_hash=True)
 class Choice:

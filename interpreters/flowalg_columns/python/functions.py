@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 import numpy as np
@@ -112,6 +112,27 @@ def plan_call(function: Function, element: Shape) -> PlannedCall:
     if delegated is None:
         return PlannedCall(call)
     return _planned(PythonCall(*delegated))
+
+
+def array_function(
+    step: OneToOne,
+    function: Function | PlannedCall,
+    element: Tree[A],
+    result: Shape,
+    evaluate: Callable[[Expr, Tree[A]], Tree[A]],
+) -> tuple[ArrayFunction, list[A]]:
+    """Returns the results of a function as a function of arrays, and the columns of these.
+
+    ``element`` has the columns of the function's argument, from which ``evaluate`` computes a lifted part.
+    """
+    call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
+    if call.arguments is not None:
+        shape, parts = call.argument_shape, [evaluate(part, element) for part in call.arguments]
+        element = Branch(shape, tuple(parts)) if len(parts) > 1 and isinstance(shape, TupleOf) else parts[0]
+    layout, names = call.layout(element.shape), leaf_columns(layout_of(element.shape))
+    column_of = dict(zip(names, leaf_columns(element), strict=True))
+    read = [column_of[name] for name in leaf_columns(layout)]
+    return ArrayFunction(step, call.function, layout, result), read
 
 
 @frozen

@@ -5,23 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.data.shapes import TEXT, ListOf, MapOf, OptionalOf, SetOf, Shape
-from flowalg.lifting.tree.expressions import Apply, Constant, Param, walk
+from flowalg.lifting.tree.expressions import Apply, Param, walk
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.expressions.failures import Failures, fail_where
-
-
-def _constant(node: Apply, index: int) -> str:
-    argument = node.args[index]
-    assert isinstance(argument, Constant)
-    assert isinstance(argument.value, str)
-    return argument.value
-
-
-def _index(node: Apply, argument: int) -> int:
-    constant = node.args[argument]
-    assert isinstance(constant, Constant)
-    assert isinstance(constant.value, int)
-    return constant.value
 
 
 def contains(_: Apply, text: pl.Expr, inner: pl.Expr) -> pl.Expr:
@@ -55,10 +41,10 @@ def strip(node: Apply, text: pl.Expr, characters: pl.Expr) -> pl.Expr:
 
 def slice_text(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
     """Compiles a slice between constant indices."""
-    start = _index(node, 1)
+    start = node.integer(1)
     if len(node.args) == 2:
         return text.str.slice(start) if start >= 0 else text.str.tail(-start)
-    stop = _index(node, 2)
+    stop = node.integer(2)
     if start >= 0 and stop >= 0:
         return text.str.slice(start, max(stop - start, 0))
     before = text.str.head(stop)
@@ -75,7 +61,7 @@ def _length(text: pl.Expr) -> pl.Expr:
 
 def character_at(node: Apply, text: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles the character at a constant index."""
-    index = _index(node, 1)
+    index = node.integer(1)
     too_short = text.str.len_chars() < (index + 1 if index >= 0 else -index)
     failure = fail_where(too_short, node.location, "IndexError: string index out of range")
     return text.str.slice(index, 1), failure
@@ -88,7 +74,7 @@ def split(_: Apply, text: pl.Expr, separator: pl.Expr) -> pl.Expr:
 
 def words(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
     """Compiles ``split`` at white space."""
-    spaces = "".join(f"\\x{{{ord(character):x}}}" for character in _constant(node, 1))
+    spaces = "".join(f"\\x{{{ord(character):x}}}" for character in str(node.constant(1)))
     return text.str.extract_all(f"[^{spaces}]+")
 
 
@@ -116,7 +102,7 @@ def _is_list(shape: Shape) -> bool:
 
 def item_at(node: Apply, items: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles the item at a constant index."""
-    index = _index(node, 1)
+    index = node.integer(1)
     too_short = items.list.len() < (index + 1 if index >= 0 else -index)
     failure = fail_where(too_short, node.location, "IndexError: list index out of range")
     return items.list.get(index, null_on_oob=True), failure

@@ -8,23 +8,23 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.layout import Branch, flatten_columns, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import Branch, flatten_columns, layout_of, leaves
 from flowalg_columns.python.functions import (
     PYTHON_RESULT,
     ArrayFunction,
     OneToOne,
     PartialCalls,
     PlannedCall,
+    array_function,
     map_argument,
     map_result,
     partial_calls,
-    plan_call,
 )
 from flowalg_columns.python.rows import PythonSteps, Rows
 from flowalg_columns.values import AnyArray, read_elements, write_arrays
 from flowalg_shard.tables.columns import EVENT_TIME
 
-from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, INTEGER, Shape
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
@@ -68,17 +68,7 @@ def _called(
     compute: Callable[[ArrayFunction, list[AnyArray]], pl.Series],
 ) -> pl.Expr:
     """Returns the column of what is computed by a function of the columns of its argument."""
-    call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
-    shape = call.argument_shape
-    if call.arguments is not None and shape is not None:
-        columns = tuple(evaluate(argument, element) for argument in call.arguments)
-        first, *others = columns
-        element = Branch(shape, columns) if others and isinstance(shape, TupleOf) else first
-    layout = call.layout(element.shape)
-    names = leaf_columns(layout_of(element.shape))
-    column_of = dict(zip(names, leaf_columns(element), strict=True))
-    arguments = [column_of[leaf.column] for leaf in leaves(layout)]
-    computed = ArrayFunction(step, call.function, layout, result)
+    computed, arguments = array_function(step, function, element, result, evaluate)
 
     def body(columns: Sequence[pl.Series]) -> pl.Series:
         rows, *arrays = columns

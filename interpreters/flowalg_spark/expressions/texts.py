@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from flowalg.data.shapes import TEXT, OptionalOf
-from flowalg.lifting.tree.expressions import Apply, Constant
+from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions.errors import fail, fail_where
-
-
-def _constant(node: Apply, index: int) -> str:
-    argument = node.args[index]
-    assert isinstance(argument, Constant)
-    assert isinstance(argument.value, str)
-    return argument.value
-
-
-def _index(node: Apply, argument: int) -> int:
-    constant = node.args[argument]
-    assert isinstance(constant, Constant)
-    assert isinstance(constant.value, int)
-    return constant.value
 
 
 def find(_: Apply, text: Sql, inner: Sql) -> Sql:
@@ -42,10 +28,10 @@ def strip(node: Apply, text: Sql, characters: Sql) -> Sql:
 
 def slice_text(node: Apply, text: Sql, *_: Sql) -> Sql:
     """Compiles a slice between constant indices."""
-    start = _position(_index(node, 1), text)
+    start = _position(node.integer(1), text)
     if len(node.args) == 2:
         return sql.substr(text, start + 1)
-    length = sql.greatest(_position(_index(node, 2), text) - start, 0)
+    length = sql.greatest(_position(node.integer(2), text) - start, 0)
     return sql.substr(text, start + 1, length)
 
 
@@ -56,7 +42,7 @@ def _position(index: int, text: Sql) -> Sql:
 
 def character_at(node: Apply, text: Sql, _: Sql) -> Sql:
     """Compiles the character at a constant index."""
-    index = _index(node, 1)
+    index = node.integer(1)
     too_short = sql.length(text) < (index + 1 if index >= 0 else -index)
     position = _position(index, text) + 1
     return fail_where(too_short, node, "IndexError: string index out of range", sql.substr(text, position, 1))
@@ -64,13 +50,13 @@ def character_at(node: Apply, text: Sql, _: Sql) -> Sql:
 
 def split(node: Apply, text: Sql, _: Sql) -> Sql:
     """Compiles ``split`` with a separator."""
-    return sql.split(text, "".join(map(_escape, _constant(node, 1))), -1)
+    return sql.split(text, "".join(map(_escape, str(node.constant(1)))), -1)
 
 
 def words(node: Apply, text: Sql, white_space: Sql) -> Sql:
     """Compiles ``split`` at white space, which also strips it."""
     inner = sql.btrim(text, white_space)
-    spaces = "".join(map(_escape, _constant(node, 1)))
+    spaces = "".join(map(_escape, str(node.constant(1))))
     empty = sql.array().cast("array<string>")
     return sql.when(inner == "", empty).otherwise(sql.split(inner, f"[{spaces}]+", -1))
 
@@ -83,7 +69,7 @@ def _escape(character: str) -> str:
 
 def item_at(node: Apply, items: Sql, _: Sql) -> Sql:
     """Compiles the item at a constant index."""
-    index = _index(node, 1)
+    index = node.integer(1)
     position = sql.lit(index) if index >= 0 else sql.size(items) + index
     item, message = sql.get(items, position), "IndexError: list index out of range"
     if not isinstance(node.shape, OptionalOf):

@@ -11,17 +11,17 @@ from typing import assert_never
 
 import pyarrow as pa
 from attrs import evolve, frozen
-from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import Branch
 from flowalg_columns.python.functions import (
     PYTHON_RESULT,
     ArrayFunction,
     OneToOne,
     PartialCalls,
     PlannedCall,
+    array_function,
     map_argument,
     map_result,
     partial_calls,
-    plan_call,
 )
 from flowalg_columns.values import AnyArray, take_indices
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP
@@ -29,7 +29,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
-from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, INTEGER, Shape
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
@@ -142,20 +142,7 @@ def python_column(
     flow: Flow, step: OneToOne, function: Function | PlannedCall, element: Columns, result: Shape
 ) -> Column:
     """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
-    call = function if isinstance(function, PlannedCall) else plan_call(function, element.shape)
-    if call.arguments is not None and call.argument_shape is not None:
-        columns = tuple(flow.evaluate(argument, element) for argument in call.arguments)
-        element = columns[0] if len(columns) == 1 else _tuple_of(call.argument_shape, columns)
-    layout = call.layout(element.shape)
-    names = leaf_columns(layout_of(element.shape))
-    column_of = dict(zip(names, leaf_columns(element), strict=True))
-    arguments = [column_of[leaf.column] for leaf in leaves(layout)]
+    computed, arguments = array_function(step, function, element, result, flow.evaluate)
     if flow.guarded:
         arguments.insert(0, col(KEEP))
-    body = PythonColumn(ArrayFunction(step, call.function, layout, result), flow.guarded)
-    return arrow_column(body, spark_type(result), arguments)
-
-
-def _tuple_of(shape: Shape, columns: tuple[Columns, ...]) -> Columns:
-    assert isinstance(shape, TupleOf)
-    return Branch(shape, columns)
+    return arrow_column(PythonColumn(computed, flow.guarded), spark_type(result), arguments)
