@@ -26,12 +26,23 @@ class LiftingNote:
         return f"{self.transform}: runs in Python: {self.reason}{where}"
 
 
+def note_of_function(label: str, opaque: Opaque | None, engine: str = "Spark") -> LiftingNote:
+    """Returns the note of a function that is lifted exactly if it has no opaque part."""
+    if opaque is None:
+        return LiftingNote(label, None, None, engine)
+    return LiftingNote(label, opaque.reason, opaque.location or None, engine)
+
+
 def note_of(analysis: StepAnalysis, engine: str) -> LiftingNote:
     """Returns the note of a step that is lifted exactly if it has no opaque part."""
-    opaque = analysis.opaque
-    if opaque is None:
-        return LiftingNote(analysis.step.label, None, None, engine)
-    return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None, engine)
+    return note_of_function(analysis.step.label, analysis.opaque, engine)
+
+
+def note_in_python(analysis: StepAnalysis, engine: str = "Spark") -> LiftingNote:
+    """Returns the note of a step that runs in Python, if only because the step before or after it does."""
+    if analysis.opaque is None:
+        return LiftingNote(analysis.step.label, "a neighbouring step does", None, engine)
+    return note_of(analysis, engine)
 
 
 def why_unknown(label: str, opaque: Opaque | None) -> str:

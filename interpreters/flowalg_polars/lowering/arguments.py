@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 from flowalg_columns.checks.shapes import unknown_function_result
 from flowalg_columns.combiners import ArgumentOf, argument_of
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import LiftingNote, note_of_function
 
 from flowalg.combiners.core import AnyCombiner, Over, component_combiners
 from flowalg.elementwise.steps import Map
@@ -44,8 +44,7 @@ def combiner_arguments(node: CombinePerKey, value: Columns, of: ArgumentOf = arg
             )
         columns.append(evaluated[expression])
         if isinstance(part, Over):
-            reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
-            notes.append(LiftingNote(part.label, reason, location, ENGINE))
+            notes.append(note_of_function(part.label, opaque, ENGINE))
     return Arguments(combiners, tuple(columns), tuple(notes))
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import result_shape
 from flowalg_columns.layout import Leaf, flatten_columns, layout_of
-from flowalg_columns.notes import LiftingNote, note_of
+from flowalg_columns.notes import LiftingNote, note_in_python, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import TIMESTAMP, Shape
@@ -192,12 +192,7 @@ def _comprehension(program: Program, comprehension: Each) -> Program:
 def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:
     """Returns the program with consecutive steps that run in Python."""
     after = result_shape(ENGINE, run, program.shape)
-    notes = [
-        note_of(analysis, ENGINE)
-        if analysis.opaque is not None
-        else LiftingNote(analysis.step.label, "a neighbouring step does", None, ENGINE)
-        for analysis in run
-    ]
+    notes = [note_in_python(analysis, ENGINE) for analysis in run]
     noted = evolve(program, notes=(*program.notes, *notes))
     if len(run) == 1 and not isinstance(run[0].step, FlatMap):
         ready = noted.with_barrier if isinstance(run[0].step, Filter) else noted

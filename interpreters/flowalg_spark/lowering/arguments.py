@@ -6,7 +6,7 @@ from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import unknown_function_result
 from flowalg_columns.combiners import ArgumentOf, argument_of
 from flowalg_columns.layout import Branch, key_and_value
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import note_of_function
 
 from flowalg.combiners.core import AnyCombiner, Over, component_combiners
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
@@ -72,8 +72,7 @@ def combiner_arguments(
                 )
         reads.append(list(columns).index(expression))
         if isinstance(part, Over):
-            reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
-            flow = flow.with_notes(LiftingNote(part.label, reason, location))
+            flow = flow.with_notes(note_of_function(part.label, opaque))
     arguments = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
     return arguments.narrow() if narrow or not all(map(is_stored, columns)) else arguments
 

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from attrs import evolve
 from flowalg_columns.checks.shapes import result_shape
 from flowalg_columns.layout import Branch, Leaf, flatten_columns, layout_of, leaf_columns
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import LiftingNote, note_in_python
 from flowalg_columns.python.rows import PythonSteps
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 
@@ -149,9 +149,6 @@ def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
 
 def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> LiftingNote:
     """Returns the reason why a step runs in Python; with ``dead_letters`` it may be that the step can fail."""
-    opaque = analysis.opaque
-    if opaque is None and dead_letters and analysis.can_raise:
+    if analysis.opaque is None and dead_letters and analysis.can_raise:
         return LiftingNote(analysis.step.label, "it can fail, and dead letters are on", None)
-    if opaque is None:
-        return LiftingNote(analysis.step.label, "a neighbouring step does", None)
-    return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None)
+    return note_in_python(analysis)
