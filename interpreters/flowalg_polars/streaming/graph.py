@@ -127,20 +127,22 @@ class Graph:
         of = Fold(graph._compile)
         return graph, {name: graph._output(name, of) for name in plan.outputs}
 
-    def _upstreams(self, *nodes: PlanNode) -> tuple[Upstream, ...]:
-        """Returns how a stage that reads some nodes derives the clocks of their upstreams."""
-        return tuple(
-            self.sources[node.source.name]
-            if isinstance(node, planned.Read)
-            else FromStage(self.numbers[node])
-            for node in self.plan.upstreams(*nodes)
+    def _reads(
+        self, of: Fold[PlanNode, CompiledNode], *inputs: Sequence[PlanNode]
+    ) -> tuple[tuple[tuple[Upstream, ...], ...], Followed]:
+        """Returns the upstreams of each input of a stage, and the further sources whose clocks it needs."""
+        upstreams = tuple(
+            tuple(
+                self.sources[node.source.name]
+                if isinstance(node, planned.Read)
+                else FromStage(self.numbers[node])
+                for node in self.plan.upstreams(*nodes)
+            )
+            for nodes in inputs
         )
-
-    def _followed(self, upstreams: Iterable[Upstream], of: Fold[PlanNode, CompiledNode]) -> Followed:
-        """Returns the further sources whose clocks a stage needs."""
-        names = sources_followed(upstreams, self.sources)
+        names = sources_followed(chain(*upstreams), self.sources)
         runs = [of(self.plan.sources[name]).run for name in names]
-        return Followed(
+        return upstreams, Followed(
             tuple(self.sources[name] for name in names),
             lambda arrivals: {number: run(arrivals).reports[0] for number, run in enumerate(runs)},
         )
@@ -152,9 +154,8 @@ class Graph:
         before = frozenset(self.numbers[node] for node in nodes_of(root) if node in self.numbers)
         if self.plan.emits_panes(name):
             return OutputOperator(shape, before, compiled.run)
-        upstreams = self._upstreams(root)
-        followed = self._followed(upstreams, of)
-        reader = Reader((upstreams,), followed=followed.upstreams)
+        upstreams, followed = self._reads(of, [root])
+        reader = Reader(upstreams, followed=followed.upstreams)
         output = ElementOutput(f"output {name}", reader, self.cluster, compiled.elements)
         self.stages.append(output)
         return OutputOperator(
@@ -237,9 +238,8 @@ class Graph:
         )
         if not self.finite:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
-        upstreams = self._upstreams(*node.inputs)
-        followed = self._followed(upstreams, of)
-        operator = Grouping((upstreams,), prepared.stage, followed=followed.upstreams)
+        upstreams, followed = self._reads(of, node.inputs)
+        operator = Grouping(upstreams, prepared.stage, followed=followed.upstreams)
         label = prepared.stage.label
         grouping = ShardedGrouping(label, operator, self.cluster, prepared, late_data=self.late_data)
         self.notes += prepared.notes
@@ -280,8 +280,7 @@ class Graph:
         shape = shape_with_side(main.elements.shape, side.elements.shape, node.transform.view)
         read, then = self._side_read(node, main.elements, shape)
         self.notes += then.notes
-        upstreams = (self._upstreams(node.input), self._upstreams(node.side))
-        followed = self._followed(chain(*upstreams), of)
+        upstreams, followed = self._reads(of, [node.input], [node.side])
         operator = Side(upstreams, SideStage.of(node.transform), followed=followed.upstreams)
         stage = ShardedSide(
             operator.stage.label,
@@ -322,9 +321,8 @@ class Graph:
         inner = of(node.input)
         elements, letters = inner.elements, self.bad_records is not None
         prepared = PreparedComputation.of(node.transform, elements.shape, elements.meta, dead_letters=letters)
-        upstreams = self._upstreams(node.input)
-        followed = self._followed(upstreams, of)
-        operator = Computing((upstreams,), prepared.stage, followed=followed.upstreams)
+        upstreams, followed = self._reads(of, [node.input])
+        operator = Computing(upstreams, prepared.stage, followed=followed.upstreams)
         stage = ShardedComputation(
             prepared.stage.label,
             operator,
