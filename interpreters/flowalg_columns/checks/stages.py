@@ -10,6 +10,7 @@ from flowalg_shard.contents.stage import Stage, aggregate_columns, side_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
+from flowalg.combiners.result_shapes import combined_shape
 from flowalg.combiners.subtraction import keeps_values
 from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.pipeline.co_group import Join, Separate, drops_sides
@@ -39,6 +40,18 @@ class GroupingStage:
     pair: RecordOf
     dropped: RecordOf
     values: tuple[Shape, ...]
+
+
+def grouped_pair(node: CombinePerKey, elements: Shape) -> RecordOf:
+    """Returns the shape of a key with the result of a grouping.
+
+    Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for a result of an unknown type.
+    """
+    key, value = require_exact_pairs(elements, node.label).fields
+    result = combined_shape(node.combiner, value.shape)
+    if result is None:
+        raise unknown_result(node, value.shape)
+    return kv_of(key.shape, result)
 
 
 def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingStage:

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.checks.shapes import require_exact_pairs
-from flowalg_columns.combiners import may_be_native, unknown_result
+from flowalg_columns.checks.stages import grouped_pair
+from flowalg_columns.combiners import may_be_native
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.groups import EARLIEST as PYTHON_EARLIEST
@@ -19,8 +19,7 @@ from flowalg_columns.python.groups import CombineGroups
 from flowalg_shard.tables.columns import EVENT_TIME, START
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
-from flowalg.combiners.result_shapes import combined_shape
-from flowalg.data.shapes import RecordOf, Shape, kv_of
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_polars.batch.aggregates import Native, native_aggregate
 from flowalg_polars.batch.flow import Flow
@@ -34,11 +33,7 @@ from flowalg_polars.lowering.python_steps import arrow_schema, to_arrow
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: pl.Expr) -> Flow:
     """Returns the panes of a grouping, by aggregates of Polars if all of its combiners have them, else by Python."""
-    key, value = require_exact_pairs(flow.shape, node.label).fields
-    result = combined_shape(node.combiner, value.shape)
-    if result is None:
-        raise unknown_result(node, value.shape)
-    pair = kv_of(key.shape, result)
+    pair = grouped_pair(node, flow.shape)
     aggregated = _aggregates(node, flow)
     if aggregated is None:
         return _group_in_python(node, flow, pair, time)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg_columns.checks.shapes import require_exact_pairs
-from flowalg_columns.combiners import unknown_result
+from flowalg_columns.checks.stages import grouped_pair
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import SPAN
 from flowalg_columns.notes import LiftingNote
@@ -11,8 +10,7 @@ from flowalg_columns.python.groups import ACCUMULATOR, EARLIEST, LATEST, Combine
 from flowalg_shard.tables.columns import END, EVENT_TIME
 from pyspark.sql import types as T
 
-from flowalg.combiners.result_shapes import combined_shape
-from flowalg.data.shapes import kv_of
+from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg_spark.batch.native_groups import group_natively
@@ -27,20 +25,16 @@ from flowalg_spark.lowering.worker_errors import SentBatches
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: Sql) -> Flow:
     """Returns the panes of a grouping, by Spark's aggregates if all of its combiners have them, else by Python."""
-    return group_natively(node, flow, time) or _group_in_python(node, flow, time)
+    pair = grouped_pair(node, flow.shape)
+    return group_natively(node, flow, pair, time) or _group_in_python(node, flow, pair, time)
 
 
-def _group_in_python(node: CombinePerKey, flow: Flow, time: Sql) -> Flow:
+def _group_in_python(node: CombinePerKey, flow: Flow, pair: RecordOf, time: Sql) -> Flow:
     """Returns the panes of a grouping by Python over Arrow batches, combined per partition and then per group."""
-    key, value = require_exact_pairs(flow.shape, node.label).fields
-    result = combined_shape(node.combiner, value.shape)
-    if result is None:
-        raise unknown_result(node, value.shape)
     effective = node.input.windowing
     windowed = assign_windows(
         flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh, label=node.label
     )
-    pair = kv_of(key.shape, result)
     key_layout, value_layout = key_and_value(layout_of(flow.shape))
     keys = leaf_columns(key_layout)
     by = (*keys, *windowed.by)

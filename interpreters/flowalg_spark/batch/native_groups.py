@@ -7,7 +7,6 @@ fixed window remains a column of the output, so a later grouping by the same win
 
 from __future__ import annotations
 
-from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.combiners import may_be_native
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import SPAN
@@ -16,8 +15,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, START
 from pyspark.sql import DataFrame
 
 from flowalg.combiners.core import component_combiners
-from flowalg.combiners.result_shapes import combined_shape
-from flowalg.data.shapes import kv_of
+from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows, WindowsByValue
 from flowalg_spark.batch.aggregates import Native, native_aggregate
@@ -36,11 +34,9 @@ from flowalg_spark.lowering.arguments import Arguments, combiner_arguments
 from flowalg_spark.lowering.flow import Flow
 
 
-def group_natively(node: CombinePerKey, flow: Flow, time: Sql) -> Flow | None:
+def group_natively(node: CombinePerKey, flow: Flow, pair: RecordOf, time: Sql) -> Flow | None:
     """Returns the panes of a grouping; ``None`` if Spark has no aggregate for one of its combiners."""
-    key, value = require_exact_pairs(flow.shape, node.label).fields
-    result = combined_shape(node.combiner, value.shape)
-    if result is None or not all(map(may_be_native, component_combiners(node.combiner))):
+    if not all(map(may_be_native, component_combiners(node.combiner))):
         return None
     effective = node.input.windowing
     windows = effective.strategy.windows
@@ -72,7 +68,6 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Sql) -> Flow | None:
     grouped = aggregate(rows, by, computed)
     has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
     columns = (*leaf_columns(key_layout(arguments.flow)), *names)
-    pair = kv_of(key.shape, result)
     return pane_flow(
         arguments.flow, grouped, pair, columns, windowed, effective.strategy, time, has_span=has_span
     )
