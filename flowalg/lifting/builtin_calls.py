@@ -33,7 +33,7 @@ from flowalg.lifting.operations.conversions import is_number, to_float
 from flowalg.lifting.operations.numbers import absolute_value, round_to_int
 from flowalg.lifting.operations.strings import to_string
 from flowalg.lifting.python.captured_values import to_constant
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, disjunction, negation
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Match, Opaque, disjunction, negation
 from flowalg.lifting.tree.primitives import Op
 
 Arguments: TypeAlias = tuple[Expr, ...]
@@ -173,7 +173,10 @@ def lift_builtin_call(
     if target in (timedelta, datetime, date, Decimal):
         return _construct(target, args, named, location)
     if target in _BUILTINS and not named:
-        unknown = next((arg for arg in args if isinstance(arg, Opaque) and arg.shape is None), None)
+        unknown = next(
+            (arg for arg in args if isinstance(arg, Opaque) and not arg.shape and not isinstance(arg, Match)),
+            None,
+        )
         if unknown is not None:
             return Opaque(result_shape(target), unknown.reason, unknown.location)
         return _BUILTINS[target](args, location)

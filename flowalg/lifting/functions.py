@@ -24,7 +24,7 @@ from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
 from flowalg.lifting.syntax import annotated_shape, lift_condition, lift_expression
-from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, children
+from flowalg.lifting.tree.expressions import Constant, Expr, Match, Opaque, children
 from flowalg.lifting.tree.failures import always_evaluated, can_fail
 
 LARGEST: Final = 2000
@@ -147,7 +147,7 @@ def _lift_assignment(
 ) -> Expr:
     after = scope
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, Opaque) and value.shape is None:
+        if isinstance(value, Opaque) and value.shape is None and not isinstance(value, Match):
             return value
         after = after.with_variable(name, value)
     result = _limit_size(lift_block(rest, after), scope.location(node))

@@ -7,6 +7,7 @@ translation is sound: an expression without opaque parts computes exactly what t
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -32,7 +33,7 @@ from flowalg.data.shapes import (
     shape_of,
 )
 from flowalg.lifting import builtin_calls
-from flowalg.lifting.operations import mappings, records, strings, times
+from flowalg.lifting.operations import mappings, patterns, records, strings, times
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number
@@ -51,6 +52,7 @@ from flowalg.lifting.tree.expressions import (
     Each,
     Expr,
     Item,
+    Match,
     Opaque,
     PythonCall,
     conjunction,
@@ -261,6 +263,10 @@ def _lift_attribute(node: ast.Attribute, scope: Scope) -> Expr:
 def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope) -> Expr:
     location = scope.location(node)
     match index:
+        case _ if isinstance(of, Match):
+            return of.group(
+                scope.resolve(index), "TypeError: 'NoneType' object is not subscriptable", location
+            )
         case _ if isinstance(of, Opaque) and of.shape is None:
             return of
         case ast.Slice(lower=lower, upper=upper, step=None) if of.shape == TEXT:
@@ -411,8 +417,14 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     }
     location = scope.location(node)
     if isinstance(node.func, ast.Attribute) and target is MISSING:
+        owner = scope.resolve(node.func.value)
+        if isinstance(owner, re.Pattern) and isinstance(owner.pattern, str) and not named:
+            return _lift_pattern(owner, node.func.attr, args, location)
         return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
     target, args, named = without_partial(target, args, named) or (target, args, named)
+    pattern = None if named else patterns.pattern_of(target, args)
+    if pattern is not None:
+        return _lift_pattern(pattern, getattr(target, "__name__", ""), args[1:], location)
     lifted = builtin_calls.lift_builtin_call(target, args, named, location)
     if lifted is not None:
         return lifted
@@ -430,6 +442,13 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
     opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
+
+
+def _lift_pattern(pattern: re.Pattern[str], name: str, args: tuple[Expr, ...], location: str) -> Expr:
+    lifted = patterns.lift_method(pattern, name, args, location)
+    if not isinstance(lifted, Opaque) or lifted.shape is None:
+        return lifted
+    return _as_call(lifted, getattr(pattern, name), args, {}) or lifted
 
 
 _LIBRARIES: Final = sys.stdlib_module_names | {"attr"}
@@ -464,6 +483,9 @@ def _lift_method(
     name = function.attr
     location = scope.location(function)
     match of.shape:
+        case None if isinstance(of, Match) and name == "group" and not named and len(args) < 2:
+            number = args[0].value if args and isinstance(args[0], Constant) else None if args else 0
+            return of.group(number, "AttributeError: 'NoneType' object has no attribute 'group'", location)
         case None:
             return of
         case shape if shape == TEXT and not named:

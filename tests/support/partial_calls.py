@@ -19,7 +19,7 @@ class Row:
     vowel: str | None
 
 
-VOWELS: Final = re.compile("[aeiou]")
+VOWELS: Final = re.compile("[aeiou]", re.IGNORECASE)
 
 
 def first_vowel(text: str) -> str | None:

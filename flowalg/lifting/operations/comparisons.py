@@ -38,6 +38,7 @@ from flowalg.lifting.tree.expressions import (
     Choice,
     Constant,
     Expr,
+    Match,
     Opaque,
     negation,
 )
@@ -78,6 +79,8 @@ def is_none(of: Expr, location: str) -> Expr:
     """Lifts ``of is None``."""
     if isinstance(of, Constant) and of.value is None:
         return TRUE
+    if isinstance(of, Match):
+        return negation(of.found, location)
     if of.shape is None:
         return Opaque(BOOLEAN, "`is None` of a value that only Python can compute", location)
     if isinstance(of.shape, OptionalOf):

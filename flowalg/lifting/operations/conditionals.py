@@ -31,6 +31,7 @@ from flowalg.lifting.tree.expressions import (
     Choice,
     Constant,
     Expr,
+    Match,
     Opaque,
 )
 from flowalg.lifting.tree.failures import can_fail
@@ -83,6 +84,8 @@ def is_assignable(shape: Shape, expr: Expr) -> bool:
 def to_bool(of: Expr, location: str) -> Expr:
     """Lifts ``bool(of)``."""
     match of.shape:
+        case None if isinstance(of, Match):
+            return of.found
         case None:
             return FALSE if isinstance(of, Constant) else _no_truth_value(of, location)
         case shape if shape == BOOLEAN:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.shapes import BOOLEAN, ListOf, MapOf, RecordOf, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, INTEGER, TEXT, ListOf, MapOf, RecordOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
 Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
@@ -70,6 +70,12 @@ class Apply:
         """Returns the value of an argument that is a constant integer."""
         value = self.constant(index)
         assert isinstance(value, int), "the operation has an integer there"
+        return value
+
+    def text(self, index: int) -> str:
+        """Returns the value of an argument that is a constant text."""
+        value = self.constant(index)
+        assert isinstance(value, str), "the operation has a text there"
         return value
 
 
@@ -141,6 +147,30 @@ class Opaque:
     call: PythonCall | None = field(default=None, repr=False)
 
 
+@frozen
+class Match(Opaque):
+    """The match of a pattern in a text, or ``None``: whether there is one, and its groups, are lifted.
+
+    ``pattern`` is in the common notation of ``operations.patterns``; ``groups`` has those that every match has.
+    """
+
+    of: Expr = field(kw_only=True)
+    pattern: str = field(kw_only=True)
+    groups: frozenset[int] = field(kw_only=True)
+
+    @property
+    def found(self) -> Expr:
+        """Whether there is a match."""
+        return Apply(Op.MATCHES, (self.of, Constant(self.pattern, TEXT)), BOOLEAN, self.location)
+
+    def group(self, number: object, error: str, location: str) -> Expr:
+        """Returns a group, which fails with ``error`` without a match; the match if it need not have that group."""
+        if type(number) is not int or number not in self.groups:
+            return self
+        args = (Constant(self.pattern, TEXT), Constant(number, INTEGER), Constant(error, TEXT))
+        return Apply(Op.GROUP, (self.of, *args), TEXT, location)
+
+
 Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Item | Each | Opaque
 
 TRUE: Final = Constant(True, BOOLEAN)
@@ -171,9 +201,9 @@ def negation(of: Expr, location: str) -> Expr:
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Returns the direct children of an expression, in order of evaluation."""
     match expr:
-        case Param() | Constant() | Item() | Opaque():
+        case Param() | Constant() | Item():
             return ()
-        case Part(of=of) | As(of=of):
+        case Part(of=of) | As(of=of) | Match(of=of):
             return (of,)
         case Apply(args=args):
             return args
@@ -183,6 +213,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return parts
         case Each(of=of, kept=kept, result=result):
             return (of, kept, result)
+        case Opaque():
+            return ()
     assert_never(expr)
 
 
@@ -217,9 +249,9 @@ def first_opaque(expr: Expr) -> Opaque | None:
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Returns an expression after a change of each node, innermost first."""
     match expr:
-        case Param() | Constant() | Item() | Opaque():
+        case Param() | Constant() | Item():
             return change(expr)
-        case Part(of=of) | As(of=of):
+        case Part(of=of) | As(of=of) | Match(of=of):
             return change(evolve(expr, of=rewrite(of, change)))
         case Apply(args=args):
             return change(evolve(expr, args=tuple(rewrite(arg, change) for arg in args)))
@@ -231,6 +263,8 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Each(of=of, kept=kept, result=result):
             changed = [rewrite(part, change) for part in (of, kept, result)]
             return change(Each(changed[0], changed[1], changed[2], expr.shape, expr.location))
+        case Opaque():
+            return change(expr)
     assert_never(expr)
 
 

@@ -13,6 +13,7 @@ from flowalg.lifting.tree.expressions import (
     Constant,
     Each,
     Expr,
+    Match,
     Opaque,
     children,
     first_opaque,
@@ -41,6 +42,7 @@ _PARTIAL: Final = (
     Op.CEILING,
     Op.ROUND_HALF_EVEN,
     Op.CHARACTER,
+    Op.GROUP,
     Op.ITEM,
     Op.REQUIRE,
 )
@@ -49,7 +51,7 @@ _PARTIAL: Final = (
 def can_fail_itself(expr: Expr) -> bool:
     """Whether this node itself may raise in Python, given its arguments; an opaque node may do anything."""
     if not isinstance(expr, Apply):
-        return isinstance(expr, Opaque)
+        return isinstance(expr, Opaque) and not isinstance(expr, Match)
     if expr.op in _DIVISIONS:
         return 0 in interval(expr.args[1])
     if expr.op in _FLOAT_DIVISIONS:

@@ -87,6 +87,13 @@ class Op(Enum):
     """Splits at each occurrence of a constant separator, which is not empty."""
     WORDS = auto()
     """Splits at whitespace as the running Python defines it."""
+    MATCHES = auto()
+    """Whether a constant pattern, in the common notation of ``operations.patterns``, is in a text; so for the next."""
+    GROUP = auto()
+    """A group of the first match, by its constant number; fails with a constant message without a match."""
+    SUBSTITUTE = auto()
+    """Replaces every match by a constant text."""
+    FIND_ALL = auto()
     TEXT_OF_INTEGER = auto()
     TEXT_OF_DAY = auto()
     """The date as YYYY-MM-DD."""

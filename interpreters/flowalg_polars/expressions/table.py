@@ -71,6 +71,9 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.SLICE: texts.slice_text,
     Op.SPLIT: texts.split,
     Op.WORDS: texts.words,
+    Op.MATCHES: texts.matches,
+    Op.SUBSTITUTE: texts.substitute,
+    Op.FIND_ALL: texts.find_all,
     Op.TEXT_OF_INTEGER: _ignore_node(lambda a: a.cast(pl.String())),
     Op.TEXT_OF_DAY: _ignore_node(lambda a: a.cast(pl.String())),
     Op.ENUM_NAME: _ignore_node(lambda a: a),
@@ -103,6 +106,7 @@ PARTIAL: Final[Mapping[Op, PartialBuilder]] = {
     Op.CEILING: floats.to_integer,
     Op.ROUND_HALF_EVEN: floats.to_integer,
     Op.CHARACTER: texts.character_at,
+    Op.GROUP: texts.group,
     Op.ITEM: texts.item_at,
     Op.REQUIRE: _require,
 }

@@ -67,6 +67,27 @@ def character_at(node: Apply, text: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failu
     return text.str.slice(index, 1), failure
 
 
+def matches(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
+    """Compiles whether a pattern is in a text."""
+    return text.str.contains(node.text(1))
+
+
+def group(node: Apply, text: pl.Expr, *_: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles a group of the first match."""
+    failure = fail_where(~matches(node, text, text), node.location, node.text(3))
+    return text.str.extract(node.text(1), node.integer(2)), failure
+
+
+def substitute(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
+    """Compiles ``re.sub`` by a constant text, in which ``$`` would name a group."""
+    return text.str.replace_all(node.text(1), node.text(2).replace("$", "$$"))
+
+
+def find_all(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
+    """Compiles ``re.findall``."""
+    return text.str.extract_all(node.text(1))
+
+
 def split(_: Apply, text: pl.Expr, separator: pl.Expr) -> pl.Expr:
     """Compiles ``split`` with a separator."""
     return text.str.split(separator)
@@ -74,7 +95,7 @@ def split(_: Apply, text: pl.Expr, separator: pl.Expr) -> pl.Expr:
 
 def words(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
     """Compiles ``split`` at white space."""
-    spaces = "".join(f"\\x{{{ord(character):x}}}" for character in str(node.constant(1)))
+    spaces = "".join(f"\\x{{{ord(character):x}}}" for character in node.text(1))
     return text.str.extract_all(f"[^{spaces}]+")
 
 

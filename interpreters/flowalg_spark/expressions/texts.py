@@ -48,15 +48,26 @@ def character_at(node: Apply, text: Sql, _: Sql) -> Sql:
     return fail_where(too_short, node, "IndexError: string index out of range", sql.substr(text, position, 1))
 
 
+def group(node: Apply, text: Sql, pattern: Sql, *_: Sql) -> Sql:
+    """Compiles a group of the first match."""
+    matched = sql.regexp_extract(text, pattern, node.integer(2))
+    return fail_where(~sql.regexp_like(text, pattern), node, node.text(3), matched)
+
+
+def substitute(node: Apply, text: Sql, pattern: Sql, _: Sql) -> Sql:
+    """Compiles ``re.sub`` by a constant text, in which ``$`` would name a group."""
+    return sql.regexp_replace(text, pattern, node.text(2).replace("$", r"\$"))
+
+
 def split(node: Apply, text: Sql, _: Sql) -> Sql:
     """Compiles ``split`` with a separator."""
-    return sql.split(text, "".join(map(_escape, str(node.constant(1)))), -1)
+    return sql.split(text, "".join(map(_escape, node.text(1))), -1)
 
 
 def words(node: Apply, text: Sql, white_space: Sql) -> Sql:
     """Compiles ``split`` at white space, which also strips it."""
     inner = sql.btrim(text, white_space)
-    spaces = "".join(map(_escape, str(node.constant(1))))
+    spaces = "".join(map(_escape, node.text(1)))
     empty = sql.array().cast("array<string>")
     return sql.when(inner == "", empty).otherwise(sql.split(inner, f"[{spaces}]+", -1))
 

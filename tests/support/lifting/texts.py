@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tests.support.lifting.family import Family
+from tests.support.lifting.rows import Edge
 
 SEPARATOR: Final = "-"
+COMMA: Final = re.compile(r"\s*,\s*")
+NOT_WORD: Final = re.compile(r"[^\w]+", re.ASCII)
 SUFFIXES: Final = ("b", "語")
+
+
+def first_letters(e: Edge) -> str:
+    """Returns the letters that a text begins with."""
+    match = re.match(r"([a-z]+)(?:,|$)", e.s)
+    return match.group(1) if match is not None else e.t
+
 
 FAMILIES: Final = (
     Family(
@@ -62,6 +73,32 @@ FAMILIES: Final = (
             lambda e: f"{e.x + e.y}",
             lambda e: SEPARATOR.join((e.s, e.t, "end")),
             lambda e: ", ".join([e.s, str(e.x)]),
+        ),
+    ),
+    Family(
+        "Regular expressions",
+        "`re.search`, `match`, `fullmatch`, `sub` by a constant text, `findall` without groups, and the methods of "
+        "a compiled pattern. The pattern is a constant that Python, Java and Rust read alike: characters, classes, "
+        "groups, alternatives, repetitions, `^` and a final `$`. Repetitions have at most 100 rounds; open ones are of "
+        "one character. Of a match only whether there is one, and the groups that every match has.",
+        (
+            lambda e: bool(re.search(r"[ab]+", e.s)),
+            lambda e: re.search(r"^a.?b$", e.s) is not None,
+            lambda e: 1 if re.match(r"\w", e.s) else 0,
+            lambda e: not re.fullmatch(r"(?:a|b| )*?", e.s) or e.b,
+            lambda e: re.match(r"\d", e.s) is None and e.c,
+            lambda e: re.fullmatch(r"[^\W\d_]{2,4}", e.s) is not None,
+            lambda e: bool(re.match(r".\Z", e.s)),
+            lambda e: re.sub(r"[\s,]+", "$-", e.s),
+            lambda e: re.sub(r"a|b{2,}?", "", e.s + e.t),
+            lambda e: COMMA.sub("; ", e.s),
+            lambda e: NOT_WORD.sub("", e.s),
+            lambda e: re.findall(r"\S", e.s),
+            lambda e: len(COMMA.findall(e.s)),
+            first_letters,
+            lambda e: re.search(r"(\S)\S*$", e.s).group(1),  # type: ignore[union-attr]
+            lambda e: COMMA.search(e.s).group(),  # type: ignore[union-attr]
+            lambda e: re.match("(a)?(.)", e.s)[2],  # type: ignore[index]
         ),
     ),
     Family(
