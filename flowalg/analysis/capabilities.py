@@ -62,7 +62,7 @@ class Capabilities:
         return Feature.STREAMING not in self.missing
 
     def applies(self, feature: AnyFeature) -> bool:
-        """Whether a feature matters to the interpreter: any does, or those of a batch."""
+        """Returns whether a feature matters to the interpreter: any does, or those of a batch."""
         return self.streams or AREA_OF[feature].in_batch
 
     def relevant(self, features: Iterable[AnyFeature]) -> frozenset[AnyFeature]:

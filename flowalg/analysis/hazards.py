@@ -290,7 +290,7 @@ def _counted_again(producer: GroupingNode, consumer: str) -> Hazard:
 
 
 def _is_additive(combiner: object) -> bool:
-    """Whether a value and the parts that add up to it have the same result."""
+    """Returns whether a value and the parts that add up to it have the same result."""
     match combiner:
         case Sum():
             return True
@@ -303,7 +303,7 @@ def _is_additive(combiner: object) -> bool:
 
 
 def _grows(combiner: object) -> bool:
-    """Whether the results of a combiner have all values that it has combined."""
+    """Returns whether the results of a combiner have all values that it has combined."""
     match combiner:
         case ToList() | ToSet():
             return True
@@ -394,7 +394,7 @@ def _of_lateness(where: str, lateness: timedelta) -> Hazard:
 
 
 def can_fire(trigger: Trigger, *, unbounded: bool) -> bool:
-    """Whether a trigger can become ready; in an ``unbounded`` window the watermark never passes the end."""
+    """Returns whether a trigger can become ready; in an ``unbounded`` window the watermark never passes the end."""
     match trigger:
         case Never():
             return False

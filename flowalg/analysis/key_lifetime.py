@@ -12,7 +12,7 @@ from flowalg.lifting.python.source import syntax_of
 
 
 def frees_keys(computation: AnyComputation) -> bool:
-    """Whether a function of a computation is seen to return a ``Transition`` whose state may be ``None``.
+    """Returns whether a function of a computation is seen to return a ``Transition`` whose state may be ``None``.
 
     It is a function itself that is read, and not the functions that it calls.
     """
@@ -21,7 +21,7 @@ def frees_keys(computation: AnyComputation) -> bool:
 
 
 def observes_end(on_timer: Callable[..., object]) -> bool:
-    """Whether ``on_timer`` is seen to read whether the input has ended; only the function itself is read."""
+    """Returns whether ``on_timer`` is seen to read whether the input has ended; only the function itself is read."""
     syntax = syntax_of(on_timer if hasattr(on_timer, "__code__") else type(on_timer).__call__)
     return isinstance(syntax, Success) and any(
         isinstance(node, ast.Attribute) and node.attr == "input_ended" for node in ast.walk(syntax.unwrap())

@@ -39,7 +39,7 @@ class FloatSum:
     negative_infinities: int = 0
 
     def __float__(self) -> float:
-        """The sum, rounded once; infinite if it is beyond the largest float."""
+        """Returns the sum, rounded once; infinite if it is beyond the largest float."""
         if self.nans > 0 or (self.infinities > 0 and self.negative_infinities > 0):
             return math.nan
         if self.infinities > 0 or self.negative_infinities > 0:
@@ -61,7 +61,7 @@ class DecimalSum:
     units: int
 
     def over(self, count: int, where: str) -> Decimal:
-        """The sum divided by a positive number, rounded half-even to 18 places.
+        """Returns the sum divided by a positive number, rounded half-even to 18 places.
 
         Raises ``ValueRangeError``, which begins with ``where``, if that has more than 20 digits before the point.
         """

@@ -8,7 +8,7 @@ from flowalg.combiners.core import AnyCombiner, Group, Into, Over, Together
 
 
 def can_subtract(combiner: AnyCombiner) -> bool:
-    """Whether a combiner is a group, a function before or after one, or a product of such combiners."""
+    """Returns whether a combiner is a group, a function before or after one, or a product of such combiners."""
     match combiner:
         case Group():
             return True
@@ -21,12 +21,12 @@ def can_subtract(combiner: AnyCombiner) -> bool:
 
 
 def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
-    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
+    """Returns whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
     return combiner.is_ordered or (retractions and not can_subtract(combiner))
 
 
 def is_signed(combiner: AnyCombiner) -> bool:
-    """Whether a combiner that can subtract has a result after more subtractions than additions, or as many.
+    """Returns whether a combiner that can subtract has a result after more subtractions than additions, or as many.
 
     One with a function of the result has none, since the function may divide by the number of values.
     """

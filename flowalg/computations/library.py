@@ -123,7 +123,9 @@ def dropped_before(computation: AnyComputation, late: Late, watermark: EventTime
 
 
 def depends_on_horizon(computation: AnyComputation) -> bool:
-    """Whether the outputs at the end of the input may depend on how far the watermark advances before it ends."""
+    """Returns whether the outputs at the end of the input may depend on how far the watermark advances before
+    it ends.
+    """
     return computation.on_timer is not None and built_in(computation) is None
 
 

@@ -187,7 +187,7 @@ def _require_sequence(argument: str, value: object, items: str) -> None:
 
 
 def _is_plain(tag: object, at: object) -> bool:
-    """Whether the parts of a timer are surely valid and in normal form, by a fast check of the common case."""
+    """Returns whether the parts of a timer are surely valid and in normal form, by a fast check of the common case."""
     return (
         type(tag) is str
         and tag != ""

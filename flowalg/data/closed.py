@@ -8,7 +8,7 @@ from flowalg.data.errors import ArgumentError
 
 
 def is_of_library(cls: type) -> bool:
-    """Whether a class is one of this library, and not of a user."""
+    """Returns whether a class is one of this library, and not of a user."""
     return cls.__module__.startswith("flowalg.")
 
 

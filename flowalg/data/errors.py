@@ -212,7 +212,9 @@ def path_text(argument: str, path: object) -> str:
 
 
 def is_url(path: str) -> bool:
-    """Whether a path has a scheme, such as ``s3://bucket/folder``, or ``s3:/bucket/folder`` as ``Path`` writes it."""
+    """Returns whether a path has a scheme, such as ``s3://bucket/folder``, or ``s3:/bucket/folder`` as ``Path`` writes
+    it.
+    """
     return _SCHEME.match(path) is not None
 
 

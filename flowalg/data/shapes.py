@@ -312,18 +312,20 @@ def inner_shapes(shape: Shape) -> tuple[Shape, ...]:
 
 
 def contains_float(shape: Shape) -> bool:
-    """Whether values of the shape contain floats, which makes them unfit to be keys: floats do not compare exactly."""
+    """Returns whether values of the shape contain floats, which makes them unfit to be keys: floats do not compare
+    exactly.
+    """
     return shape == FLOAT or any(map(contains_float, inner_shapes(shape)))
 
 
 def fits_decimals(precision: int | None, scale: int) -> bool:
-    """Whether all decimals of a stored type fit ``Decimal``; ``scale`` of its digits are after the point."""
+    """Returns whether all decimals of a stored type fit ``Decimal``; ``scale`` of its digits are after the point."""
     whole = DECIMAL_PRECISION - DECIMAL_SCALE
     return precision is not None and 0 <= scale <= DECIMAL_SCALE and precision - scale <= whole
 
 
 def is_hashable(shape: Shape) -> bool:
-    """Whether values of the shape are hashable, which items of a set must be."""
+    """Returns whether values of the shape are hashable, which items of a set must be."""
     if isinstance(shape, ListOf | MapOf) or (isinstance(shape, SetOf) and shape.mutable):
         return False
     return all(map(is_hashable, inner_shapes(shape)))

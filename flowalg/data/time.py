@@ -126,7 +126,7 @@ def require_point(argument: str, point: object, domain: type[EventTime | Process
 
 
 def micros_of(argument: str, point: dt.datetime) -> int:
-    """The microseconds since the epoch of a timezone-aware point inside ``[MIN_TIME, MAX_TIME]``.
+    """Returns the microseconds since the epoch of a timezone-aware point inside ``[MIN_TIME, MAX_TIME]``.
 
     Raises ``ArgumentError`` naming ``argument`` when the point is naive, not a datetime, or out of range.
     """
@@ -146,12 +146,12 @@ def micros_of(argument: str, point: dt.datetime) -> int:
 
 
 def event_time(point: dt.datetime, *, argument: str = "event_time") -> EventTime:
-    """The event time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
+    """Returns the event time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
     return EventTime(micros_of(argument, point))
 
 
 def processing_time(point: dt.datetime, *, argument: str = "processing_time") -> ProcessingTime:
-    """The processing time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
+    """Returns the processing time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
     return ProcessingTime(micros_of(argument, point))
 
 
@@ -171,7 +171,7 @@ def _micros_of_text(argument: str, text: object) -> int:
 
 
 def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> Micros:
-    """The microseconds of a duration that must be positive (or, with ``allow_zero``, not negative)."""
+    """Returns the microseconds of a duration that must be positive (or, with ``allow_zero``, not negative)."""
     valid = (
         "a timedelta of zero or more" if allow_zero else "a positive timedelta, such as timedelta(minutes=1)"
     )

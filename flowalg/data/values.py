@@ -233,7 +233,7 @@ def canonicalize(value: object, where: str) -> object:
 
 
 def has_float(value: object) -> bool:
-    """Whether a value is a float, or a tuple, list, set or record that contains one."""
+    """Returns whether a value is a float, or a tuple, list, set or record that contains one."""
     if isinstance(value, float):
         return True
     if isinstance(value, tuple | list | set | frozenset):
@@ -267,7 +267,7 @@ def comparable(value: object) -> object:
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two values are equal, where NaN equals NaN."""
+    """Returns whether two values are equal, where NaN equals NaN."""
     return left == right or (comparable(left) is not left and comparable(left) == comparable(right))
 
 

@@ -99,5 +99,5 @@ class IsA:
     kind: type
 
     def __call__(self, element: object) -> bool:
-        """Whether the element is an instance of the class."""
+        """Returns whether the element is an instance of the class."""
         return isinstance(element, self.kind)

@@ -39,7 +39,8 @@ class Interpreter(Protocol):
         inputs: Mapping[AnySource, Timeline[object]],
         /,
     ) -> Run[object] | Outputs:
-        """The output and drops of a pipeline over one timeline for each source, or several named outputs of one run.
+        """Returns the output and drops of a pipeline over one timeline for each source, or several named outputs of one
+        run.
 
         An output is panes, or elements if its pipeline groups nothing. A collection that several outputs share is
         computed once. Law: ``run({name: x})[x]`` is the output of ``run(x)``.

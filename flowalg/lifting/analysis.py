@@ -76,7 +76,7 @@ class StepAnalysis:
 
 
 def may_leave_time(expression: Expr) -> bool:
-    """Whether an expression may give an event time that no window contains."""
+    """Returns whether an expression may give an event time that no window contains."""
     return not interval(expression).within(_EVENT_TIMES)
 
 
@@ -202,5 +202,5 @@ def _pair(key: Expr, value: Expr) -> Expr:
 
 
 def is_keyed(shape: Shape) -> bool:
-    """Whether the shape is that of ``KV`` pairs."""
+    """Returns whether the shape is that of ``KV`` pairs."""
     return isinstance(shape, RecordOf) and shape.cls is KV

@@ -184,7 +184,7 @@ def _lift_branch(node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Expr:
 
 
 def _returns(statements: Sequence[ast.stmt]) -> bool:
-    """Whether every path of a body ends with a return."""
+    """Returns whether every path of a body ends with a return."""
     match statements:
         case [*_, ast.Return()]:
             return True

@@ -59,7 +59,7 @@ def _has_float(shape: Shape | None) -> bool:
 
 
 def _is_read(expr: Expr) -> bool:
-    """Whether an expression is the element or a part of it, which has its normal form."""
+    """Returns whether an expression is the element or a part of it, which has its normal form."""
     while isinstance(expr, Part | As):
         expr = expr.of
     return isinstance(expr, Param)

@@ -225,7 +225,7 @@ def _calls_user_code(windows: WindowFn) -> bool:
 
 
 def _may_fail(combiner: AnyCombiner, value: Shape | None) -> bool:
-    """Whether adding a value of a shape may raise, as far as is known."""
+    """Returns whether adding a value of a shape may raise, as far as is known."""
     read: Expr = Opaque(None, "the type of the value is unknown", "") if value is None else Param(value)
     arguments = _arguments(combiner, read)
     return arguments is None or any(map(can_raise_in_engine, arguments))

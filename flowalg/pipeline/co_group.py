@@ -188,7 +188,7 @@ class Join(Combiner[Tagged, Matches, list[object]]):
 
 
 def drops_sides(combiner: AnyCombiner) -> bool:
-    """Whether the value of dropped elements is a list for each side: of a join, whose pairs they are not."""
+    """Returns whether the value of dropped elements is a list for each side: of a join, whose pairs they are not."""
     return isinstance(combiner, Join)
 
 

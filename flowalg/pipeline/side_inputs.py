@@ -217,14 +217,16 @@ class Lateness:
 
     @classmethod
     def of(cls, strategy: WindowingStrategy) -> Lateness | None:
-        """The lateness of elements in the windows of a strategy; ``None`` if it has no bound."""
+        """Returns the lateness of elements in the windows of a strategy; ``None`` if it has no bound."""
         windows, allowed = strategy.windows, strategy.allowed_lateness
         return (
             cls(windows, allowed) if isinstance(windows, Bounded) and isinstance(allowed, timedelta) else None
         )
 
     def horizon(self, watermark: EventTime) -> EventTime:
-        """The least event time that elements may have which are not too late: all windows of an earlier one expired."""
+        """Returns the least event time that elements may have which are not too late: all windows of an earlier one
+        expired.
+        """
         ended = watermark - duration_of("allowed", self.allowed, allow_zero=True)
         if ended >= MAX_TIME:
             return MAX_TIME
@@ -247,7 +249,9 @@ _LONGEST_OF_CALENDARS: Final = timedelta(days=33)
 
 
 def _after_sliding_windows(windows: SlidingWindows, ended: int) -> EventTime:
-    """The least event time whose newest window ends after a point, or in a gap, any window of their size with it."""
+    """Returns the least event time whose newest window ends after a point, or in a gap, any window of their size with
+    it.
+    """
     size, period, offset = (
         duration_of(name, duration, allow_zero=name == "offset")
         for name, duration in (("size", windows.size), ("period", windows.period), ("offset", windows.offset))
@@ -258,5 +262,5 @@ def _after_sliding_windows(windows: SlidingWindows, ended: int) -> EventTime:
 
 
 def _after_windows_of(size: timedelta, ended: int) -> EventTime:
-    """The least event time that a window of a size may contain which ends after a point."""
+    """Returns the least event time that a window of a size may contain which ends after a point."""
     return clamp(ended - duration_of("size", size, allow_zero=False) + 1)

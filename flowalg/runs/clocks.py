@@ -34,12 +34,15 @@ class Clocks:
             object.__setattr__(self, name, state.get(name, MIN_TIME))
 
     def percentile(self, q: float | None) -> EventTime:
-        """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
+        """Returns the q-percentile watermark: never behind the watermark, and equal to it where the percentile is
+        unknown.
+        """
         watermark = self.watermark if q is None else self.percentiles.get(q, self.watermark)
         return max(watermark, self.watermark)
 
     def with_hold(self, hold: EventTime, before: Clocks) -> Clocks:
-        """The output clocks of a node that holds elements: none is beyond ``hold``, none moves back from ``before``.
+        """Returns the output clocks of a node that holds elements: none is beyond ``hold``, none moves back from
+        ``before``.
 
         Percentile watermarks may lead the watermark here too: each waits for the held elements, not for the watermark.
 
@@ -55,7 +58,7 @@ class Clocks:
 
 
 def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
-    """The clocks of a union after an instant, given those before it (SEMANTICS section 9).
+    """Returns the clocks of a union after an instant, given those before it (SEMANTICS section 9).
 
     Each watermark is the least of those of the parts. None moves back from ``before``: a source that followed others
     while it was idle may have a policy without idle sources when its query continues.
@@ -79,7 +82,8 @@ def raise_idle(
     idle: Set[str],
     together: Mapping[str, Set[str]],
 ) -> dict[str, Clocks]:
-    """The clocks of sources after an instant, by name: those of idle sources follow the others (SEMANTICS section 9).
+    """Returns the clocks of sources after an instant, by name: those of idle sources follow the others (SEMANTICS
+    section 9).
 
     ``clocks`` are what the policies say, and ``before`` those that this function returned for the instant before.
     ``together`` has the sources that some node reads together with a source.

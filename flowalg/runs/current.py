@@ -62,13 +62,13 @@ class Current(Generic[A_co]):
 
     @classmethod
     def of(cls, pane: Pane[A]) -> Current[A]:
-        """What one pane leaves current."""
+        """Returns what one pane leaves current."""
         if pane.change is Change.RETRACTION:
             return Current(pane.index, pane.index, ())
         return Current(pane.index, -1, (pane,))
 
     def merge(self: Current[A], other: Current[A]) -> Current[A]:
-        """What the panes of both leave current."""
+        """Returns what the panes of both leave current."""
         index = max(self.index, other.index)
         latest = tuple(pane for part in (self, other) if part.index == index for pane in part.latest)
         return Current(index, max(self.retracted, other.retracted), latest)
@@ -80,7 +80,7 @@ class Current(Generic[A_co]):
 
 
 def current_by(panes: Iterable[Pane[A]], place: Callable[[Pane[A]], P]) -> dict[P, Current[A]]:
-    """What panes leave current at each place, a key and window, in the order in which places first occur."""
+    """Returns what panes leave current at each place, a key and window, in the order in which places first occur."""
     by_place: dict[P, Current[A]] = {}
     for pane in panes:
         at, current = place(pane), Current.of(pane)
@@ -92,7 +92,7 @@ def current_by(panes: Iterable[Pane[A]], place: Callable[[Pane[A]], P]) -> dict[
 def final_values(
     panes: Iterable[Pane[A]], *, by: Callable[[A], Hashable] | None = None
 ) -> tuple[WindowedValue[A], ...]:
-    """The latest value of each key and window that is not retracted, by window, key, value and event time.
+    """Returns the latest value of each key and window that is not retracted, by window, key, value and event time.
 
     Under ACCUMULATING that is the last pane, under RETRACTING the pane that was not retracted (so a session that has
     become part of a larger one is gone), and under DISCARDING only what came last. If a step after the last grouping

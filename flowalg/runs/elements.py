@@ -51,7 +51,7 @@ class Element:
 
 
 def read_records(source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf) -> tuple[Element, ...]:
-    """The records of a source as elements in the global window, checked against the source's record class."""
+    """Returns the records of a source as elements in the global window, checked against the source's record class."""
     step = event_time_step(source)
     return tuple(
         _element(source, step, record, require_record(source, record), arrival_of) for record in records
@@ -59,12 +59,12 @@ def read_records(source: SourceNode, records: Iterable[object], arrival_of: Arri
 
 
 def horizon_of(elements: Iterable[Element]) -> EventTime:
-    """The instant after the greatest event time of some elements; ``MIN_TIME`` without elements."""
+    """Returns the instant after the greatest event time of some elements; ``MIN_TIME`` without elements."""
     return EventTime(max((element.event_time + 1 for element in elements), default=MIN_TIME))
 
 
 def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) -> Element | BadRecord:
-    """A record of a source as an element, or as a bad record if it cannot be one."""
+    """Returns a record of a source as an element, or as a bad record if it cannot be one."""
     try:
         value = require_record(source, record)
     except FlowalgError as error:
@@ -92,7 +92,9 @@ def _element(
 def good_records(
     source: SourceNode, records: Sequence[object], bad: list[BadRecord] | None
 ) -> Sequence[object]:
-    """The records of a source that can be elements; the others are added to ``bad``. Without it, all of them."""
+    """Returns the records of a source that can be elements; the others are added to ``bad``. Without it, all of
+    them.
+    """
     if bad is None:
         return records
     good: list[object] = []
@@ -106,7 +108,7 @@ def good_records(
 
 
 def at_any_time(record: object) -> ProcessingTime:
-    """An arrival for records that are only checked."""
+    """Returns an arrival for records that are only checked."""
     return ProcessingTime(0)
 
 
@@ -134,7 +136,7 @@ def results_of(step: Step, element: Element) -> Iterator[Element]:
 
 
 def conforming(analysis: StepAnalysis, element: Element) -> Element:
-    """The result of a step in its normal form, checked as a record is checked: it has the type of the step.
+    """Returns the result of a step in its normal form, checked as a record is checked: it has the type of the step.
 
     Raises ``ElementError`` and ``ValueRangeError`` for another value. Of an unknown type it only has a normal form.
     """
@@ -165,18 +167,18 @@ def _metadata(metadata: Metadata, element: Element) -> object:
 
 
 def tag_elements(collection: int, elements: Iterable[Element], label: str) -> tuple[Element, ...]:
-    """The elements of one collection of a co-group, each with the number of the collection."""
+    """Returns the elements of one collection of a co-group, each with the number of the collection."""
     return tuple(evolve(element, value=tagged(element.value, collection, label)) for element in elements)
 
 
 def pane_of(element: Element) -> Pane[object]:
-    """The pane of an element that a grouping has emitted."""
+    """Returns the pane of an element that a grouping has emitted."""
     assert element.info is not None, "what a pipeline gives has come out of a grouping"
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
 def output_of(instants: Iterable[tuple[ProcessingTime, Iterable[Element]]], *, panes: bool) -> Output[object]:
-    """The output of a pipeline from its elements in each instant, with the processing time of the instant."""
+    """Returns the output of a pipeline from its elements in each instant, with the processing time of the instant."""
     if panes:
         return Output(tuple(pane_of(element) for _, elements in instants for element in elements))
     output_elements = (

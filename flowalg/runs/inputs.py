@@ -17,7 +17,7 @@ AnySource = TypeVar("AnySource", bound=Source[object])
 
 
 def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -> dict[str, Input]:
-    """The input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
+    """Returns the input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
 
     Raises ``UnboundSourceError`` for a source without an input, and for an input without a source, and
     ``ArgumentError`` for a name that two different sources have.
@@ -48,7 +48,7 @@ def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -
 def timelines_by_name(
     inputs: Mapping[AnySource, Timeline[object]], *roots: Node
 ) -> dict[str, Timeline[object]]:
-    """The timeline of each source of one pipeline or more by its name.
+    """Returns the timeline of each source of one pipeline or more by its name.
 
     Raises ``UnboundSourceError`` for a source without an input and for an input without a source, and
     ``ArgumentError`` for an input that is not a timeline.

@@ -47,7 +47,7 @@ class PipelineInstant:
         )
 
     def records(self, source: str) -> tuple[object, ...]:
-        """The records of a source, by its name."""
+        """Returns the records of a source, by its name."""
         return self.instants[source].elements if source in self.instants else ()
 
     def arrival_of(self, source: str, record: object) -> ProcessingTime:
@@ -56,7 +56,7 @@ class PipelineInstant:
         return self.processing_time if generated_by is None else generated_by.observe(record).processing_time
 
     def empty_at(self, time: ProcessingTime) -> PipelineInstant:
-        """An instant at a later processing time, without records and signals."""
+        """Returns an instant at a later processing time, without records and signals."""
         now = _at(time, self.clocks, {})
         clocks = raise_idle(now, self.clocks, _idle(self.idle_at, time), self.together)
         return PipelineInstant(clocks, idle_at=self.idle_at, together=self.together)
@@ -100,7 +100,7 @@ def pipeline_instants(
 
 
 def _idle(idle_at: Mapping[str, ProcessingTime], now: ProcessingTime) -> frozenset[str]:
-    """The sources that are idle at a processing time."""
+    """Returns the sources that are idle at a processing time."""
     return frozenset(name for name, time in idle_at.items() if time <= now)
 
 
@@ -123,7 +123,7 @@ def _at(
     clocks: Mapping[str, Clocks],
     signals: Mapping[str, frozenset[AnySignal]],
 ) -> dict[str, Clocks]:
-    """The clocks of all sources at a processing time."""
+    """Returns the clocks of all sources at a processing time."""
     return {
         name: evolve(source_clocks, processing_time=time, signals=signals.get(name, frozenset()))
         for name, source_clocks in clocks.items()
@@ -139,7 +139,7 @@ def empty_instants(
 
 
 def once_per_instant(operator: Callable[[PipelineInstant], T]) -> Callable[[PipelineInstant], T]:
-    """The operator, run once in each instant however many others read its output."""
+    """Returns the operator, run once in each instant however many others read its output."""
     last: list[tuple[PipelineInstant, T]] = []
 
     def remembering(now: PipelineInstant) -> T:

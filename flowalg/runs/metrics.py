@@ -26,7 +26,7 @@ class SignalToKey:
 
     @classmethod
     def of(cls, signal: Signal) -> SignalToKey:
-        """The signal as metrics keep it."""
+        """Returns the signal as metrics keep it."""
         window = signal.window
         bounds = () if window is None else (window.start, window.end)
         return cls(signal.name, KeyText.of(signal.key).text, *bounds)
@@ -55,7 +55,9 @@ class SourceMetrics:
     changed_files: int = 0
 
     def then(self, later: SourceMetrics) -> SourceMetrics:
-        """The metrics after a later micro-batch: elements and changed files add up, the rest is that of the later."""
+        """Returns the metrics after a later micro-batch: elements and changed files add up, the rest is that of the
+        later.
+        """
         return evolve(
             later,
             elements=self.elements + later.elements,
@@ -115,7 +117,9 @@ class StageMetrics(Counts):
     step_seconds: float
 
     def then(self, later: StageMetrics) -> StageMetrics:
-        """The metrics after a later micro-batch: panes, drops, elements and durations add up, the rest is the later."""
+        """Returns the metrics after a later micro-batch: panes, drops, elements and durations add up, the rest is the
+        later.
+        """
         return evolve(later, **{name: getattr(self, name) + getattr(later, name) for name in _OVER_TIME})
 
 
@@ -141,7 +145,8 @@ class QueryProgress:
         return sum(source.elements for source in self.sources)
 
     def then(self, later: QueryProgress) -> QueryProgress:
-        """The progress of two micro-batches: counts and durations add up, the state is that after the later one.
+        """Returns the progress of two micro-batches: counts and durations add up, the state is that after the later
+        one.
 
         It is associative. A stage or source without metrics in the later micro-batch keeps those that it has.
         """

@@ -93,7 +93,7 @@ class GeneratedBy:
         return cls(policy, observe, times.published is not None)
 
     def source_instant(self, time: ProcessingTime, records: Iterable[object]) -> SourceInstant:
-        """What the clocks observe in an instant."""
+        """Returns what the clocks observe in an instant."""
         return SourceInstant(time, tuple(map(self.observe, records)))
 
 

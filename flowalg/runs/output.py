@@ -111,7 +111,7 @@ class Output(HasView, Generic[A_co]):
     def final_values(
         self, *, by: Callable[[A_co], Hashable] | None = None
     ) -> tuple[WindowedValue[A_co], ...]:
-        """The latest value of each key and window that is not retracted; see ``flowalg.final_values``.
+        """Returns the latest value of each key and window that is not retracted; see ``flowalg.final_values``.
 
         Interpreters agree on them: a batch and a stream that has ended and dropped nothing have equal final values
         (SEMANTICS section 11), under ACCUMULATING and RETRACTING. Raises ``UnsupportedError`` for elements that nothing

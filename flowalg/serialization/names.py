@@ -63,7 +63,7 @@ def import_object(name: str) -> Result[object, str]:
 
 
 def _is_bound_to_class(target: object) -> bool:
-    """Whether an object is a method bound to its class, which is a new object at each access."""
+    """Returns whether an object is a method bound to its class, which is a new object at each access."""
     return isinstance(getattr(target, "__self__", None), type) and (
         isinstance(target, MethodType) or type(target).__name__ == "builtin_function_or_method"
     )

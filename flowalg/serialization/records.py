@@ -167,7 +167,7 @@ class _Field:
     init: bool
 
     def is_default(self, value: object) -> bool:
-        """Whether a value is the default, which documents omit."""
+        """Returns whether a value is the default, which documents omit."""
         return self.default is not NOTHING and type(value) is type(self.default) and value == self.default
 
 

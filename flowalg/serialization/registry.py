@@ -57,7 +57,7 @@ def _classes() -> Iterator[type]:
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether a class is a frozen attrs class."""
+    """Returns whether a class is a frozen attrs class."""
     return "__attrs_attrs__" in vars(cls) and attrs.inspect(cls).is_frozen
 
 

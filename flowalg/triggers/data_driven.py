@@ -124,11 +124,13 @@ class ValueLeaf(Leaf[Accumulated]):
         return kept if kept.held or not self.holds(kept) else evolve(kept, held=True)
 
     def _has_value(self, kept: Accumulated) -> bool:
-        """Whether retractions have left something to combine."""
+        """Returns whether retractions have left something to combine."""
         return kept.size > 0 or is_signed(self.combiner)
 
     def holds(self, kept: Accumulated) -> bool:
-        """Whether the predicate holds of the combined value; false if retractions have left nothing to combine."""
+        """Returns whether the predicate holds of the combined value; false if retractions have left nothing to
+        combine.
+        """
         if not self._has_value(kept):
             return False
         value = self._named.extract(kept.accumulator)
@@ -194,7 +196,7 @@ class CustomLeaf(Leaf[Accumulated]):
         watermark: EventTime,
         end: EventTime,
     ) -> bool:
-        """Whether ``ready`` holds, if the trigger is due."""
+        """Returns whether ``ready`` holds, if the trigger is due."""
         arguments: tuple[object, ...] = (kept.accumulator,)
         if self.due is not None:
             clocks = TriggerClocks(now.datetime, watermark.datetime, end.datetime, _arrivals(first, last))

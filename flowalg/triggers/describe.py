@@ -40,7 +40,7 @@ def _describe_part(trigger: Trigger, late: bool) -> str:
 
 
 def _ends_on_time(trigger: Trigger) -> bool:
-    """Whether a trigger ends when the watermark passes, which makes the firings after it late."""
+    """Returns whether a trigger ends when the watermark passes, which makes the firings after it late."""
     return isinstance(trigger, AtWatermark) or (
         isinstance(trigger, OrFinally) and isinstance(trigger.until_, AtWatermark)
     )

@@ -25,7 +25,7 @@ class ClockReadings(Protocol):
         ...
 
     def percentile(self, q: float | None) -> EventTime:
-        """The percentile watermark, which is never behind the watermark; ``None`` selects the watermark."""
+        """Returns the percentile watermark, which is never behind the watermark; ``None`` selects the watermark."""
         ...
 
 
@@ -67,7 +67,7 @@ class Leaf(Generic[Kept]):
         return kept
 
     def is_ready(self, seen: Seen[Kept], clocks: ClockReadings, end: EventTime) -> bool:
-        """Whether it is ready in a window that ends at ``end``: here, whether its deadline has been reached."""
+        """Returns whether it is ready in a window that ends at ``end``: here, whether its deadline has been reached."""
         deadline = self.deadline(seen)
         return deadline is not None and clocks.processing_time >= deadline
 
@@ -91,7 +91,9 @@ class Leaf(Generic[Kept]):
         return False
 
     def implies(self, other: object) -> bool:
-        """Whether ``other``, of the same class, is ready whenever this is: a partial order, which ignores functions."""
+        """Returns whether ``other``, of the same class, is ready whenever this is: a partial order, which ignores
+        functions.
+        """
         return self == other
 
     @property

@@ -48,7 +48,7 @@ def normalise(trigger: Trigger) -> Trigger:
 
 
 def never_finishes(trigger: Trigger) -> bool:
-    """Whether the trigger fires repeatedly without end."""
+    """Returns whether the trigger fires repeatedly without end."""
     match trigger:
         case Repeat():
             return True
@@ -137,7 +137,7 @@ def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTr
 
 
 def _replaces(kind: type[Junction], other: OnceTrigger, part: OnceTrigger) -> bool:
-    """Whether a part adds nothing to a different one: ``And`` of both is the one that implies the other."""
+    """Returns whether a part adds nothing to a different one: ``And`` of both is the one that implies the other."""
     if other is part or not isinstance(other, Leaf) or not isinstance(part, Leaf):
         return False
     return other.implies(part) if kind is And else part.implies(other)

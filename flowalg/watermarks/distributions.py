@@ -52,7 +52,9 @@ def _standard_gamma_quantile(shape: float, q: float) -> float:
 
 
 def _gamma_share_below(shape: float, point: float) -> float:
-    """The regularized lower incomplete gamma function: a series of positive terms, summed until they do not matter."""
+    """Returns the regularized lower incomplete gamma function: a series of positive terms, summed until they do not
+    matter.
+    """
     terms = [1.0]
     n = 0
     while terms[-1] > 1e-17 * terms[0] or point > shape + n:

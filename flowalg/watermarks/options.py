@@ -37,17 +37,17 @@ def predicate_validator(holds: Callable[[object], bool], valid: str) -> Validato
 
 
 def is_quantile(value: object) -> bool:
-    """Whether a value is a float strictly between 0 and 1."""
+    """Returns whether a value is a float strictly between 0 and 1."""
     return isinstance(value, float) and 0 < value < 1
 
 
 def are_quantiles(value: object) -> bool:
-    """Whether a value is a tuple of distinct quantiles."""
+    """Returns whether a value is a tuple of distinct quantiles."""
     return isinstance(value, tuple) and all(map(is_quantile, value)) and len(set(value)) == len(value)
 
 
 def are_names(value: object) -> bool:
-    """Whether a value is a frozenset of names."""
+    """Returns whether a value is a frozenset of names."""
     return isinstance(value, frozenset) and all(isinstance(name, str) for name in value)
 
 

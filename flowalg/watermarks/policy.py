@@ -260,7 +260,7 @@ class WatermarkPolicy(ABC):
         return None if self.awaited_partitions(clock) else clock.idle_at(self.idle_micros)
 
     def is_idle(self, clock: SourceClock) -> bool:
-        """Whether other sources do not wait for this one."""
+        """Returns whether other sources do not wait for this one."""
         time = self.idle_at(clock)
         return time is not None and time <= clock.processing_time
 

@@ -128,7 +128,7 @@ class WindowingStrategy:
 
 
 def emits_one_pane(strategy: WindowingStrategy) -> bool:
-    """Whether every window emits at most one pane. The condition is sufficient, not necessary.
+    """Returns whether every window emits at most one pane. The condition is sufficient, not necessary.
 
     Either the trigger finishes with its first firing, which closes the window; or only the watermark fires it, and the
     allowed lateness is zero, so the window expires at the same time.

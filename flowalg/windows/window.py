@@ -54,21 +54,21 @@ GLOBAL_WINDOW: Final = Window(MIN_TIME, MAX_TIME)
 
 
 def clamp(point: int) -> EventTime:
-    """The nearest point inside ``[MIN_TIME, MAX_TIME]``."""
+    """Returns the nearest point inside ``[MIN_TIME, MAX_TIME]``."""
     return EventTime(min(max(point, MIN_TIME), MAX_TIME))
 
 
 def span(windows: Iterable[Window]) -> Window:
-    """The smallest window that contains all of some windows, of which there is at least one."""
+    """Returns the smallest window that contains all of some windows, of which there is at least one."""
     parts = tuple(windows)
     return Window(min(window.start for window in parts), max(window.end for window in parts))
 
 
 def covers(whole: Window, part: Window) -> bool:
-    """Whether all of one window is inside another."""
+    """Returns whether all of one window is inside another."""
     return whole.start <= part.start and part.end <= whole.end
 
 
 def overlap(one: Window, other: Window) -> bool:
-    """Whether some event time is in both windows."""
+    """Returns whether some event time is in both windows."""
     return one.start < other.end and other.start < one.end

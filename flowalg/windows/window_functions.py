@@ -396,7 +396,7 @@ def as_merging(windows: WindowFn) -> MergingWindowFn | None:
 
 
 def are_by_key(windows: WindowFn) -> bool:
-    """Whether a user-defined function of the key shifts the windows, or chooses their zone."""
+    """Returns whether a user-defined function of the key shifts the windows, or chooses their zone."""
     match windows:
         case FixedWindows(offset_by_key=offset):
             return offset is not None
@@ -407,7 +407,9 @@ def are_by_key(windows: WindowFn) -> bool:
 
 
 def partition_time(windows: WindowFn) -> bool:
-    """Whether each event time is in one window, the same for all keys; false where a user-defined function decides."""
+    """Returns whether each event time is in one window, the same for all keys; false where a user-defined function
+    decides.
+    """
     return isinstance(windows, GlobalWindows | FixedWindows | Calendar) and not are_by_key(windows)
 
 

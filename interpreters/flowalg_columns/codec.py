@@ -78,7 +78,7 @@ class Codec:
         return [pl.Series(name, array) for name, array in zip(self.columns, arrays, strict=True)]
 
     def is_exact(self, values: list[object]) -> bool:
-        """Whether all values surely equal those that are read from their columns, in type too."""
+        """Returns whether all values surely equal those that are read from their columns, in type too."""
         return _is_exact(values, self.layout)
 
 
@@ -152,7 +152,7 @@ def _are_plain(values: list[object], shape: Scalar) -> bool:
 
 
 def _are_encodable(texts: list[str]) -> bool:
-    """Whether no text has a lone surrogate."""
+    """Returns whether no text has a lone surrogate."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:

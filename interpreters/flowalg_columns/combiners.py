@@ -55,7 +55,7 @@ class NativeAggregate(Generic[E]):
 
 
 def may_be_native(combiner: AnyCombiner) -> bool:
-    """Whether engines have an aggregate for a combiner, for values of some shapes at least."""
+    """Returns whether engines have an aggregate for a combiner, for values of some shapes at least."""
     inner = combiner.combiner if isinstance(combiner, Over) else combiner
     return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
 
@@ -112,12 +112,12 @@ def _tuple_of(parts: tuple[Expr, ...]) -> TupleOf:
 
 
 def runs_in_columns(combiner: AnyCombiner, value: Shape) -> bool:
-    """Whether the accumulators of a combiner can be columns, for values of a shape."""
+    """Returns whether the accumulators of a combiner can be columns, for values of a shape."""
     return all(_accumulates_in_columns(part, value) for part in component_combiners(combiner))
 
 
 def subtracts_in_columns(combiner: AnyCombiner, value: Shape, strategy: WindowingStrategy) -> bool:
-    """Whether a retraction can be subtracted from accumulators in columns, for values of a shape.
+    """Returns whether a retraction can be subtracted from accumulators in columns, for values of a shape.
 
     A value can be subtracted without residue from an exact sum only. Panes that carry event times of elements need to
     know of all of them.
@@ -147,7 +147,7 @@ def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
 
 
 def ignores_values(part: AnyCombiner) -> bool:
-    """Whether a combiner only counts values."""
+    """Returns whether a combiner only counts values."""
     return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
 
 

@@ -51,7 +51,7 @@ def in_whole_microseconds(array: AnyArray) -> AnyArray:
 
 
 def _is_converted(kind: pa.DataType) -> bool:
-    """Whether a type has times or durations that are not in microseconds, or times that are not in UTC."""
+    """Returns whether a type has times or durations that are not in microseconds, or times that are not in UTC."""
     if isinstance(kind, pa.TimestampType):
         return bool(kind.unit != "us" or kind.tz not in (None, "UTC"))
     if isinstance(kind, pa.DurationType):

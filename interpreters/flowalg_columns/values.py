@@ -291,7 +291,7 @@ def _with_integers(kind: pa.DataType) -> pa.DataType:
 
 
 def _are_canonical(values: list[object], shape: Shape) -> bool:
-    """Whether all values are surely canonical, by a fast check of their types."""
+    """Returns whether all values are surely canonical, by a fast check of their types."""
     kind = required(shape)
     allowed = {NoneType} if isinstance(shape, OptionalOf) else set[type]()
     if (

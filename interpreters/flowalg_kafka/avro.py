@@ -211,7 +211,7 @@ def describe_unlike(format: AvroFormat, fields: Mapping[str, Shape]) -> Iterator
 
 
 def _fits(avro_type: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
-    """Whether the values of a type of a schema, except for nulls, are values of a shape."""
+    """Returns whether the values of a type of a schema, except for nulls, are values of a shape."""
     if isinstance(shape, OptionalOf):
         return _fits(avro_type, shape.of, named)
     kind, node = _kind(avro_type, named)

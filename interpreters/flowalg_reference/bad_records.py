@@ -27,7 +27,7 @@ class BadRecords:
     def read_records(
         self, source: SourceNode, records: Iterable[object], arrival_of: ArrivalOf
     ) -> tuple[Element, ...]:
-        """The records of a source as elements, without the bad ones."""
+        """Returns the records of a source as elements, without the bad ones."""
         read = [read_or_reject(source, record, arrival_of) for record in records]
         self.records += [record for record in read if isinstance(record, BadRecord)]
         return tuple(element for element in read if isinstance(element, Element))

@@ -65,7 +65,7 @@ class Computing:
         bad: BadRecords | None = None,
         record: Callable[[Receipt | Call], None] | None = None,
     ) -> Computing:
-        """The state of a node before the first instant."""
+        """Returns the state of a node before the first instant."""
         return cls(Calls(node.computation, node.label), node.in_order, node.late, bad, record)
 
     def advance(self, received: NodeOutput) -> NodeOutput:
@@ -139,7 +139,7 @@ class Computing:
     def _observe(
         self, key: object, element: Element, watermark: EventTime, before: EventTime
     ) -> tuple[Element, ...]:
-        """The outputs of an element, observed at a watermark; ``before`` is that before the instant."""
+        """Returns the outputs of an element, observed at a watermark; ``before`` is that before the instant."""
         if self.in_order and element.weight < 0:  # it retracts an element that has not arrived in time
             self._drop(element, before)
             return ()
@@ -192,7 +192,7 @@ class Computing:
         return self.keys[key]
 
     def _next_due(self, key: object, watermark: EventTime, now: ProcessingTime | None) -> PendingTimer | None:
-        """The timer that fires next: those of event time first, by time and tag."""
+        """Returns the timer that fires next: those of event time first, by time and tag."""
 
         def is_due(timer: Timer) -> bool:
             if isinstance(timer, EventTimer):
@@ -210,7 +210,7 @@ class Computing:
         clocks: tuple[ProcessingTime, EventTime],
         f: Callable[[], Effect],
     ) -> tuple[Element, ...]:
-        """The outputs of a call. One that fails changes nothing: it is a bad record, or ends the run."""
+        """Returns the outputs of a call. One that fails changes nothing: it is a bad record, or ends the run."""
         before = self.keys.get(key)
         effect: Effect | FailedTransition
         try:
@@ -232,7 +232,7 @@ class Computing:
         return tuple(Element(KV(key, value), point, effect=effect) for point, value in effect.outputs)
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a timer of any key fires."""
+        """Returns the next processing time at which a timer of any key fires."""
         timers = (pending.timer for key_state in self.keys.values() for pending in key_state.timers.values())
         return min((timer.point for timer in timers if isinstance(timer, ProcessingTimer)), default=None)
 

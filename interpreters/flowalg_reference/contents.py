@@ -45,7 +45,7 @@ class Contents:
 
     @classmethod
     def empty(cls, combiner: AnyCombiner, *, keeps_values: bool) -> Contents:
-        """The contents of a new window."""
+        """Returns the contents of a new window."""
         return cls(combiner, keeps_values, combiner.zero())
 
     def absorb(self, value: object, time: EventTime, weight: int) -> None:
@@ -98,7 +98,7 @@ class Contents:
         return not self._remaining if self.keeps_values else self.size == 0
 
     def has_value(self, mode: Accumulation) -> bool:
-        """Whether a pane can be emitted: false when every value was retracted.
+        """Returns whether a pane can be emitted: false when every value was retracted.
 
         Under ``DISCARDING`` the contents are the change since the last pane, which may be negative for a signed
         combiner.
@@ -108,16 +108,16 @@ class Contents:
         return self.size > 0 or (mode is Accumulation.DISCARDING and is_signed(self.combiner))
 
     def extract(self) -> object:
-        """The combined value."""
+        """Returns the combined value."""
         return self.combiner.extract(self._combined())
 
     def _combined(self) -> object:
-        """The accumulator. Kept values are added by event time, then by value."""
+        """Returns the accumulator. Kept values are added by event time, then by value."""
         timed = [(kept.event_time, kept.value) for kept in self._remaining if kept.weight > 0]
         return self.combiner.add_timed(self.accumulator, timed)
 
     def after_discard(self) -> Contents:
-        """The contents after a discarding pane: what the combiner needs for later panes.
+        """Returns the contents after a discarding pane: what the combiner needs for later panes.
 
         Retractions that have matched no value stay too.
         """
@@ -139,5 +139,5 @@ class Contents:
 
 
 def _cancel(kept: KeptValue, new: KeptValue) -> bool:
-    """Whether one is a value, and the other one retracts an equal value."""
+    """Returns whether one is a value, and the other one retracts an equal value."""
     return kept.weight == -new.weight and same(kept.value, new.value)

@@ -17,7 +17,9 @@ def drop(
     stage: str,
     input: int = 0,
 ) -> DroppedElement:
-    """The drop of an element by a stage, at a processing time; ``before`` is the watermark before the instant."""
+    """Returns the drop of an element by a stage, at a processing time; ``before`` is the watermark before the
+    instant.
+    """
     return DroppedElement(
         dropped_key(element.value),
         window,

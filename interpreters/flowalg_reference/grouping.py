@@ -75,7 +75,7 @@ class Grouping:
 
     @classmethod
     def of(cls, node: GroupingNode, trace: Callable[[Evaluation], None] | None = None) -> Grouping:
-        """The grouping of a node, before the first instant."""
+        """Returns the grouping of a node, before the first instant."""
         effective = node.windowed_by
         kept = keeps_values(node.combiner, retractions=node.receives_retractions)
         unmerges = effective.merges and node.receives_retractions
@@ -194,7 +194,7 @@ class Grouping:
         return assign_windows(self.spec.strategy.windows, element.event_time, key, value)
 
     def _is_closed(self, key: object, window: Window, point: EventTime) -> bool:
-        """Whether an element falls into a window whose trigger has finished."""
+        """Returns whether an element falls into a window whose trigger has finished."""
         windows = self.windows.get(key, {})
         if as_merging(self.spec.strategy.windows) is None or not self.fresh:
             state = windows.get(window)
@@ -285,7 +285,7 @@ class Grouping:
             self._schedule(keyed_window, state, clocks)
 
     def _open_windows(self, key: object, clocks: Clocks) -> list[Window]:
-        """The windows of a key that hold something and do not expire in this instant."""
+        """Returns the windows of a key that hold something and do not expire in this instant."""
         states = self.windows.get(key, {}).values()
         return [
             state.window
@@ -317,7 +317,7 @@ class Grouping:
             heapq.heappush(self.processing_timers, (deadline, self.timers_set, keyed_window))
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which the trigger of a window becomes ready without new elements."""
+        """Returns the next processing time at which the trigger of a window becomes ready without new elements."""
         while self.processing_timers:
             deadline, _, keyed_window = self.processing_timers[0]
             if self.deadlines.get(keyed_window) == deadline:
@@ -358,7 +358,9 @@ class Grouping:
 
 
 def depends_on_every_instant(trigger: Trigger) -> bool:
-    """Whether a trigger may become ready in any instant: at a percentile watermark, or by a user-defined predicate."""
+    """Returns whether a trigger may become ready in any instant: at a percentile watermark, or by a user-defined
+    predicate.
+    """
     return any(leaf.is_restless for leaf in leaves(trigger))
 
 
@@ -367,7 +369,7 @@ def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:
 
 
 def check_key(key: object, label: str) -> object:
-    """The key; raises ``ElementError`` if it cannot be one."""
+    """Returns the key; raises ``ElementError`` if it cannot be one."""
     if has_float(key):
         raise ElementError(
             f"{label} was given the key {format_value(key)}; floats cannot be compared exactly"

@@ -63,7 +63,7 @@ class Operators:
     computations: dict[int, Computing] = field(factory=dict)
 
     def of(self, *roots: Node) -> tuple[NodeFunction, ...]:
-        """The operators of pipelines; a node that several others read has one operator."""
+        """Returns the operators of pipelines; a node that several others read has one operator."""
         return fold_all(roots, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, NodeFunction]) -> NodeFunction:
@@ -126,13 +126,13 @@ class Operators:
         assert_never(node)
 
     def _select(self, received: NodeOutput) -> NodeOutput:
-        """What a grouping receives."""
+        """Returns what a grouping receives."""
         if self.selects is None:
             return received
         return NodeOutput(tuple(filter(self.selects, received.elements)), received.upstreams)
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a trigger becomes ready by itself, or a timer fires."""
+        """Returns the next processing time at which a trigger becomes ready by itself, or a timer fires."""
         keepers: list[Grouping | Computing] = [*self.groupings.values(), *self.computations.values()]
         deadlines = (keeper.next_deadline() for keeper in keepers)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -175,6 +175,6 @@ def _tag(source: int, received: NodeOutput, label: str) -> NodeOutput:
 
 
 def _flatten(received: list[NodeOutput]) -> NodeOutput:
-    """The union of several outputs."""
+    """Returns the union of several outputs."""
     elements = tuple(element for one in received for element in one.elements)
     return NodeOutput(elements, {name: clocks for one in received for name, clocks in one.upstreams.items()})

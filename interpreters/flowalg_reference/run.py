@@ -45,7 +45,7 @@ class WatermarkReading:
 
     @classmethod
     def of(cls, now: PipelineInstant, outputs: Iterable[NodeOutput]) -> WatermarkReading:
-        """The watermarks after an instant, from what pipelines gave in it."""
+        """Returns the watermarks after an instant, from what pipelines gave in it."""
         read = min(clocks.watermark for clocks in now.clocks.values())
         propagated = min(clocks.watermark for output in outputs for clocks in output.upstreams.values())
         return cls(now.processing_time, read, propagated)
@@ -113,7 +113,7 @@ class Reference:
         outputs: PCollection[object] | Mapping[str, PCollection[object]],
         inputs: Mapping[AnySource, Timeline[object]],
     ) -> ReferenceRun[object] | Outputs:
-        """The panes or elements, drops and watermarks of a pipeline over one timeline for each of its sources.
+        """Returns the panes or elements, drops and watermarks of a pipeline over one timeline for each of its sources.
 
         Several named outputs are those of one run. Raises ``UnboundSourceError`` when a source has no timeline or a
         timeline no source, and ``UserFunctionError`` when a user-defined function raises.
@@ -154,7 +154,8 @@ class ReferenceBatch:
         outputs: PCollection[object] | Mapping[str, PCollection[object]],
         inputs: Mapping[AnySource, Timeline[object]],
     ) -> ReferenceRun[object] | Outputs:
-        """The panes of a pipeline, or of several, over all elements of the timelines, at their last processing time.
+        """Returns the panes of a pipeline, or of several, over all elements of the timelines, at their last processing
+        time.
 
         Raises what ``Reference.run`` raises.
         """
@@ -173,7 +174,7 @@ def run(
     mode: Mode = Mode.CONTINUOUS,
     dead_letters: bool = False,
 ) -> ReferenceRun[A]:
-    """The short form of ``Reference(mode, dead_letters=dead_letters).run(pipeline, inputs)``.
+    """Returns the short form of ``Reference(mode, dead_letters=dead_letters).run(pipeline, inputs)``.
 
     Example:
 
@@ -195,7 +196,8 @@ def run_batch(
     time: datetime = EPOCH,
     dead_letters: bool = False,
 ) -> ReferenceRun[A]:
-    """The panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain elements.
+    """Returns the panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain
+    elements.
 
     Example:
 
@@ -218,7 +220,7 @@ def _as_batch(
 
 
 def _for_batch(node: Node, original: Node) -> Node:
-    """A node of the pipeline as a batch runs it. It waits for nothing, so it has no triggers and no lateness.
+    """Returns a node of the pipeline as a batch runs it. It waits for nothing, so it has no triggers and no lateness.
 
     Computations observe all elements in order.
     """
@@ -236,7 +238,7 @@ def _for_batch(node: Node, original: Node) -> Node:
 def spec_for(
     pipeline: PCollection[object], inputs: Mapping[AnySource, Timeline[object]], mode: Mode
 ) -> RunSpec:
-    """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
+    """Returns what ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
     timelines = timelines_by_name(inputs, pipeline.node)
     return RunSpec(resolve_outputs({ONLY_OUTPUT: pipeline})[ONLY_OUTPUT], timelines, mode)
 
@@ -248,7 +250,7 @@ def _admitted(
 
 
 def spec_of(run: ReferenceRun[object]) -> RunSpec:
-    """What a run was made from; raises ``ArgumentError`` for a run of another interpreter."""
+    """Returns what a run was made from; raises ``ArgumentError`` for a run of another interpreter."""
     if not isinstance(run, ReferenceRun):
         raise ArgumentError("run", run, "a run of the reference interpreter")
     return run.spec

@@ -46,7 +46,7 @@ class SideReader:
 
     @classmethod
     def of(cls, node: WithSide) -> SideReader:
-        """The state of a node before the first instant."""
+        """Returns the state of a node before the first instant."""
         return cls(node.label, node.view, node.side.windowing, lateness_of_readers(node))
 
     def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
@@ -108,7 +108,7 @@ class SideReader:
         return self.values[window]
 
     def _value(self, window: Window) -> object:
-        """What the elements in a window of the side input read."""
+        """Returns what the elements in a window of the side input read."""
         match self.view:
             case LatestComplete() as view:
                 value = view.initial

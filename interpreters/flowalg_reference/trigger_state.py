@@ -36,7 +36,7 @@ class TriggerSummary:
     signals: frozenset[str] = frozenset()
 
     def merge(self, other: TriggerSummary) -> TriggerSummary:
-        """The summary of the elements of both."""
+        """Returns the summary of the elements of both."""
         firsts = [summary.first for summary in (self, other) if summary.first is not None]
         lasts = [summary.last for summary in (self, other) if summary.last is not None]
         both = self.kept.keys() & other.kept.keys()
@@ -50,7 +50,7 @@ class TriggerSummary:
         )
 
     def seen_by(self, leaf: AnyLeaf) -> Seen[Any]:
-        """What one leaf has observed."""
+        """Returns what one leaf has observed."""
         return Seen(self.count, self.first, self.last, self.signals, self.kept.get(leaf))
 
 
@@ -61,7 +61,7 @@ class OnceState:
     summary: TriggerSummary = TriggerSummary()
 
     def observe(self, trigger: OnceTrigger, summary: TriggerSummary) -> OnceState:
-        """The state after the elements of an instant have been observed, all at once."""
+        """Returns the state after the elements of an instant have been observed, all at once."""
         merged = self.summary.merge(summary)
         changed: list[AnyLeaf] = [leaf for leaf in leaves(trigger) if leaf in summary.kept]
         settled = {leaf: leaf.settle(merged.kept[leaf]) for leaf in changed}
@@ -102,7 +102,7 @@ TriggerState: TypeAlias = OnceState | SequenceState | RepeatState | OrFinallySta
 def summarize(
     observing: Iterable[AnyLeaf], value: object, weight: int, time: ProcessingTime
 ) -> TriggerSummary:
-    """The summary of one change for the leaves of a trigger: of an element, or of a retraction (weight -1)."""
+    """Returns the summary of one change for the leaves of a trigger: of an element, or of a retraction (weight -1)."""
     kept = {leaf: leaf.keep(value, weight) for leaf in observing}
     return TriggerSummary(
         1, time, time, {leaf: of_leaf for leaf, of_leaf in kept.items() if of_leaf is not None}
@@ -110,7 +110,7 @@ def summarize(
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
-    """The state of a trigger that has observed nothing."""
+    """Returns the state of a trigger that has observed nothing."""
     match trigger:
         case SequenceOf(triggers=parts):
             return SequenceState(0, initial_state(parts[0]))
@@ -123,7 +123,9 @@ def initial_state(trigger: Trigger) -> TriggerState:
 
 
 def observe(trigger: Trigger, state: TriggerState, summary: TriggerSummary) -> TriggerState:
-    """The state after the elements of an instant have been observed. Only active parts of the trigger observe."""
+    """Returns the state after the elements of an instant have been observed. Only active parts of the trigger
+    observe.
+    """
     match trigger, state:
         case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
             return SequenceState(active, observe(parts[active], inner, summary))
@@ -138,7 +140,7 @@ def observe(trigger: Trigger, state: TriggerState, summary: TriggerSummary) -> T
 
 
 def is_ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> bool:
-    """Whether the trigger fires when its window is evaluated."""
+    """Returns whether the trigger fires when its window is evaluated."""
     match trigger, state:
         case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
             return is_ready(parts[active], inner, window, clocks)
@@ -164,7 +166,7 @@ def is_satisfied(trigger: OnceTrigger, state: OnceState, window: Window, clocks:
 
 
 def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> TriggerState:
-    """The state after a ready trigger has fired."""
+    """Returns the state after a ready trigger has fired."""
     match trigger, state:
         case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
             after = fire(parts[active], inner, window, clocks)
@@ -187,7 +189,8 @@ def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) 
 def next_deadline(
     trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks
 ) -> ProcessingTime | None:
-    """The next processing time at which the trigger becomes ready without new elements; ``None`` if there is none.
+    """Returns the next processing time at which the trigger becomes ready without new elements; ``None`` if there is
+    none.
 
     A once-trigger has one deadline: when all of it becomes ready, not when a part of it does. So equal triggers have
     equal deadlines.
@@ -210,7 +213,9 @@ def next_deadline(
 def _satisfied_from(
     trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks
 ) -> ProcessingTime | None:
-    """The processing time from which the predicate of a once-trigger holds, as far as processing time decides it."""
+    """Returns the processing time from which the predicate of a once-trigger holds, as far as processing time decides
+    it.
+    """
     match trigger:
         case And(triggers=parts):
             points = [_satisfied_from(part, state, window, clocks) for part in parts]

@@ -45,14 +45,14 @@ class GroupingSpec:
     output: Shape | None = None
 
     def result_of(self, contents: Contents) -> object:
-        """The combiner's result in its normal form, checked to have its type."""
+        """Returns the combiner's result in its normal form, checked to have its type."""
         result, where = contents.extract(), f"the result of {self.label}"
         if not isinstance(self.output, RecordOf):
             return canonicalize(result, where)
         return conform(result, self.output.fields[1].shape, where)
 
     def expired(self, window: Window, watermark: EventTime) -> bool:
-        """Whether the end of a window plus the allowed lateness is at or before a watermark."""
+        """Returns whether the end of a window plus the allowed lateness is at or before a watermark."""
         lateness = self.strategy.lateness_micros
         return lateness is not None and window.end + lateness <= watermark
 
@@ -82,7 +82,7 @@ class ProtoWindow:
 
     @classmethod
     def new(cls, spec: GroupingSpec) -> ProtoWindow:
-        """A proto-window without elements."""
+        """Returns a proto-window without elements."""
         return cls(Contents.empty(spec.combiner, keeps_values=spec.keeps_values))
 
     def absorb(self, value: object, time: EventTime, weight: int) -> None:
@@ -101,7 +101,7 @@ class ProtoWindow:
         return self.count == 0 and self.contents.is_empty
 
     def after_discard(self) -> ProtoWindow:
-        """The proto-window after a discarding pane."""
+        """Returns the proto-window after a discarding pane."""
         return ProtoWindow(self.contents.after_discard(), self.count)
 
 
@@ -130,13 +130,13 @@ class WindowState:
 
     @classmethod
     def new(cls, window: Window, spec: GroupingSpec) -> WindowState:
-        """The state of a window without elements."""
+        """Returns the state of a window without elements."""
         contents = Contents.empty(spec.combiner, keeps_values=spec.keeps_values)
         return cls(window, contents, initial_state(spec.strategy.trigger))
 
     @classmethod
     def vacant(cls, window: Window, next_index: int, spec: GroupingSpec) -> WindowState:
-        """A window that holds nothing any more: it has come apart, has merged into another, or has expired."""
+        """Returns a window that holds nothing any more: it has come apart, has merged into another, or has expired."""
         state = cls.new(window, spec)
         state.next_index, state.proto_windows = next_index, {}
         return state
@@ -261,7 +261,7 @@ class WindowState:
         )
 
     def pane_event_time(self, spec: GroupingSpec) -> EventTime:
-        """The event time of the next pane (section 7)."""
+        """Returns the event time of the next pane (section 7)."""
         match spec.strategy.timestamp_combiner:
             case TimestampCombiner.END_OF_WINDOW:
                 event_time = None
@@ -272,7 +272,9 @@ class WindowState:
         return self.window.last_instant if event_time is None else event_time
 
     def hold(self, spec: GroupingSpec) -> EventTime:
-        """The earliest event time among the panes that pending changes will cause, retractions included (section 9)."""
+        """Returns the earliest event time among the panes that pending changes will cause, retractions included
+        (section 9).
+        """
         return min([self.pane_event_time(spec), *(pane.event_time for pane in self.current_panes)])
 
 

@@ -54,7 +54,9 @@ def metrics_of_shards(
     sources: tuple[SourceMetrics, ...],
     seconds: float,
 ) -> StageMetrics:
-    """The metrics of a stage, all of whose shards are in this process: the counts, windows and state of each."""
+    """Returns the metrics of a stage, all of whose shards are in this process: the counts, windows and state of
+    each.
+    """
     shard_metrics = [
         _shard_metrics(clocks, counts, windows, after, () if shard else sources)
         for shard, (counts, windows, after) in enumerate(shards)
@@ -63,7 +65,7 @@ def metrics_of_shards(
 
 
 def stage_metrics(number: int, stage: str, shards: Sequence[ShardMetrics], seconds: float) -> StageMetrics:
-    """The metrics of a stage from those of its shards, which all have the same clocks."""
+    """Returns the metrics of a stage from those of its shards, which all have the same clocks."""
     first = shards[0]
     has_lag = MIN_TIME < first.watermark < MAX_TIME
     lag = (first.processing_time - first.watermark) / 1_000_000 if has_lag else None
@@ -88,7 +90,9 @@ def measure_shard(
     *,
     first_shard: bool,
 ) -> ShardMetrics:
-    """The metrics of one shard in one micro-batch, from what it received, its state after it, and its output."""
+    """Returns the metrics of one shard in one micro-batch, from what it received, its state after it, and its
+    output.
+    """
     if isinstance(operator, Side):
         counts = unpack_side_drops(output.drops).counts
         windows = count_side_windows(after) if first_shard else 0
@@ -104,7 +108,7 @@ def measure_shard(
 
 
 def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
-    """The number of panes of each timing, of retractions, and of dropped elements by reason."""
+    """Returns the number of panes of each timing, of retractions, and of dropped elements by reason."""
     return _panes_by_kind(panes) + _drops_by_reason(drops)
 
 
@@ -115,7 +119,9 @@ def _shard_metrics(
     after: OperatorState,
     sources: tuple[SourceMetrics, ...],
 ) -> ShardMetrics:
-    """The metrics of a shard with these clocks and counts, and the state after the micro-batch with its windows."""
+    """Returns the metrics of a shard with these clocks and counts, and the state after the micro-batch with its
+    windows.
+    """
     return ShardMetrics(
         processing_time=clocks.processing_time,
         watermark=clocks.watermark,
@@ -129,7 +135,7 @@ def _shard_metrics(
 def _sources(
     operator: Operator, received: Sequence[Sequence[ShardInput]], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
-    """The metrics of each source, once if it flows in by several inputs."""
+    """Returns the metrics of each source, once if it flows in by several inputs."""
     reports = [merge_reports(part.reports for part in parts) for parts in received]
     return source_metrics(operator.inputs, reports, after)
 
@@ -137,7 +143,7 @@ def _sources(
 def source_metrics(
     inputs: Sequence[Sequence[Upstream]], received: Sequence[Reports], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
-    """The metrics of each source that flows into a stage, from the upstreams and the reports of each input.
+    """Returns the metrics of each source that flows into a stage, from the upstreams and the reports of each input.
 
     The sources that it only follows are left out: they come after the inputs.
     """
@@ -168,7 +174,7 @@ def source_metrics(
 
 
 def _panes_by_kind(panes: pl.DataFrame) -> Counter[str]:
-    """The number of panes of each timing, and of retractions."""
+    """Returns the number of panes of each timing, and of retractions."""
     if panes.is_empty():
         return Counter()
     retracted = pl.col(CHANGE) == Change.RETRACTION.value

@@ -187,7 +187,9 @@ class Side(Reader):
         *,
         first_shard: bool,
     ) -> tuple[OperatorState, OperatorOutput]:
-        """The elements that have finished waiting, with what they read; the first shard reports drops of the side."""
+        """Returns the elements that have finished waiting, with what they read; the first shard reports drops of the
+        side.
+        """
         elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
         after, output, report = self.step(state, input_clocks, elements, side)
         drops = output.drops if first_shard else evolve(output.drops, side=())
@@ -201,7 +203,7 @@ class Side(Reader):
         elements: pl.DataFrame,
         side: pl.DataFrame,
     ) -> tuple[OperatorState, SideOutput, StageReport]:
-        """The elements that have finished waiting, with the side values they read."""
+        """Returns the elements that have finished waiting, with the side values they read."""
         side_state = unpack_side(state)
         of_main, of_side = (at_input.clocks for at_input in input_clocks[:2])
         before, now = map(_watermarks, (state.input_clocks, input_clocks))
@@ -270,7 +272,7 @@ def _watermarks(input_clocks: tuple[InputClocks, ...]) -> Watermarks:
 
 
 def count_side_windows(state: OperatorState) -> int:
-    """The number of windows of a side input that a shard keeps, open and complete ones."""
+    """Returns the number of windows of a side input that a shard keeps, open and complete ones."""
     return unpack_side(state).windows
 
 
@@ -280,7 +282,7 @@ def pack_side(state: SideState) -> bytes:
 
 
 def unpack_side(state: OperatorState) -> SideState:
-    """The state of a side input in that of a shard."""
+    """Returns the state of a side input in that of a shard."""
     if not state.side_input:
         return SideState()
     contents, values, waiting = cast("PackedSide", unpickle(state.side_input))

@@ -137,10 +137,10 @@ def _has(table: str, last: WrittenBatch) -> str:
 
 
 def _is_same(own: WrittenBatch | None, last: WrittenBatch) -> bool:
-    """Whether a sink has written the last batch of a table itself."""
+    """Returns whether a sink has written the last batch of a table itself."""
     return own is not None and evolve(own, has_drops=last.has_drops) == last
 
 
 def _differ(one: str | None, other: str | None) -> bool:
-    """Whether two fingerprints are known and not equal."""
+    """Returns whether two fingerprints are known and not equal."""
     return None not in (one, other) and one != other

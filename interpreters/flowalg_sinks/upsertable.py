@@ -78,7 +78,7 @@ def _times_emitted(root: Node) -> int:
 
 
 def preserves_keys(node: Node) -> bool:
-    """Whether all elements have the key of the grouping that emitted their pane. Sufficient, not necessary."""
+    """Returns whether all elements have the key of the grouping that emitted their pane. Sufficient, not necessary."""
     return all(
         isinstance(step, Filter) or (isinstance(step, Map) and isinstance(step.function, OnValue))
         for step in steps_after_groupings(node)
@@ -86,5 +86,5 @@ def preserves_keys(node: Node) -> bool:
 
 
 def _pairs_elements(node: Node) -> bool:
-    """Whether elements are paired with side values or metadata after the last grouping."""
+    """Returns whether elements are paired with side values or metadata after the last grouping."""
     return any(isinstance(following, WithSide | WithMetadata) for following in nodes_after_groupings(node))

@@ -178,7 +178,7 @@ class Snapshots(Generic[R]):
         return record_table(self.source, records)
 
     def _is_same(self, table: pa.Table, last: pa.Table) -> bool:
-        """Whether two snapshots have the same rows, in any order."""
+        """Returns whether two snapshots have the same rows, in any order."""
         if table.num_rows != last.num_rows:
             return False
         first, second = (

@@ -42,7 +42,7 @@ def jvm_of(session: SparkSession, use: str) -> Java:
 
 
 def is_class(value: object) -> bool:
-    """Whether a member of the JVM is a class on its class path; py4j takes unknown names for packages."""
+    """Returns whether a member of the JVM is a class on its class path; py4j takes unknown names for packages."""
     return isinstance(value, JavaClass)
 
 

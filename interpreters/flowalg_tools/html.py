@@ -35,7 +35,7 @@ def to_html(value: object) -> str:
 
 
 def _picture(run: Run[object]) -> str:
-    """The diagram as an image: the styles of an inline SVG would apply to the whole notebook."""
+    """Returns the diagram as an image: the styles of an inline SVG would apply to the whole notebook."""
     try:
         from flowalg_tools.pictures import run_svg
     except MissingExtraError:

@@ -45,7 +45,7 @@ EVERY: Final = 1
 
 
 def table_of(status: QueryStatus) -> Table:
-    """The view of a query: a line for each stage. The query has had a micro-batch."""
+    """Returns the view of a query: a line for each stage. The query has had a micro-batch."""
     last, total = status.last, status.total
     assert last is not None, "a view is shown after a micro-batch"
     assert total is not None, "a micro-batch has a total"
@@ -135,7 +135,7 @@ def _after(status: QueryStatus, progress: QueryProgress) -> QueryStatus:
 
 
 def _point(time: datetime) -> str:
-    """A watermark, to the second."""
+    """Returns a watermark, to the second."""
     if not MIN_TIME < event_time(time) < MAX_TIME:
         return "none yet" if event_time(time) <= MIN_TIME else "the end"
     return f"{time:%Y-%m-%d %H:%M:%S}"

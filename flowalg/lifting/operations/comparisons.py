@@ -130,7 +130,7 @@ def _equal_to_none(of: Expr, location: str) -> Expr:
 
 
 def has_plain_equality(shape: object) -> bool:
-    """Whether engines and Python agree on the equality of values of the shape, which never equal ``None``."""
+    """Returns whether engines and Python agree on the equality of values of the shape, which never equal ``None``."""
     if isinstance(shape, EnumOf):
         return compares_by_identity(shape.cls)
     return shape in (*_ORDERED, INTEGER, FLOAT, DURATION)

@@ -75,7 +75,7 @@ def widen(expr: Expr, shape: Shape) -> Expr:
 
 
 def is_assignable(shape: Shape, expr: Expr) -> bool:
-    """Whether an expression can be assigned where a value of the shape is expected."""
+    """Returns whether an expression can be assigned where a value of the shape is expected."""
     if isinstance(shape, OptionalOf) and isinstance(expr, Constant) and expr.value is None:
         return True
     return expr.shape == shape or (isinstance(shape, OptionalOf) and expr.shape == shape.of)

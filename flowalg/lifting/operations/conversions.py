@@ -21,7 +21,7 @@ def int_constant(value: int) -> Constant:
 
 
 def is_number(expr: Expr) -> bool:
-    """Whether an expression is a number; booleans count as integers, as in Python."""
+    """Returns whether an expression is a number; booleans count as integers, as in Python."""
     return expr.shape in (INTEGER, FLOAT, BOOLEAN)
 
 
@@ -47,7 +47,7 @@ def to_float(expr: Expr, location: str) -> Expr:
 
 
 def is_in_utc(expr: Expr) -> bool:
-    """Whether a point in time is certainly in UTC: points of elements are, captured ones may not be."""
+    """Returns whether a point in time is certainly in UTC: points of elements are, captured ones may not be."""
     return all(
         node.value.tzinfo is UTC
         for node in walk(expr)

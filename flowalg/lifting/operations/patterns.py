@@ -294,6 +294,6 @@ def lift_method(pattern: re.Pattern[str], name: str, args: Sequence[Expr], locat
 
 
 def _is_plain(replacement: Expr) -> bool:
-    """Whether a replacement is a constant text that names no group."""
+    """Returns whether a replacement is a constant text that names no group."""
     text = constant_string(replacement)
     return text is not None and "\\" not in text

@@ -187,7 +187,7 @@ def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
 
 
 def has_plain_constructor(cls: type) -> bool:
-    """Whether the constructor of a record only stores its arguments in fields."""
+    """Returns whether the constructor of a record only stores its arguments in fields."""
     return (
         type(cls) in (type, ABCMeta)
         and attrs.inspect(cls).added_init

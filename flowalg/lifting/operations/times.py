@@ -60,7 +60,7 @@ IS_TIME: Final = (TIMESTAMP, DAY, DURATION)
 
 
 def is_time(expr: Expr) -> bool:
-    """Whether an expression is a point in time, a date or a duration."""
+    """Returns whether an expression is a point in time, a date or a duration."""
     return expr.shape in IS_TIME
 
 

@@ -10,7 +10,7 @@ _MISSING: Final = object()
 
 
 def is_plain_attribute(cls: type, name: str) -> bool:
-    """Whether reading the attribute runs no code of the class."""
+    """Returns whether reading the attribute runs no code of the class."""
     if inspect.getattr_static(cls, "__getattribute__") is not object.__getattribute__:
         return False
     attribute = inspect.getattr_static(cls, name, _MISSING)
@@ -18,7 +18,7 @@ def is_plain_attribute(cls: type, name: str) -> bool:
 
 
 def lacks_attribute(cls: type, name: str) -> bool:
-    """Whether no instance of exactly this class can have the attribute, so that reading it raises."""
+    """Returns whether no instance of exactly this class can have the attribute, so that reading it raises."""
     return (
         cls.__dictoffset__ == 0
         and inspect.getattr_static(cls, "__getattribute__") is object.__getattribute__

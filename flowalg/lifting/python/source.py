@@ -149,7 +149,7 @@ def _places(code: CodeType) -> list[tuple[Place, Place]]:
 
 
 def _contains(node: Syntax, places: list[tuple[Place, Place]]) -> bool:
-    """Whether every instruction lies inside the body of the function."""
+    """Returns whether every instruction lies inside the body of the function."""
     line, end_line, column, end_column = _span(node)
     return bool(places) and all(
         (line, column) <= first and last <= (end_line, end_column) for first, last in places

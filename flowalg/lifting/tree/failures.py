@@ -49,7 +49,7 @@ _PARTIAL: Final = (
 
 
 def can_fail_itself(expr: Expr) -> bool:
-    """Whether this node itself may raise in Python, given its arguments; an opaque node may do anything."""
+    """Returns whether this node itself may raise in Python, given its arguments; an opaque node may do anything."""
     if not isinstance(expr, Apply):
         return isinstance(expr, Opaque) and not isinstance(expr, Match)
     if expr.op in _DIVISIONS:
@@ -64,27 +64,29 @@ def can_fail_itself(expr: Expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def can_fail(expr: Expr) -> bool:
-    """Whether evaluating the expression may raise in Python."""
+    """Returns whether evaluating the expression may raise in Python."""
     return can_fail_itself(expr) or any(can_fail(child) for child in children(expr))
 
 
 def is_wide(expr: Expr) -> bool:
-    """Whether the expression is a number that may exceed 64 bits."""
+    """Returns whether the expression is a number that may exceed 64 bits."""
     return expr.shape in (INTEGER, DURATION) and not interval(expr).within(STORED)
 
 
 def has_wide(expr: Expr) -> bool:
-    """Whether some part of the expression may exceed 64 bits, so that storing it early would not be exact."""
+    """Returns whether some part of the expression may exceed 64 bits, so that storing it early would not be exact."""
     return any(is_wide(node) for node in walk(expr))
 
 
 def can_raise_in_engine(expr: Expr) -> bool:
-    """Whether evaluating the expression may raise in an engine: as in Python, or where 64 bits do not suffice."""
+    """Returns whether evaluating the expression may raise in an engine: as in Python, or where 64 bits do not
+    suffice.
+    """
     return can_fail(expr) or has_wide(expr)
 
 
 def is_column(expr: Expr) -> bool:
-    """Whether an engine can compute the expression by itself, as an argument of a function that runs in Python.
+    """Returns whether an engine can compute the expression by itself, as an argument of a function that runs in Python.
 
     An expression that may raise is left to Python, since its 64 bits need not be the limit of the function's result.
     """

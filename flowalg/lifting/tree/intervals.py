@@ -32,7 +32,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def within(self, other: Interval) -> bool:
-        """Whether this interval lies inside the other."""
+        """Returns whether this interval lies inside the other."""
         return other.low <= self.low and self.high <= other.high
 
     def hull(self, other: Interval) -> Interval:
@@ -48,7 +48,7 @@ class Interval:
         )
 
     def intersects(self, other: Interval) -> bool:
-        """Whether the intervals intersect."""
+        """Returns whether the intervals intersect."""
         return self.low <= other.high and other.low <= self.high
 
     @property

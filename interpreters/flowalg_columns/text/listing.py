@@ -18,7 +18,7 @@ _SHOWN: Final = 5
 
 
 def is_data_file(name: str) -> bool:
-    """Whether a file of this name has records: none that begins with ``_`` or ``.``, or that is temporary."""
+    """Returns whether a file of this name has records: none that begins with ``_`` or ``.``, or that is temporary."""
     return not name.startswith((".", "_")) and _TEMPORARY.search(name.lower()) is None
 
 

@@ -215,7 +215,7 @@ def _finite(texts: AnyArray) -> AnyArray | None:
 
 
 def has_infinity(values: AnyArray) -> bool:
-    """Whether a column of floats has an infinite one."""
+    """Returns whether a column of floats has an infinite one."""
     return bool(pc.any(pc.is_inf(values)).as_py())
 
 

@@ -92,7 +92,7 @@ def _in_columns(windows: WindowFn) -> bool:
 
 
 def _has_literal(default: object) -> bool:
-    """Whether a default can be a literal of a column; true without a default."""
+    """Returns whether a default can be a literal of a column; true without a default."""
     return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 

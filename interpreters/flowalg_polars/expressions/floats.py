@@ -78,12 +78,12 @@ def _by_rows(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], a: pl.Expr, b: pl
 
 
 def _is_nonzero(expr: Expr) -> bool:
-    """Whether an expression is a constant that is not zero."""
+    """Returns whether an expression is a constant that is not zero."""
     return isinstance(expr, Constant) and bool(expr.value)
 
 
 def _has_exact_reciprocal(expr: Expr) -> bool:
-    """Whether an expression is a power of two whose reciprocal is a float too."""
+    """Returns whether an expression is a power of two whose reciprocal is a float too."""
     if not isinstance(expr, Constant) or not isinstance(expr.value, int | float):
         return False
     mantissa, exponent = math.frexp(expr.value)

@@ -93,7 +93,7 @@ def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Non
 
 
 def can_read(stored: pl.DataType, shape: Shape) -> bool:
-    """Whether values of a Polars type can be read as values of a shape without loss."""
+    """Returns whether values of a Polars type can be read as values of a shape without loss."""
     match shape:
         case OptionalOf(of=inner):
             return can_read(stored, inner) or stored == pl.Null
@@ -343,7 +343,7 @@ def canonical(column: pl.Expr, shape: Shape) -> pl.Expr:
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Whether all values of the stored type are values of the shape."""
+    """Returns whether all values of the stored type are values of the shape."""
     return isinstance(shape, Scalar)
 
 

@@ -98,7 +98,8 @@ class Options:
             raise ArgumentError("observers", self.observers, "a sequence of functions of a QueryEvent")
 
     def ticks(self, roots: Iterable[Node], streams: Mapping[str, StreamInput]) -> bool:
-        """Whether a query advances its clock without data: if anything waits for processing time, which it advances.
+        """Returns whether a query advances its clock without data: if anything waits for processing time, which it
+        advances.
 
         If rows carry processing times, only they advance it.
         """

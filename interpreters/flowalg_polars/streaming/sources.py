@@ -218,5 +218,5 @@ class StreamSource:
 
 
 def _in_python(program: BoundSource) -> bool:
-    """Whether the event times are computed in Python, so that they are computed once."""
+    """Returns whether the event times are computed in Python, so that they are computed once."""
     return any(note.reason is not None for note in program.notes)

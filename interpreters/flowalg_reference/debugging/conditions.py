@@ -83,7 +83,7 @@ def format_conditions(conditions: Iterable[AwaitedCondition]) -> Iterator[str]:
 
 
 def evaluate_condition(trigger: OnceTrigger, state: OnceState, window: Window, clocks: Clocks) -> Condition:
-    """The condition of a once-trigger, for its state and the clocks."""
+    """Returns the condition of a once-trigger, for its state and the clocks."""
     parts: tuple[Condition, ...] = ()
     if isinstance(trigger, And | Or):
         parts = tuple(evaluate_condition(part, state, window, clocks) for part in trigger.triggers)

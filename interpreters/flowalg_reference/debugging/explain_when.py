@@ -106,7 +106,7 @@ def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) ->
 
 
 def _position(outputs: Sequence[object], output: object) -> int:
-    """The position of an output in the run: of the same object, or else of an equal one."""
+    """Returns the position of an output in the run: of the same object, or else of an equal one."""
     same = (i for i, candidate in enumerate(outputs) if candidate is output)
     equal = (i for i, candidate in enumerate(outputs) if candidate == output)
     position = next(same, next(equal, None))
@@ -125,7 +125,7 @@ def _cause(evaluation: Evaluation) -> Cause:
 
 
 def _conditions(evaluation: Evaluation, *, after: bool = False) -> tuple[AwaitedCondition, ...]:
-    """The conditions that the trigger was waiting for at an evaluation, or ``after`` it."""
+    """Returns the conditions that the trigger was waiting for at an evaluation, or ``after`` it."""
     trigger, state = evaluation.spec.strategy.trigger, evaluation.trigger_state
     if evaluation.vacant:
         return ()

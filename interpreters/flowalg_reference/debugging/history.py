@@ -176,7 +176,7 @@ class TimelineHistory:
         )
 
     def _received(self, grouping: GroupingNode) -> Sequence[tuple[Element, ...]]:
-        """The elements that a grouping receives in each instant, all of its inputs together."""
+        """Returns the elements that a grouping receives in each instant, all of its inputs together."""
         if id(grouping) not in self._cache:
             bad = BadRecords.of(dead_letters=self.dead_letters)
             operators = Operators(bad=bad).of(*grouping.inputs)

@@ -227,7 +227,7 @@ class _Replay:
         return number + 1
 
     def _next_affected(self, position: int, end: int) -> int:
-        """The number of the next instant that affects a window without a deadline; ``end`` if there is none."""
+        """Returns the number of the next instant that affects a window without a deadline; ``end`` if there is none."""
         busy = self.instants.busy
         index = bisect_left(busy, position)
         number = busy[index] if index < len(busy) else end
@@ -241,7 +241,7 @@ class _Replay:
         return min(number, end)
 
     def _evaluates_in_every_instant(self, grouping: Grouping) -> bool:
-        """Whether the next instant evaluates a window, whatever happens in it.
+        """Returns whether the next instant evaluates a window, whatever happens in it.
 
         Raises ``NotSeparableError`` if the next instant may be a deadline of another key.
         """

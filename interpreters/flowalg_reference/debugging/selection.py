@@ -50,18 +50,20 @@ class Selection:
     spans: tuple[Window, ...] | None = None
 
     def selects_key(self, key: object) -> bool:
-        """Whether elements with this key are selected; so are those with a key that the grouping rejects."""
+        """Returns whether elements with this key are selected; so are those with a key that the grouping rejects."""
         try:
             return self.keys is None or key in self.keys or has_float(key)
         except TypeError:  # the key is not hashable
             return True
 
     def selects_time(self, point: EventTime) -> bool:
-        """Whether elements with this event time are selected."""
+        """Returns whether elements with this event time are selected."""
         return self.spans is None or any(point in span for span in self.spans)
 
     def selects(self, element: Element) -> bool:
-        """Whether an element that reaches the grouping is selected; it is if it has no key, which is an error there."""
+        """Returns whether an element that reaches the grouping is selected; it is if it has no key, which is an error
+        there.
+        """
         if not isinstance(element.value, KV):
             return True
         return self.selects_time(element.event_time) and self.selects_key(element.value.key)

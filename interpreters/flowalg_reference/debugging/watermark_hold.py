@@ -47,7 +47,8 @@ class WatermarkHold(HasView):
 def watermark_hold(
     roots: Iterable[Node], history: History, operators: Operators, until: ProcessingTime
 ) -> WatermarkHold:
-    """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
+    """Returns what holds the watermark behind some nodes, after the operators have processed everything up to
+    ``until``.
 
     Where several hold the same event time, the first of them upstream is the cause. Idle sources hold nothing: they
     follow those that are not idle. If all sources of the pipeline are idle, it is the most advanced of them.

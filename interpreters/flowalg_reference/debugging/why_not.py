@@ -141,7 +141,7 @@ def why_not(
 
 
 def _required(recording: Recording, run: ReferenceRun[object], at: datetime | None) -> Recording:
-    """The recording, if it has an instant."""
+    """Returns the recording, if it has an instant."""
     if recording.last is None:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
     return recording
@@ -206,14 +206,14 @@ def explain_missing(
 
 
 def _grouping_with(root: Node, operators: Operators, key: object, window: Window) -> GroupingNode:
-    """The last grouping; where panes of several are flattened, the one in which the window is open."""
+    """Returns the last grouping; where panes of several are flattened, the one in which the window is open."""
     nodes = last_groupings(root)
     having = (node for node in nodes if window in operators.groupings[id(node)].windows.get(key, {}))
     return next(having, nodes[0])
 
 
 def _is_of(drop: DroppedElement, key: object, window: Window) -> bool:
-    """Whether a dropped element was of a key, and for a window or a part of it."""
+    """Returns whether a dropped element was of a key, and for a window or a part of it."""
     return covers(window, drop.window) and drop.key == key
 
 
@@ -235,7 +235,7 @@ def _reason(
 
 
 def _awaits_watermark(condition: Condition) -> bool:
-    """Whether a condition, or a part of it, waits for the watermark."""
+    """Returns whether a condition, or a part of it, waits for the watermark."""
     if isinstance(condition.trigger, AtWatermark):
         return condition.trigger.percentile is None and not condition.satisfied
     return any(map(_awaits_watermark, condition.parts))

@@ -113,7 +113,7 @@ class SourceReport:
     horizon: EventTime = MIN_TIME
 
     def merge(self, other: SourceReport) -> SourceReport:
-        """The report of the rows of both."""
+        """Returns the report of the rows of both."""
         return SourceReport(
             self.clock.merge(other.clock),
             self.signals | other.signals,
@@ -148,7 +148,7 @@ class UntimedReport:
     elements: int = 0
 
     def at(self, now: ProcessingTime) -> SourceReport:
-        """The report, given the time."""
+        """Returns the report, given the time."""
         partitions = {name: PartitionClock(latest, now) for name, latest in self.latest_events.items()}
         horizon = EventTime(max((latest + 1 for latest in self.latest_events.values()), default=MIN_TIME))
         return SourceReport(
@@ -157,7 +157,7 @@ class UntimedReport:
 
 
 def at_time(reports: Mapping[int, Report | UntimedReport], now: ProcessingTime | None) -> Reports:
-    """The reports of rows, given the time of their micro-batch, which is ``None`` if all rows have times."""
+    """Returns the reports of rows, given the time of their micro-batch, which is ``None`` if all rows have times."""
     timed: dict[int, Report] = {}
     for number, report in reports.items():
         if isinstance(report, UntimedReport):
@@ -168,7 +168,7 @@ def at_time(reports: Mapping[int, Report | UntimedReport], now: ProcessingTime |
 
 
 def merge_reports(several: Iterable[Reports]) -> dict[int, Report]:
-    """The reports of several partitions as one."""
+    """Returns the reports of several partitions as one."""
     merged: dict[int, Report] = {}
     for reports in several:
         for number, report in reports.items():
@@ -213,7 +213,7 @@ class InputClocks:
 
     @classmethod
     def initial(cls, upstreams: Sequence[Upstream]) -> InputClocks:
-        """The clocks before the first instant."""
+        """Returns the clocks before the first instant."""
         return cls(
             tuple(
                 upstream.policy.start() if isinstance(upstream, FromSource) else BEGINNING
@@ -229,7 +229,7 @@ def advance_clocks(
     followed: Sequence[Upstream] = (),
     clock: SteadyClock | None = None,
 ) -> tuple[InputClocks, ...]:
-    """The clocks at each input of a stage after an instant, from the reports at each input.
+    """Returns the clocks at each input of a stage after an instant, from the reports at each input.
 
     The processing time of the instant is the latest in any report, and that of ``clock`` if there is one. A signal in
     any report is given at every input. While a source is idle, its clocks follow those of the sources that it is read

@@ -49,7 +49,7 @@ from flowalg_shard.tables.columns import (
 
 
 def reports_of(upstreams: Sequence[Upstream], rows: pl.DataFrame) -> dict[int, Report | UntimedReport]:
-    """The reports of some rows, by the number of the upstream; rows of several upstreams have ``UPSTREAM``.
+    """Returns the reports of some rows, by the number of the upstream; rows of several upstreams have ``UPSTREAM``.
 
     The reports of sources are untimed if the rows have no ``PROCESSING_TIME``.
     """
@@ -75,7 +75,7 @@ def _report(upstream: Upstream, rows: pl.DataFrame) -> Report | UntimedReport | 
 
 
 def stage_report(rows: pl.DataFrame) -> StageReport | None:
-    """The reports in rows of a stage as one; ``None`` if there is none."""
+    """Returns the reports in rows of a stage as one; ``None`` if there is none."""
     reports = [
         pickle.loads(packed) for packed in rows[REPORT].drop_nulls().to_list()
     ]  # trusted: written by a stage
@@ -85,7 +85,8 @@ def stage_report(rows: pl.DataFrame) -> StageReport | None:
 
 
 def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "") -> SourceReport:
-    """The report of rows of a source, including those that a filter has dropped and those that are not elements.
+    """Returns the report of rows of a source, including those that a filter has dropped and those that are not
+    elements.
 
     A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``. Raises
     ``ElementError`` if all records of a partition have no processing time, or a published watermark has none, and for
@@ -127,7 +128,7 @@ def _require_in_range(source: str, times: pl.Series) -> None:
 
 
 def untimed_report(rows: pl.DataFrame) -> UntimedReport:
-    """The report of rows of a source that are all at the time of their micro-batch.
+    """Returns the report of rows of a source that are all at the time of their micro-batch.
 
     Law: at that time it equals ``source_report``, unless ``FromSource.observes_times``.
     """
@@ -182,7 +183,7 @@ _TIME_PUBLISHED: Final = "time_published"
 def observation(
     policy: WatermarkPolicy, records: pl.LazyFrame, event_time: str = EVENT_TIME, *, columns: Set[str]
 ) -> pl.LazyFrame:
-    """A query for what a policy observes of records: a few rows, which ``observed_report`` reads.
+    """Returns a query for what a policy observes of records: a few rows, which ``observed_report`` reads.
 
     ``columns`` are the names of their columns: ``PARTITION`` and ``PUBLISHED`` are read if they are there.
     """
@@ -217,7 +218,7 @@ def _rounded_up(duration: pl.Expr, width: Micros) -> pl.Expr:
 
 
 def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport:
-    """The report of the records of an ``observation``."""
+    """Returns the report of the records of an ``observation``."""
     partitions: dict[str, PartitionClock] = {}
     lags: dict[Micros, int] = {}
     units: dict[int, int] = {}

@@ -47,7 +47,7 @@ class Codec(Protocol):
         ...
 
     def is_exact(self, values: list[object]) -> bool:
-        """Whether all values surely equal those that are read from their columns, in type too."""
+        """Returns whether all values surely equal those that are read from their columns, in type too."""
         ...
 
 
@@ -87,7 +87,7 @@ class ComputationStage:
     def of(
         cls, node: Process, element: RecordOf, output: RecordOf, codec_of: CodecOf, *, dead_letters: bool
     ) -> ComputationStage:
-        """The stage of a node, whose elements and outputs are pairs of some shapes."""
+        """Returns the stage of a node, whose elements and outputs are pairs of some shapes."""
         key, value = (part.shape for part in element.fields)
         shape = state_shape(node.computation, value)
         return cls(

@@ -274,7 +274,7 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
 
 
 def _may_overflow(values: pl.Series) -> bool:
-    """Whether a sum of some of the values may need more than 64 bits, or a value does."""
+    """Returns whether a sum of some of the values may need more than 64 bits, or a value does."""
     low, high = values.min(), values.max()
     if not isinstance(low, int) or not isinstance(high, int):
         return False

@@ -229,7 +229,7 @@ class ObjectContents:
         return pl.col(SIZE) == 0
 
     def _has_value(self, contents: WindowContents) -> bool:
-        """Whether there is a value to emit; under ``DISCARDING`` it may be negative."""
+        """Returns whether there is a value to emit; under ``DISCARDING`` it may be negative."""
         if self._keeps_values:
             return any(kept.weight > 0 for kept in remaining(contents.values))
         discards = self.stage.strategy.mode is Accumulation.DISCARDING

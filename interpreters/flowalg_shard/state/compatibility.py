@@ -91,7 +91,7 @@ class StageDescription:
     shards: tuple[int, ...] | None = None
 
     def is_unchanged_in(self, now: StageDescription) -> bool:
-        """Whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
+        """Returns whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
 
         After a compatible change every window must be evaluated again.
         """
@@ -142,7 +142,7 @@ COMPATIBLE_CHANGES: Final = (
 
 
 def _is_compatible(name: str, before: str | None, after: str | None) -> bool:
-    """Whether a fact may change; a stage that has a fact only before or after is of another kind."""
+    """Returns whether a fact may change; a stage that has a fact only before or after is of another kind."""
     if before is None or after is None:
         return False
     if name == LATENESS:
@@ -191,7 +191,7 @@ def _inputs(inputs: Sequence[Sequence[Upstream]] | None) -> Inputs | None:
 def describe_side(
     stage: SideStage, main: Shape, side: Shape, inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
-    """The facts about a side input that its state depends on: its values, and the elements that wait for it."""
+    """Returns the facts about a side input that its state depends on: its values, and the elements that wait for it."""
     facts = {
         "elements": structure(main),
         "side": structure(side),
@@ -206,7 +206,7 @@ def describe_side(
 def describe_stage(
     stage: Stage, pair: Shape, values: Sequence[Shape], inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
-    """The facts about a grouping that its state depends on.
+    """Returns the facts about a grouping that its state depends on.
 
     ``pair`` is the type of its keys and results, and ``values`` that of the values of each input, which matters where
     values are kept as they are. Aggregates over columns know the types of their arguments.
@@ -240,7 +240,7 @@ def describe_stage(
 def describe_computation(
     stage: ComputationStage, pair: Shape, inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
-    """The facts about a computation that its state depends on.
+    """Returns the facts about a computation that its state depends on.
 
     ``pair`` is the type of its elements, whose values are in the state only while they wait for the watermark.
     """
@@ -258,7 +258,7 @@ def describe_computation(
 
 
 def describe_output(label: str, elements: Shape, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
-    """The facts about an output of elements, whose only state is its clocks."""
+    """Returns the facts about an output of elements, whose only state is its clocks."""
     return StageDescription(label, {"elements": str(elements)}, _inputs(inputs))
 
 
@@ -271,7 +271,7 @@ def _windows(stage: Stage | SideStage) -> str:
 
 
 def describe(value: object, *, numbers: bool = True) -> str:
-    """A value of the algebra as text, without its functions, and without its numbers unless ``numbers``."""
+    """Returns a value of the algebra as text, without its functions, and without its numbers unless ``numbers``."""
     match value:
         case Enum():
             return value.name

@@ -81,6 +81,6 @@ def greatest_watermark(clocks: Clocks) -> int:
 
 
 def activates_all(stage: Stage, clocks: Clocks) -> bool:
-    """Whether a signal of the instant is one that the trigger waits for."""
+    """Returns whether a signal of the instant is one that the trigger waits for."""
     names = set(map(name_of, clocks.signals))
     return any(name in names for _, name in stage.automaton.summary.signals)

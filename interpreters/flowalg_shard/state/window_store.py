@@ -50,19 +50,19 @@ WHOLE: Final = 2
 
 
 def hashed_columns(stage: Stage) -> tuple[str, ...]:
-    """The columns whose hash windows are looked up by."""
+    """Returns the columns whose hash windows are looked up by."""
     return stage.window_key if stage.merging is None else stage.keys
 
 
 def hash_rows(table: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """The hash of each row."""
+    """Returns the hash of each row."""
     if not columns:
         return pl.repeat(0, table.height, dtype=pl.UInt64(), eager=True).alias(KEY_HASH)
     return table.select(columns).hash_rows().alias(KEY_HASH)
 
 
 def sort_by_hash(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The rows with their hash, in its order."""
+    """Returns the rows with their hash, in its order."""
     if table.is_empty():
         return table
     hashes = hash_rows(table, columns)
@@ -123,7 +123,7 @@ class Segment:
 
     @classmethod
     def restore(cls, name: str, payload: bytes) -> Segment:
-        """The segment of packed bytes."""
+        """Returns the segment of packed bytes."""
         hashed, *tables = pickle.loads(payload)  # trusted: written by ``packed``
         windows, panes, tombstones = map(unpack, tables)
         return cls(hashed, windows, panes, sort_by_hash(tombstones, hashed), name=name)
@@ -196,7 +196,7 @@ class VisibleSegment:
         return [tombstones] if masks is None else [tombstones, self.segment.plain.filter(~masks.windows)]
 
     def due(self, clocks: Clocks) -> pl.Series:
-        """The hashes of the windows that are due by the clocks."""
+        """Returns the hashes of the windows that are due by the clocks."""
         watermark, segment = greatest_watermark(clocks), self.segment
         if segment.next_watermark > watermark and segment.next_time > clocks.processing_time:
             return _NO_HASHES
@@ -207,7 +207,7 @@ class VisibleSegment:
         return visible.filter(due).collect()[KEY_HASH]
 
     def take(self, hashes: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame, VisibleSegment]:
-        """The windows with some hashes, their current panes, and what stays visible."""
+        """Returns the windows with some hashes, their current panes, and what stays visible."""
         self.segment.order()
         windows, panes = self.segment.windows, self.segment.current_panes
         masks = self.masks or Masks(_all_true(windows), _all_true(panes))
@@ -228,7 +228,7 @@ class VisibleSegment:
         return self._least(NEXT_TIME, self.segment.next_time, NEVER)
 
     def _least(self, name: str, of_segment: int, otherwise: int) -> int:
-        """The least visible value of a column, given the least of the whole segment."""
+        """Returns the least visible value of a column, given the least of the whole segment."""
         if of_segment == otherwise or self.masks is None or self.masks.windows.all():
             return of_segment
         return _least(self.segment.windows.select(name).filter(self.masks.windows), name, otherwise)
@@ -251,7 +251,7 @@ class WindowStore:
 
     @classmethod
     def restore(cls, names: Sequence[str], segment: Callable[[str], Segment]) -> WindowStore:
-        """The store of some stored segments, the oldest first."""
+        """Returns the store of some stored segments, the oldest first."""
         parts: list[VisibleSegment] = []
         hidden: list[pl.Series] = []
         for name in reversed(names):
@@ -263,7 +263,7 @@ class WindowStore:
         return cls(tuple(parts))
 
     def activate_all(self) -> ActiveWindows:
-        """All windows, dormant or not, taken out."""
+        """Returns all windows, dormant or not, taken out."""
         return ActiveWindows.of(self.parts, WindowStore(), [])
 
     @property
@@ -273,7 +273,7 @@ class WindowStore:
         return None if soonest == NEVER else ProcessingTime(soonest)
 
     def activate(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> ActiveWindows:
-        """The active windows of an instant, taken out: those that elements may join, and those that are due."""
+        """Returns the active windows of an instant, taken out: those that elements may join, and those that are due."""
         if activates_all(stage, clocks):
             return self.activate_all()
         return self.activate_rows(hashed_columns(stage), arriving, clocks)
@@ -281,7 +281,9 @@ class WindowStore:
     def activate_rows(
         self, hashed: tuple[str, ...], arriving: Iterable[pl.DataFrame], clocks: Clocks
     ) -> ActiveWindows:
-        """The rows that arriving ones have the hash of, and those that are due; ``hashed`` are the columns hashed."""
+        """Returns the rows that arriving ones have the hash of, and those that are due; ``hashed`` are the columns
+        hashed.
+        """
         if self.evaluate_all:
             return self.activate_all()
         bundles = [table for table in arriving if not table.is_empty()]
@@ -314,7 +316,7 @@ class WindowStore:
         return EventTime(min((part.hold for part in self.parts), default=MAX_TIME))
 
     def append(self, segment: Segment) -> WindowStore:
-        """The store with one more segment, compacted with those before it that are not much larger."""
+        """Returns the store with one more segment, compacted with those before it that are not much larger."""
         parts = [*self.parts, VisibleSegment(segment)]
         while len(parts) > 1 and parts[-2].size <= _FEW * parts[-1].size:
             newer, older = parts.pop(), parts.pop()
@@ -351,11 +353,11 @@ class ActiveWindows:
         return cls(windows, panes, dormant, hidden)
 
     def shard_state(self, watermark: EventTime) -> ShardState:
-        """The state for the step, with the watermark of the instant before."""
+        """Returns the state for the step, with the watermark of the instant before."""
         return ShardState(self.windows, watermark, self.current_panes)
 
     def put_back(self, stage: Stage, after: ShardState, clocks: Clocks) -> WindowStore:
-        """The store with the active windows as they are after the step."""
+        """Returns the store with the active windows as they are after the step."""
 
         def wake_up() -> pl.DataFrame:
             return with_wakeups(stage, after, clocks)
@@ -369,7 +371,7 @@ class ActiveWindows:
         current_panes: pl.DataFrame,
         wake_up: Callable[[], pl.DataFrame],
     ) -> WindowStore:
-        """The store with the active rows as they are now; ``wake_up`` returns them with when they are due."""
+        """Returns the store with the active rows as they are now; ``wake_up`` returns them with when they are due."""
         tombstones = _tombstones(self.hidden, rows, hashed)
         if rows.is_empty() and tombstones.is_empty():
             return self.dormant
@@ -389,7 +391,7 @@ def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> S
 
 
 def _tombstones(hidden: Sequence[pl.DataFrame], windows: pl.DataFrame, hashed: Sequence[str]) -> pl.DataFrame:
-    """The hashes of hidden rows that no window has."""
+    """Returns the hashes of hidden rows that no window has."""
     tables = [
         table.select(hashed).with_columns(hash_rows(table, hashed))
         for table in hidden
@@ -405,7 +407,7 @@ def _tombstones(hidden: Sequence[pl.DataFrame], windows: pl.DataFrame, hashed: S
 
 
 def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """The visible rows with some hashes, and the mask without them. The table is sorted by hash."""
+    """Returns the visible rows with some hashes, and the mask without them. The table is sorted by hash."""
     if table.is_empty():
         return table, visible
     positions = _positions(table[KEY_HASH], hashes)
@@ -416,7 +418,7 @@ def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[p
 
 
 def _positions(ordered: pl.Series, hashes: pl.Series) -> pl.Series:
-    """The positions of some hashes in a sorted column, most of which it may not have."""
+    """Returns the positions of some hashes in a sorted column, most of which it may not have."""
     first = ordered.search_sorted(hashes, "left")
     is_present = ordered.gather(first.clip(upper_bound=len(ordered) - 1)) == hashes
     first, after = first.filter(is_present), ordered.search_sorted(hashes.filter(is_present), "right")

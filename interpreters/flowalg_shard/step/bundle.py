@@ -98,7 +98,8 @@ def in_windows(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def keeps_event_times(stage: Stage) -> bool:
-    """Whether a bundle has a row for each event time in a window, since a closed window drops elements by event time.
+    """Returns whether a bundle has a row for each event time in a window, since a closed window drops elements by event
+    time.
 
     False for sessions, since a proto-session starts at its event time.
     """

@@ -24,7 +24,7 @@ _ISLAND: Final = "__island"
 
 
 def merges_islands(stage: Stage) -> bool:
-    """Whether sessions may merge before they meet the windows of the state."""
+    """Returns whether sessions may merge before they meet the windows of the state."""
     return (
         isinstance(stage.merging, Sessions)
         and stage.combiner is None

@@ -26,7 +26,7 @@ _SIZE: Final = 8
 
 
 def may_be_dropped(stage: Stage, before: EventTime) -> pl.Expr:
-    """Whether an instant may drop an element, by its columns; ``before`` is the watermark before the instant.
+    """Returns whether an instant may drop an element, by its columns; ``before`` is the watermark before the instant.
 
     An expired window that contains an event time ends after it.
     """

@@ -120,7 +120,7 @@ class Emission:
 
 
 def retracts(stage: Stage) -> bool:
-    """Whether a pane is retracted when the next one replaces it."""
+    """Returns whether a pane is retracted when the next one replaces it."""
     return stage.strategy.mode is Accumulation.RETRACTING
 
 

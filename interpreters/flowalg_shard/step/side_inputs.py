@@ -49,7 +49,7 @@ class SideStage:
 
     @classmethod
     def of(cls, node: WithSide) -> SideStage:
-        """The side input of a node."""
+        """Returns the side input of a node."""
         effective = node.side.windowing
         lateness = lateness_of_readers(node)
         return cls(node.label, node.view, effective.strategy.windows, effective.fresh, lateness)
@@ -60,7 +60,7 @@ class SideStage:
         return READ_START if isinstance(self.view, LatestComplete) else READ_END
 
     def horizon(self, watermark: EventTime) -> EventTime:
-        """The least event time that elements which are not too late may have, at a watermark."""
+        """Returns the least event time that elements which are not too late may have, at a watermark."""
         return MIN_TIME if self.lateness is None else self.lateness.horizon(watermark)
 
 
@@ -116,7 +116,7 @@ class LateElement:
         return dropped_key(self.value)
 
     def dropped(self, stage: str, time: ProcessingTime) -> DroppedElement:
-        """The element as data, dropped at a processing time by a stage with a label."""
+        """Returns the element as data, dropped at a processing time by a stage with a label."""
         return DroppedElement(
             self.key,
             self.window,
@@ -153,7 +153,7 @@ class SideDrops:
         return of_side + Counter({DropReason.EXPIRED.value: self.elements.height})
 
     def late_elements(self, values: Iterable[object]) -> list[LateElement]:
-        """The elements that were too late, given their values."""
+        """Returns the elements that were too late, given their values."""
         if self.elements.is_empty():
             return []
         change = pl.col(CHANGE) if CHANGE in self.elements.columns else pl.lit(Change.VALUE.value)

@@ -21,7 +21,7 @@ _LONGEST: Final = 2**62
 
 
 def assigned_in_columns(windows: WindowFn) -> bool:
-    """Whether ``assign_windows`` can assign these windows, from event times alone.
+    """Returns whether ``assign_windows`` can assign these windows, from event times alone.
 
     Otherwise the user-defined function of an event time and a key must be called for each element.
     """
@@ -52,7 +52,7 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def has_bounds(windows: WindowFn) -> bool:
-    """Whether ``window_bounds`` has the windows, by arithmetic: each event time has one."""
+    """Returns whether ``window_bounds`` has the windows, by arithmetic: each event time has one."""
     return isinstance(windows, GlobalWindows | FixedWindows | Sessions) and assigned_in_columns(windows)
 
 

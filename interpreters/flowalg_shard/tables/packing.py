@@ -10,7 +10,7 @@ import polars as pl
 
 
 def pack(table: pl.DataFrame) -> bytes:
-    """A table as Arrow IPC bytes. A table without rows is packed as no bytes, and loses its columns."""
+    """Returns a table as Arrow IPC bytes. A table without rows is packed as no bytes, and loses its columns."""
     if table.is_empty():
         return b""
     buffer = io.BytesIO()
@@ -19,14 +19,16 @@ def pack(table: pl.DataFrame) -> bytes:
 
 
 def unpack(payload: bytes) -> pl.DataFrame:
-    """The table of packed bytes; no bytes are a table without columns."""
+    """Returns the table of packed bytes; no bytes are a table without columns."""
     if not payload:
         return pl.DataFrame()
     return pl.read_ipc(io.BytesIO(payload))
 
 
 def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of several tables of one schema, but for the width of integers. Tables without rows may lack columns."""
+    """Returns the rows of several tables of one schema, but for the width of integers. Tables without rows may lack
+    columns.
+    """
     filled = [table for table in tables if not table.is_empty()]
     return pl.concat(filled, how="vertical_relaxed") if filled else pl.DataFrame()
 

@@ -99,7 +99,7 @@ def ready_where(
 
 
 def _holds_alone(leaf: CustomTrigger, kept: Accumulated) -> bool:
-    """Whether a trigger without ``due`` is ready, which does not depend on the clocks."""
+    """Returns whether a trigger without ``due`` is ready, which does not depend on the clocks."""
     return leaf.holds(kept, _START, _START, _START, MIN_TIME, MIN_TIME)
 
 

@@ -55,19 +55,19 @@ class CompiledOnce:
         return self.prefix + "satisfied"
 
     def holds(self, name: str) -> str:
-        """The column for whether a predicate of an accumulator holds; that of ``AtValue`` latches."""
+        """Returns the column for whether a predicate of an accumulator holds; that of ``AtValue`` latches."""
         return f"{self.prefix}{name}.holds"
 
     def due(self, name: str) -> str:
-        """The column of the processing time before which a user-defined trigger is not ready."""
+        """Returns the column of the processing time before which a user-defined trigger is not ready."""
         return f"{self.prefix}{name}.due"
 
     def name_of(self, leaf: DataDrivenTrigger) -> str:
-        """The name of a leaf that keeps something of values."""
+        """Returns the name of a leaf that keeps something of values."""
         return next(name for name, candidate in self.summary.data if candidate == leaf)
 
     def kept(self, leaf: LeafTrigger) -> str:
-        """The column of what a leaf alone keeps; empty if it keeps nothing."""
+        """Returns the column of what a leaf alone keeps; empty if it keeps nothing."""
         match leaf:
             case AtValue() | CustomTrigger():
                 return self.holds(self.name_of(leaf))
@@ -296,7 +296,7 @@ def _compile(trigger: Trigger, summary: SummaryColumns, name: str) -> CompiledTr
 
 
 def _finishes(part: CompiledTrigger) -> bool:
-    """Whether the trigger can ever finish."""
+    """Returns whether the trigger can ever finish."""
     match part:
         case CompiledOnce() | CompiledOrFinally():
             return True

@@ -364,7 +364,7 @@ def _newest_before(windows: DataFrame, side_values: DataFrame) -> DataFrame:
 
 
 def _has_literal(default: object) -> bool:
-    """Whether Spark has a literal for a default; true without a default."""
+    """Returns whether Spark has a literal for a default; true without a default."""
     return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 

@@ -48,7 +48,7 @@ def pane_flow(
     *,
     has_span: bool = False,
 ) -> Flow:
-    """The flow of a batch's panes: first, on time and last, each with its window and event time.
+    """Returns the flow of a batch's panes: first, on time and last, each with its window and event time.
 
     With ``has_span`` the rows have a ``SPAN``, which then travels along.
     """

@@ -73,7 +73,7 @@ def assign_windows(
 
 
 def has_window_expression(windows: WindowFn) -> bool:
-    """Whether an element's windows are expressions of Spark over its event time."""
+    """Returns whether an element's windows are expressions of Spark over its event time."""
     match windows:
         case GlobalWindows() | FixedWindows(offset_by_key=None) | SlidingWindows():
             return True

@@ -33,7 +33,7 @@ class CheckpointFiles:
         return cls(folder, hadoop, hadoop.Path(folder).getFileSystem(settings), settings)
 
     def exists(self) -> bool:
-        """Whether the folder exists."""
+        """Returns whether the folder exists."""
         return bool(self.system.exists(self._path("")))
 
     def below(self, part: str, levels: int) -> list[str]:

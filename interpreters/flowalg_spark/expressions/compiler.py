@@ -172,7 +172,7 @@ def _choose(condition: Sql, then: Columns, otherwise: Columns) -> Columns:
 
 
 def _may_overflow(expr: Expr) -> bool:
-    """Whether an integer or an intermediate result may overflow 64 bits."""
+    """Returns whether an integer or an intermediate result may overflow 64 bits."""
     if expr.shape != INTEGER:
         return False
     match expr:
@@ -187,7 +187,7 @@ def _may_overflow(expr: Expr) -> bool:
 
 
 def _may_overflow_inside(expr: Expr) -> bool:
-    """Whether an intermediate result may overflow 64 bits although the final result fits."""
+    """Returns whether an intermediate result may overflow 64 bits although the final result fits."""
     match expr:
         case Choice(then=then, otherwise=otherwise):
             return _may_overflow_inside(then) or _may_overflow_inside(otherwise)

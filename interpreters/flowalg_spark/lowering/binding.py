@@ -403,7 +403,7 @@ def _range_message(micros: Sql, source: SourceNode) -> Sql:
 
 
 def can_read(stored: T.DataType, shape: Shape) -> bool:
-    """Whether values of a Spark type can be read as values of a shape without loss."""
+    """Returns whether values of a Spark type can be read as values of a shape without loss."""
     match shape:
         case OptionalOf(of=inner):
             return can_read(stored, inner)

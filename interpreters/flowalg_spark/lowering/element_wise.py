@@ -59,7 +59,7 @@ def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
 
 
 def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
-    """Whether a step runs in Python."""
+    """Returns whether a step runs in Python."""
     return analysis.opaque is not None or (flow.dead_letters and analysis.can_raise)
 
 

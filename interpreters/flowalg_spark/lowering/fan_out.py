@@ -55,7 +55,7 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
 
 
 def _is_one_expression(chain: Sequence[StepAnalysis]) -> bool:
-    """Whether a chain has at most one output for each element, by an expression that is not too large."""
+    """Returns whether a chain has at most one output for each element, by an expression that is not too large."""
     size = 1
     for analysis in chain:
         nodes = list(walk(analysis.expression))

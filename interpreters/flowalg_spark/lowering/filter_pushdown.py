@@ -84,7 +84,7 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 
 
 def _is_pushable(expr: Expr) -> bool:
-    """Whether a condition is a boolean field, or only compares fields of the record with constants."""
+    """Returns whether a condition is a boolean field, or only compares fields of the record with constants."""
     match expr:
         case Apply(op=op, args=args) if op in _COMPARISONS:
             return all(_is_field(arg) or isinstance(arg, Constant) for arg in args) and (
@@ -103,7 +103,7 @@ def _is_pushable(expr: Expr) -> bool:
 
 
 def _is_field(expr: Expr) -> bool:
-    """Whether an expression is a field of the record, or of a nested record."""
+    """Returns whether an expression is a field of the record, or of a nested record."""
     return isinstance(expr, Param) or (isinstance(expr, Part) and _is_field(expr.of))
 
 

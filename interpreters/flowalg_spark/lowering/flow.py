@@ -195,7 +195,7 @@ def _named(
 
 
 def is_stored(expression: Expr) -> bool:
-    """Whether an expression needs no computation: parts of the element, and constants."""
+    """Returns whether an expression needs no computation: parts of the element, and constants."""
     match expression:
         case Param() | Constant():
             return True

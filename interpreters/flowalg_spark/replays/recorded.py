@@ -163,7 +163,7 @@ class Recording:
 
     @classmethod
     def of(cls, rows: Sequence[RecordedRows], division: Division) -> Recording:
-        """The rows of several sources, divided together."""
+        """Returns the rows of several sources, divided together."""
         latest = [pair for recorded in rows for pair in recorded.latest.items()]
         return cls(rows, list(division.instants(latest)))
 

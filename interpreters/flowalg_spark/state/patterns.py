@@ -35,7 +35,7 @@ def pattern_of(path: str) -> str:
 
 
 def exists(session: SparkSession, pattern: str) -> bool:
-    """Whether a pattern matches any file or folder."""
+    """Returns whether a pattern matches any file or folder."""
     try:
         session.read.format("binaryFile").load(pattern)
     except AnalysisException as missing:

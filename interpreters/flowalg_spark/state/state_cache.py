@@ -31,7 +31,7 @@ class StateCache:
         return next((stored for written_with, stored in versions if written_with == token), None)
 
     def segment(self, name: str) -> Segment | None:
-        """A segment of any cached state. A name never identifies another segment."""
+        """Returns a segment of any cached state. A name never identifies another segment."""
         return self.segments.get(name)
 
     def put(self, shard: str, token: str, stored: OperatorState, limit: int) -> None:

@@ -70,7 +70,7 @@ class _Listener(StreamingQueryListener):
         self._report(QueryEnded(self._name(str(event.id), None), datetime.now(UTC), event.exception))
 
     def _name(self, query: str, name: str | None) -> str:
-        """The name of a query; the event of its end has only its id."""
+        """Returns the name of a query; the event of its end has only its id."""
         if name is not None:
             self.names[query] = name
         return self.names.get(query, query)

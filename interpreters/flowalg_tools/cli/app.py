@@ -420,7 +420,7 @@ def timeline_options(
     *,
     dead_letters: bool = False,
 ) -> TimelineOptions:
-    """The options that make timelines of files; the default watermark policy is ``Perfect``."""
+    """Returns the options that make timelines of files; the default watermark policy is ``Perfect``."""
     if replay is not None:
         reject_options(
             "--replay",

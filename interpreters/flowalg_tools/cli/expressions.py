@@ -69,7 +69,7 @@ _EXPRESSION: Final = "an expression over flowalg's triggers, policies and durati
 
 
 def parse_trigger(text: str, argument: str) -> Trigger:
-    """A trigger, as an expression or the attribute of a module."""
+    """Returns a trigger, as an expression or the attribute of a module."""
     value = evaluate(text, argument)
     if isinstance(value, Trigger):
         return value
@@ -77,7 +77,7 @@ def parse_trigger(text: str, argument: str) -> Trigger:
 
 
 def parse_policy(text: str, argument: str) -> WatermarkPolicy:
-    """A watermark policy, as an expression or the attribute of a module."""
+    """Returns a watermark policy, as an expression or the attribute of a module."""
     value = evaluate(text, argument)
     if isinstance(value, WatermarkPolicy):
         return value
@@ -85,12 +85,12 @@ def parse_policy(text: str, argument: str) -> WatermarkPolicy:
 
 
 def parse_duration(text: str, argument: str) -> timedelta:
-    """A duration, such as ``5 * minute``."""
+    """Returns a duration, such as ``5 * minute``."""
     return _duration(evaluate(text, argument), argument)
 
 
 def parse_lateness(text: str, argument: str) -> AllowedLateness:
-    """A duration, or ``FOREVER``."""
+    """Returns a duration, or ``FOREVER``."""
     value = evaluate(text, argument)
     return FOREVER if value is FOREVER else _duration(value, argument)
 
@@ -102,7 +102,7 @@ def _duration(value: object, argument: str) -> timedelta:
 
 
 def evaluate(text: str, argument: str) -> object:
-    """The value of an expression, or of the attribute of a module."""
+    """Returns the value of an expression, or of the attribute of a module."""
     if is_qualified_name(text):
         return load_value(text, argument)
     evaluator = _Evaluator(text, argument)
@@ -194,5 +194,5 @@ class _Evaluator:
             raise self.error(str(error)) from error
 
     def error(self, why: str) -> ArgumentError:
-        """An error of the expression."""
+        """Returns an error of the expression."""
         return ArgumentError(self.argument, self.text, _EXPRESSION, why=why)

@@ -32,7 +32,9 @@ class UnreadableFileError(FlowalgError, ValueError):
 
 
 def format_of(path: Path, argument: str) -> str:
-    """The format of a file, or of a folder's files, by suffix; raises ``ArgumentError`` for an unknown suffix."""
+    """Returns the format of a file, or of a folder's files, by suffix; raises ``ArgumentError`` for an unknown
+    suffix.
+    """
     kind = FORMATS.get(path.suffix)
     if kind is None and path.is_dir():
         kinds = {FORMATS[file.suffix] for file in path.iterdir() if file.suffix in FORMATS}
@@ -73,7 +75,8 @@ def read_table(
 
 
 def _data_files(source: str, folder: Path) -> list[Path]:
-    """The files of a folder, as every engine reads it: without hidden and temporary ones, and those of its folders.
+    """Returns the files of a folder, as every engine reads it: without hidden and temporary ones, and those of its
+    folders.
 
     Raises ``ArgumentError`` for a file with an unknown suffix, which must not be passed over.
     """
@@ -170,7 +173,7 @@ def write_table(table: pa.Table, path: Path, kind: str) -> None:
 
 
 def _plain(value: object) -> object:
-    """A value that JSON cannot hold: a duration in seconds, anything else as text."""
+    """Returns a value that JSON cannot hold: a duration in seconds, anything else as text."""
     match value:
         case datetime() | date():
             return value.isoformat()
@@ -187,7 +190,7 @@ LETTER_COLUMNS: Final = ("stage", "error", "record")
 
 
 def letters_path(output: Path) -> Path:
-    """Where the bad records of a run are written: ``panes.dead-letters.csv`` for ``panes.csv``."""
+    """Returns where the bad records of a run are written: ``panes.dead-letters.csv`` for ``panes.csv``."""
     return output.with_name(f"{output.stem}.dead-letters{output.suffix}")
 
 

@@ -66,7 +66,7 @@ class TimelineOptions(FileOptions):
 
 
 def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Source[object], Path]:
-    """The path of each source's data.
+    """Returns the path of each source's data.
 
     Raises ``UnboundSourceError`` for a source without a path and for a name that is not a source.
     """
@@ -95,7 +95,9 @@ def read_timelines(
     options: TimelineOptions,
     bad: list[BadRecord] | None = None,
 ) -> dict[Source[object], Timeline[object]]:
-    """The timeline of each source of a pipeline, from a module or from files. Bad records of files go to ``bad``."""
+    """Returns the timeline of each source of a pipeline, from a module or from files. Bad records of files go to
+    ``bad``.
+    """
     if len(inputs) == 1 and is_qualified_name(inputs[0]):
         return _by_source(pipeline, load_timelines(inputs[0]), inputs[0])
     paths = bind_paths(pipeline, inputs)
@@ -107,7 +109,7 @@ def read_timelines(
 def read_batches(
     pipeline: PCollection[object], inputs: Sequence[str], bad: list[BadRecord] | None
 ) -> dict[Source[object], Timeline[object]]:
-    """The records of each source as a batch of this moment. Bad records of files go to ``bad``."""
+    """Returns the records of each source as a batch of this moment. Bad records of files go to ``bad``."""
     now = datetime.now(UTC)
     return {
         source: Timeline.batch(
@@ -120,7 +122,7 @@ def read_batches(
 def read_columns(
     pipeline: PCollection[object], grouping: GroupingNode, inputs: Sequence[str], options: TimelineOptions
 ) -> ColumnHistory | None:
-    """The history of the only source of a pipeline, from the columns of its file.
+    """Returns the history of the only source of a pipeline, from the columns of its file.
 
     ``None`` if ``read_timelines`` is needed: for other inputs, and for data with an error, which it then raises.
     """
@@ -153,7 +155,7 @@ def read_columns(
 def _replay_timelines(
     paths: Mapping[Source[object], Path], output: Path
 ) -> dict[Source[object], Timeline[object]]:
-    """The timelines of a streaming run; the records are in files, in the order in which it received them."""
+    """Returns the timelines of a streaming run; the records are in files, in the order in which it received them."""
     with require_extra("spark"):
         import flowalg_spark
         import pyarrow as pa
@@ -197,7 +199,7 @@ def _by_source(
 def _from_file(
     source: Source[object], path: Path, options: TimelineOptions, bad: list[BadRecord] | None
 ) -> Timeline[object]:
-    """The timeline of the records of a file, by the columns with their times."""
+    """Returns the timeline of the records of a file, by the columns with their times."""
     if options.processing_time is None:
         raise ArgumentError("--processing-time", None, "the column with the processing time of each record")
     table = read_table(source, path, *options.times, bad=bad)
@@ -220,14 +222,14 @@ def _from_file(
 
 
 def _by_record(records: Sequence[object], points: Iterable[T]) -> dict[int, T]:
-    """The times of records, by their identity."""
+    """Returns the times of records, by their identity."""
     return dict(zip(map(id, records), points, strict=True))
 
 
 def read_records(
     source: Source[object], table: pa.Table, path: Path, *, lenient: bool = False
 ) -> list[object]:
-    """The records of a table that was read from a file, each as a new object.
+    """Returns the records of a table that was read from a file, each as a new object.
 
     If ``lenient``, records that do not match the source are read as they are stored.
     """

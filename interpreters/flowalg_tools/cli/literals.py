@@ -13,7 +13,7 @@ from flowalg.errors import ArgumentError
 
 
 def parse_time(text: str, argument: str) -> datetime:
-    """A time in ISO 8601; the default offset is UTC."""
+    """Returns a time in ISO 8601; the default offset is UTC."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
@@ -24,7 +24,7 @@ def parse_time(text: str, argument: str) -> datetime:
 
 
 def parse_window(text: str, argument: str) -> Window:
-    """A window as its start and end: ``2013-01-31T17:00Z/2013-01-31T18:00Z``."""
+    """Returns a window as its start and end: ``2013-01-31T17:00Z/2013-01-31T18:00Z``."""
     start, slash, end = text.partition("/")
     if not slash:
         raise ArgumentError(argument, text, "a start and an end, such as 2013-01-31T17:00Z/2013-01-31T18:00Z")
@@ -32,7 +32,7 @@ def parse_window(text: str, argument: str) -> Window:
 
 
 def parse_key(text: str, shape: Shape | None, argument: str) -> object:
-    """A key: the text itself if the keys are texts, otherwise a Python literal."""
+    """Returns a key: the text itself if the keys are texts, otherwise a Python literal."""
     if shape is None:
         return _literal(text)
     for value in (text, _literal(text)):

@@ -26,13 +26,13 @@ class NotFoundError(FlowalgError, LookupError):
 
 
 def is_qualified_name(text: str) -> bool:
-    """Whether a text has the form ``module:attribute``."""
+    """Returns whether a text has the form ``module:attribute``."""
     module, colon, attribute = text.partition(":")
     return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *attribute.split(".")))
 
 
 def load_value(text: str, argument: str) -> object:
-    """The attribute of a module, which may be in the working directory.
+    """Returns the attribute of a module, which may be in the working directory.
 
     Raises ``ArgumentError`` for a text of another form, ``NotFoundError`` if the module or attribute is missing, and
     ``BrokenModuleError`` if the module cannot be imported.
@@ -57,7 +57,7 @@ def load_value(text: str, argument: str) -> object:
 
 
 def load_pipeline(text: str) -> PCollection[object]:
-    """The pipeline with this name."""
+    """Returns the pipeline with this name."""
     value = load_value(text, "PIPELINE")
     if not isinstance(value, PCollection):
         raise ArgumentError(f"PIPELINE {text}", value, "a PCollection")
@@ -65,7 +65,7 @@ def load_pipeline(text: str) -> PCollection[object]:
 
 
 def load_timelines(text: str) -> Timeline[object] | Mapping[object, object]:
-    """The timeline with this name, or a timeline for each source; a function without arguments is called."""
+    """Returns the timeline with this name, or a timeline for each source; a function without arguments is called."""
     value = load_value(text, "TIMELINE")
     module, _, name = text.partition(":")
     if callable(value) and not isinstance(value, Timeline):

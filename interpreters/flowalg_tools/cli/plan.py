@@ -78,7 +78,7 @@ def _spark_checkpoint(folder: Path) -> Path:
 
 
 def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[object]]:
-    """The pipeline, or the named outputs, with this name."""
+    """Returns the pipeline, or the named outputs, with this name."""
     value = load_value(text, "PIPELINE")
     if isinstance(value, PCollection):
         return value
@@ -90,5 +90,5 @@ def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[ob
 
 
 def is_local(checkpoint: Path) -> bool:
-    """Whether a folder has a checkpoint of the local engine."""
+    """Returns whether a folder has a checkpoint of the local engine."""
     return (checkpoint / "manifest").is_file()

@@ -101,7 +101,7 @@ def run_in_process(
 
 
 def _interpreter(name: str, options: TimelineOptions) -> Interpreter:
-    """An installed interpreter, with the mode and the dead letters of the options if it has such fields."""
+    """Returns an installed interpreter, with the mode and the dead letters of the options if it has such fields."""
     interpreter = load_interpreter(name, argument="--on")
     if options.processing_time is None and isinstance(interpreter, Reference):
         interpreter = ReferenceBatch()
@@ -147,7 +147,7 @@ def _run_columns(
 
 
 def _kind_of(pipeline: PCollection[object]) -> str:
-    """What the output of a pipeline consists of, as messages call it."""
+    """Returns what the output of a pipeline consists of, as messages call it."""
     return "panes" if emits_panes(pipeline.node) else "elements"
 
 
@@ -404,7 +404,9 @@ def _write_options(kind: str) -> dict[str, str]:
 
 
 def _plain(frame: DataFrame, kind: str) -> DataFrame:
-    """The frame in the columns of its format: in CSV each field of a struct is a column, such as ``window.start``."""
+    """Returns the frame in the columns of its format: in CSV each field of a struct is a column, such as
+    ``window.start``.
+    """
     return frame.select(*_leaves(frame.schema, ())) if kind == "csv" else frame
 
 

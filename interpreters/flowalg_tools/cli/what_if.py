@@ -101,7 +101,7 @@ def _steps(node: Node) -> Iterator[Step]:
 def _records(
     source: Source[object], table: pa.Table, path: Path, processing_time: str, steps: Sequence[Step]
 ) -> RecordedDelays:
-    """The records with their key and both times; a record that a filter drops only advances the watermark."""
+    """Returns the records with their key and both times; a record that a filter drops only advances the watermark."""
     from flowalg_tools.what_if import RecordedDelays
 
     records = read_records(source, table, path)
@@ -117,7 +117,7 @@ def _records(
 
 
 def _apply_steps(steps: Sequence[Step], element: object) -> object | None:
-    """The result of the steps for an element; ``None`` if a filter drops it."""
+    """Returns the result of the steps for an element; ``None`` if a filter drops it."""
     for step in steps:
         values = tuple(apply_step(step, element))
         if not values:

@@ -88,7 +88,7 @@ def _explain_columns(
     key: str | None,
     until: datetime | None,
 ) -> list[str] | None:
-    """The explanations from the columns of a file; ``None`` if they need its records, or if something fails."""
+    """Returns the explanations from the columns of a file; ``None`` if they need its records, or if something fails."""
     root = resolve_accumulation(pipeline.node)
     grouping = separable_grouping(root)
     if grouping is None:
@@ -108,7 +108,7 @@ def _explain_timelines(
     key: str | None,
     until: datetime | None,
 ) -> list[str]:
-    """The explanations from timelines."""
+    """Returns the explanations from timelines."""
     with spinner("running the reference interpreter"):
         spec = spec_for(pipeline, timelines, mode)
         texts = _explain_selected(pipeline, spec.pipeline.node, mode, history_of(spec), window, key, until)
@@ -126,7 +126,7 @@ def _explain_selected(
     key: str | None,
     until: datetime | None,
 ) -> list[str] | None:
-    """The explanations from the elements that affect the window; ``None`` if they need the whole run, or fail.
+    """Returns the explanations from the elements that affect the window; ``None`` if they need the whole run, or fail.
 
     A run of all elements then raises the first error.
     """
@@ -152,7 +152,7 @@ def _explain_run(
     key: str | None,
     until: datetime | None,
 ) -> list[str]:
-    """The explanations from the whole run."""
+    """Returns the explanations from the whole run."""
     recording = recording_of(spec)
     explanations = [
         explain_pane(recording, pane, pane)
@@ -188,7 +188,7 @@ def _explain_missing(
 
 
 def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentError:
-    """The error for a window without a pane; ``bounds`` are the first and the last window with one."""
+    """Returns the error for a window without a pane; ``bounds`` are the first and the last window with one."""
     return ArgumentError(
         "--window",
         str(window),
@@ -199,10 +199,10 @@ def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentEr
 
 
 def key_shape(pipeline: PCollection[object]) -> Shape | None:
-    """The shape of the last grouping's keys, if it is known."""
+    """Returns the shape of the last grouping's keys, if it is known."""
     return _key_of(last_grouping(pipeline.node))
 
 
 def _key_of(keyed: Node) -> Shape | None:
-    """The shape of the keys of a keyed collection, if it is known."""
+    """Returns the shape of the keys of a keyed collection, if it is known."""
     return keyed.shape.fields[0].shape if isinstance(keyed.shape, RecordOf) else None

@@ -39,7 +39,7 @@ def log_to(logger: logging.Logger | None = None) -> Observer:
 
 
 def event_json(event: QueryEvent) -> dict[str, Json]:
-    """An event as JSON: ``time``, ``event``, ``query``, and the fields of its progress or its ``error``."""
+    """Returns an event as JSON: ``time``, ``event``, ``query``, and the fields of its progress or its ``error``."""
     head: dict[str, Json] = {"time": _iso(event.time), "event": "", "query": event.query}
     match event:
         case QueryStarted():
@@ -52,7 +52,7 @@ def event_json(event: QueryEvent) -> dict[str, Json]:
 
 
 def progress_json(progress: QueryProgress) -> dict[str, Json]:
-    """A progress as JSON, with the names of its fields.
+    """Returns a progress as JSON, with the names of its fields.
 
     Times are ISO 8601 in UTC. A watermark is null before the first one, and after the end of the input.
     """
@@ -67,7 +67,7 @@ def progress_json(progress: QueryProgress) -> dict[str, Json]:
 
 
 def stage_json(stage: StageMetrics) -> dict[str, Json]:
-    """The metrics of a stage as JSON."""
+    """Returns the metrics of a stage as JSON."""
     return {
         **asdict(stage),
         "processing_time": _iso(stage.processing_time),
@@ -76,7 +76,7 @@ def stage_json(stage: StageMetrics) -> dict[str, Json]:
 
 
 def source_json(source: SourceMetrics, now: datetime) -> dict[str, Json]:
-    """The metrics of a source as JSON, without its signals and percentiles."""
+    """Returns the metrics of a source as JSON, without its signals and percentiles."""
     return {
         "source": source.source,
         "elements": source.elements,

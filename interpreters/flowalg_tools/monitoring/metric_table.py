@@ -49,12 +49,12 @@ class Metric:
 
 
 def stage_label(stage: StageMetrics) -> str:
-    """The label of a stage: its number in the pipeline, and its name."""
+    """Returns the label of a stage: its number in the pipeline, and its name."""
     return f"{stage.number} {stage.stage}"
 
 
 def seconds_of(point: EventTime) -> float | None:
-    """A watermark in seconds since the epoch; ``None`` before the first one, and at the end of the input."""
+    """Returns a watermark in seconds since the epoch; ``None`` before the first one, and at the end of the input."""
     return point / 1_000_000 if MIN_TIME < point < MAX_TIME else None
 
 
@@ -74,7 +74,7 @@ def _of_total(value: Callable[[QueryProgress], float]) -> Callable[[QueryStatus]
 
 
 def _current(status: QueryStatus, kind: MetricKind) -> QueryProgress | None:
-    """The progress that metrics of stages and sources show: gauges only while the query runs."""
+    """Returns the progress that metrics of stages and sources show: gauges only while the query runs."""
     return status.total if kind is MetricKind.COUNTER or status.state is QueryState.RUNNING else None
 
 
@@ -119,7 +119,9 @@ def _of_source(
 
 
 def lag_of(watermark: EventTime, now: datetime) -> float | None:
-    """The difference of a processing time and a watermark, in seconds; ``None`` if the watermark is not known."""
+    """Returns the difference of a processing time and a watermark, in seconds; ``None`` if the watermark is not
+    known.
+    """
     seconds = seconds_of(watermark)
     return None if seconds is None else now.timestamp() - seconds
 

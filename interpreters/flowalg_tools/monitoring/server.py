@@ -155,12 +155,12 @@ class _Answer:
 
     @classmethod
     def of_json(cls, value: Json, status: HTTPStatus = HTTPStatus.OK) -> _Answer:
-        """A value as JSON."""
+        """Returns a value as JSON."""
         return cls(json.dumps(value).encode(), status=status)
 
     @classmethod
     def refused(cls, status: HTTPStatus, reason: str) -> _Answer:
-        """An error, with its reason."""
+        """Returns an error, with its reason."""
         return cls.of_json({"error": reason}, status)
 
 
@@ -174,7 +174,7 @@ class _Pages:
     _lock: Lock = field(factory=Lock, init=False)
 
     def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> _Answer:
-        """The answer for a path and the arguments after it."""
+        """Returns the answer for a path and the arguments after it."""
         match path:
             case "/status.json":
                 return _Answer.of_json(statuses_view(self.monitor.statuses, self.readers))
@@ -246,11 +246,11 @@ class _Handler(BaseHTTPRequestHandler):
             return _Answer.refused(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
     def _host(self) -> str | None:
-        """The name of this server in the request, without its port."""
+        """Returns the name of this server in the request, without its port."""
         return urlsplit(f"//{self.headers.get('Host', '')}").hostname
 
     def version_string(self) -> str:
-        """The name of the server, without versions."""
+        """Returns the name of the server, without versions."""
         return "flowalg"
 
     def log_message(self, format: str, *args: object) -> None:

@@ -14,13 +14,13 @@ from flowalg_tools.monitoring.windows import OpenState, describe_row, describe_t
 
 
 def statuses_view(statuses: Sequence[QueryStatus], with_windows: Container[str]) -> dict[str, Json]:
-    """All queries; ``with_windows`` has the names of those whose open windows can be read."""
+    """Returns all queries; ``with_windows`` has the names of those whose open windows can be read."""
     queries: list[Json] = [query_view(status, status.query in with_windows) for status in statuses]
     return {"time": _time(datetime.now(UTC)), "queries": queries}
 
 
 def query_view(status: QueryStatus, shows_windows: bool) -> dict[str, Json]:
-    """A query: its state and totals, its stages and its sources."""
+    """Returns a query: its state and totals, its stages and its sources."""
     last, total = status.last, status.total
     view: dict[str, Json] = {
         "query": status.query,
@@ -75,7 +75,7 @@ def _source_view(source: SourceMetrics, now: datetime) -> dict[str, Json]:
 
 
 def windows_view(state: OpenState, stage: StageMetrics) -> dict[str, Json]:
-    """The open windows of a stage that are due first, and the number of all."""
+    """Returns the open windows of a stage that are due first, and the number of all."""
     rows: list[Json] = [{**describe_row(row, stage)} for row in state.rows]
     return {"total": state.total, "rows": rows}
 
@@ -85,5 +85,5 @@ def _time(time: datetime) -> str:
 
 
 def _second(point: EventTime) -> str:
-    """A point in time, to the second."""
+    """Returns a point in time, to the second."""
     return describe_time(point).partition(".")[0]

@@ -66,7 +66,7 @@ def spark_windows(session: SparkSession, checkpoint: str | PathLike[str]) -> Win
 
 
 def describe_row(row: Mapping[str, object], stage: StageMetrics) -> dict[str, str | int]:
-    """The texts of an open window, or of a key of a computation, for people."""
+    """Returns the texts of an open window, or of a key of a computation, for people."""
     key = {name.removeprefix("key").removeprefix("."): value for name, value in row.items() if _is_key(name)}
     texts: dict[str, str | int] = {"key": _text(key[""] if list(key) == [""] else key)} if key else {}
     window = row.get("window")
@@ -103,7 +103,7 @@ def _text(value: object) -> str:
 
 
 def _time(time: object) -> str:
-    """A point in time to the second, or with its fraction."""
+    """Returns a point in time to the second, or with its fraction."""
     if not isinstance(time, datetime):
         return "never"
     point = event_time(time.replace(tzinfo=UTC) if time.tzinfo is None else time)
@@ -111,7 +111,7 @@ def _time(time: object) -> str:
 
 
 def describe_time(point: EventTime) -> str:
-    """A point in time, in UTC; a watermark may also be before the first one, or at the end of the input."""
+    """Returns a point in time, in UTC; a watermark may also be before the first one, or at the end of the input."""
     if point <= MIN_TIME:
         return "none yet"
     if point >= MAX_TIME:
@@ -120,7 +120,7 @@ def describe_time(point: EventTime) -> str:
 
 
 def explain_wait(row: Mapping[str, object], watermark: datetime) -> str:
-    """What an open window or a key waits for; ``watermark`` is that of its stage."""
+    """Returns what an open window or a key waits for; ``watermark`` is that of its stage."""
     at, time = row["next_watermark"], row["next_time"]
     pending = row.get("pending", True)
     state = "" if pending else "nothing to emit now; "
@@ -139,7 +139,7 @@ def explain_wait(row: Mapping[str, object], watermark: datetime) -> str:
 
 
 def explain_watermark(stage: StageMetrics, sources: Sequence[SourceMetrics]) -> str:
-    """What determines the watermark of a stage: the sources that are at it, or an earlier stage."""
+    """Returns what determines the watermark of a stage: the sources that are at it, or an earlier stage."""
     watermark = event_time(stage.watermark)
     if watermark >= MAX_TIME:
         return "The input has ended."

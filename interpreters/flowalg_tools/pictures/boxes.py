@@ -26,7 +26,7 @@ class Box:
 
     @classmethod
     def around(cls, x: float, y: float, width: float, height: float) -> Box:
-        """The rectangle of a given size around a point."""
+        """Returns the rectangle of a given size around a point."""
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
     @property
@@ -45,11 +45,11 @@ class Box:
         return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
     def expanded(self, by: float) -> Box:
-        """The rectangle with a margin."""
+        """Returns the rectangle with a margin."""
         return Box(self.left - by, self.bottom - by, self.right + by, self.top + by)
 
     def intersects(self, other: Box) -> bool:
-        """Whether two rectangles overlap."""
+        """Returns whether two rectangles overlap."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -113,6 +113,6 @@ def _distance(spot: Box, inside: Box) -> float:
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float) -> float:
-    """The width of a text, in points."""
+    """Returns the width of a text, in points."""
     # A dollar sign would begin a formula here; it is as wide as the letter S.
     return float(TextPath((0, 0), text.replace("$", "S"), size=size).get_extents().width) if text else 0.0

@@ -121,7 +121,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
 
 
 def _vertical_label(ticks: Ticks, number: int) -> str:
-    """The label of a tick at the vertical axis, with the date above the time."""
+    """Returns the label of a tick at the vertical axis, with the date above the time."""
     return "\n".join(reversed(ticks.ticks[number].label.split("\n")))
 
 

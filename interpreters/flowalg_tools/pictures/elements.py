@@ -78,7 +78,7 @@ class RunElement:
     grouped_as: tuple[GroupedAs, ...]
 
     def may_have(self, key: object) -> bool:
-        """Whether the element has this key, or may have it."""
+        """Returns whether the element has this key, or may have it."""
         return key is ANY or any(grouped.key is ANY or grouped.key == key for grouped in self.grouped_as)
 
 
@@ -91,7 +91,7 @@ _Rows = list[_Row | None]
 def elements_of(
     spec: RunSpec, readings: Sequence[WatermarkReading], drops: Sequence[DroppedElement]
 ) -> tuple[RunElement, ...]:
-    """The elements of all sources, and the dropped elements that come from an earlier grouping.
+    """Returns the elements of all sources, and the dropped elements that come from an earlier grouping.
 
     Elements with the same event time and key that are observed in one instant are in the same windows, so they have the
     same status. An element that does not reach a grouping has no ``grouped_as``.
@@ -122,7 +122,7 @@ def elements_of(
 
 
 def hashable(key: object) -> bool:
-    """Whether a value can be the key of a grouping."""
+    """Returns whether a value can be the key of a grouping."""
     try:
         hash(key)
     except TypeError:
@@ -131,7 +131,7 @@ def hashable(key: object) -> bool:
 
 
 def key_of(element: object) -> object:
-    """The key of a pair; ``ANY`` for another value."""
+    """Returns the key of a pair; ``ANY`` for another value."""
     return element.key if isinstance(element, KV) and hashable(element.key) else ANY
 
 
@@ -152,7 +152,9 @@ def _element_of(drop: _Drop) -> RunElement:
 
 
 def _watermarks_before(readings: Sequence[WatermarkReading]) -> dict[tuple[int, int], int]:
-    """The watermark before each instant, by its processing time and its number among the instants of that time."""
+    """Returns the watermark before each instant, by its processing time and its number among the instants of
+    that time.
+    """
     before: dict[tuple[int, int], int] = {}
     counts: dict[int, int] = {}
     watermark = int(MIN_TIME)
@@ -190,7 +192,7 @@ class _Paths:
 
     @classmethod
     def of(cls, root: Node, source: SourceNode) -> _Paths:
-        """The paths from a source in a pipeline."""
+        """Returns the paths from a source in a pipeline."""
         nodes: dict[int, Node] = {}
         read: list[Node] = []
         for node in nodes_of(root):
@@ -203,7 +205,7 @@ class _Paths:
         return cls(tuple(nodes.values()), tuple(read))
 
     def forms(self, elements: Sequence[object], points: Sequence[int]) -> list[tuple[GroupedAs, ...]]:
-        """The forms of each element in the groupings."""
+        """Returns the forms of each element in the groupings."""
         rows: dict[int, _Rows] = {}
         for node in self.nodes:
             rows[id(node)] = _rows_of(node, rows, elements, points)
@@ -224,7 +226,7 @@ def _is_source(node: Node, source: SourceNode) -> bool:
 
 
 def _ungrouped_inputs(node: Node) -> tuple[Node, ...]:
-    """The inputs whose elements a node passes on, changed or not, without grouping them."""
+    """Returns the inputs whose elements a node passes on, changed or not, without grouping them."""
     match node:
         case (
             ElementWise(input=inner)
@@ -243,7 +245,7 @@ def _ungrouped_inputs(node: Node) -> tuple[Node, ...]:
 def _rows_of(
     node: Node, rows: Mapping[int, _Rows], elements: Sequence[object], points: Sequence[int]
 ) -> _Rows:
-    """The rows of a node, from those of its inputs."""
+    """Returns the rows of a node, from those of its inputs."""
     inputs = [row for inner in _ungrouped_inputs(node) for row in rows.get(id(inner), ())]
     match node:
         case ElementWise(steps=steps):

@@ -30,7 +30,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def render(figure: Figure, suffix: str) -> bytes:
-    """A figure as ``.svg`` or ``.png``: equal bytes for equal figures; text in an SVG remains text."""
+    """Returns a figure as ``.svg`` or ``.png``: equal bytes for equal figures; text in an SVG remains text."""
     into = BytesIO()
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "flowalg", "hatch.linewidth": 0.7})

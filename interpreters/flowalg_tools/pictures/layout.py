@@ -145,7 +145,7 @@ class _Drawing:
     panels: int
 
     def panel(self, key: object, elements: Sequence[RunElement], panes: Sequence[KeyedPane]) -> Panel:
-        """The diagram of one key, with its elements and panes."""
+        """Returns the diagram of one key, with its elements and panes."""
         plane = self.plane
         inside = [
             element
@@ -218,17 +218,17 @@ class _Drawing:
 
 
 def _have_short_values(elements: Sequence[RunElement]) -> bool:
-    """Whether there are few elements with short values, so that all values can be shown."""
+    """Returns whether there are few elements with short values, so that all values can be shown."""
     return len(elements) <= MAX_VALUES and all(len(_value_of(element)) <= _MAX_VALUE for element in elements)
 
 
 def _value_of(element: RunElement) -> str:
-    """The value of an element as text; empty if it has several forms or none."""
+    """Returns the value of an element as text; empty if it has several forms or none."""
     return short(element.grouped_as[0].value) if len(element.grouped_as) == 1 else ""
 
 
 def _accepted_times(elements: Iterable[RunElement], key: object) -> list[tuple[int, int]]:
-    """The event and processing times of the elements that were not dropped, by event time."""
+    """Returns the event and processing times of the elements that were not dropped, by event time."""
     return sorted(
         (grouped.event_time, element.processing_time)
         for element in elements
@@ -241,7 +241,7 @@ def _accepted_times(elements: Iterable[RunElement], key: object) -> list[tuple[i
 def _starts(
     panes: Sequence[KeyedPane], accepted: Sequence[tuple[int, int]], merges: bool
 ) -> list[tuple[Pane[object], int]]:
-    """Each pane with the processing time of the pane before it, or else of the first element of its window."""
+    """Returns each pane with the processing time of the pane before it, or else of the first element of its window."""
     before: dict[Window, list[int]] = defaultdict(list)
     starts: list[tuple[Pane[object], int]] = []
     for keyed in panes:
@@ -264,7 +264,9 @@ def _starts(
 
 
 def _busiest(panes: Sequence[Pane[object]], limit: int) -> set[int]:
-    """The numbers of at most ``limit`` panes: those of the windows with the most panes, thinned where these tie."""
+    """Returns the numbers of at most ``limit`` panes: those of the windows with the most panes, thinned where these
+    tie.
+    """
     if len(panes) <= limit:
         return set(range(len(panes)))
     by_window: dict[Window, list[int]] = defaultdict(list)
@@ -284,7 +286,7 @@ def _busiest(panes: Sequence[Pane[object]], limit: int) -> set[int]:
 
 
 def _insets(windows: Sequence[Window]) -> dict[Window, float]:
-    """The inset of each window: larger for windows that overlap earlier ones."""
+    """Returns the inset of each window: larger for windows that overlap earlier ones."""
     lanes: list[int] = []
     insets: dict[Window, float] = {}
     for window in sorted(set(windows), key=lambda window: (window.start, window.end)):
@@ -299,7 +301,7 @@ def _label_order(pane: Pane[object], box: Box) -> tuple[bool, float]:
 
 
 def _label(pane: Pane[object], box: Box, placer: LabelPlacer) -> Label | None:
-    """The value of a pane, inside its box; ``None`` without room for it.
+    """Returns the value of a pane, inside its box; ``None`` without room for it.
 
     The label of a retraction, and of a low first pane, is below its box, or above it at the bottom of the plane.
     """
@@ -333,7 +335,7 @@ def _texts(value: object) -> Iterable[str]:
 
 
 def short(value: object) -> str:
-    """A value as a short text of printable characters."""
+    """Returns a value as a short text of printable characters."""
     text = f"{value:.6g}" if isinstance(value, float) else _SHORT.repr(value)
     text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return text if len(text) <= _MAX_LABEL else f"{text[: _MAX_LABEL - 1]}…"

@@ -28,24 +28,24 @@ class Plane:
 
     @classmethod
     def of(cls, facts: RunFacts, width: float, height: float) -> Plane:
-        """The ranges of both times that contain the elements, the windows and the panes of a run."""
+        """Returns the ranges of both times that contain the elements, the windows and the panes of a run."""
         events = Range.around(_events(facts))
         return cls(events, Range.around(_clock(facts)), width, height)
 
     def x(self, event_time: int) -> float:
-        """The horizontal position of an event time."""
+        """Returns the horizontal position of an event time."""
         return self.events.fraction(event_time) * self.width
 
     def y(self, processing_time: int) -> float:
-        """The vertical position of a processing time."""
+        """Returns the vertical position of a processing time."""
         return self.clock.fraction(processing_time) * self.height
 
     def shows(self, window: Window) -> bool:
-        """Whether a part of a window is inside."""
+        """Returns whether a part of a window is inside."""
         return window.start < self.events.last and window.end > self.events.first
 
     def sides(self, window: Window) -> tuple[float, float]:
-        """The horizontal positions of a window's start and end."""
+        """Returns the horizontal positions of a window's start and end."""
         return self.x(window.start), self.x(window.end)
 
     @property
@@ -54,13 +54,13 @@ class Plane:
         return Box(0.0, 0.0, self.width, self.height)
 
     def ideal(self) -> Path:
-        """The line on which event time equals processing time; empty if it is not inside."""
+        """Returns the line on which event time equals processing time; empty if it is not inside."""
         first = max(self.events.first, self.clock.first)
         last = min(self.events.last, self.clock.last)
         return ((self.x(first), self.y(first)), (self.x(last), self.y(last))) if first < last else ()
 
     def watermark(self, readings: Sequence[WatermarkReading]) -> Path:
-        """The steps of the watermark, from the left edge to the right one.
+        """Returns the steps of the watermark, from the left edge to the right one.
 
         The watermark advances at instants. Steps that are less than half a point high are drawn as one.
         """
@@ -81,7 +81,7 @@ class Plane:
 
 
 def _events(facts: RunFacts) -> list[int]:
-    """The event times to show; windows extend the range of the elements only to a limited extent."""
+    """Returns the event times to show; windows extend the range of the elements only to a limited extent."""
     windows = {keyed.pane.window for keyed in facts.panes}
     finite = [window for window in windows if window.start > MIN_TIME and window.end < MAX_TIME]
     edges = [int(edge) for window in finite for edge in (window.start, window.end)]
@@ -95,7 +95,7 @@ def _events(facts: RunFacts) -> list[int]:
 
 
 def _clock(facts: RunFacts) -> list[int]:
-    """The processing times to show; a much later end of the input extends their range by at most one third."""
+    """Returns the processing times to show; a much later end of the input extends their range by at most one third."""
     readings = [int(reading.processing_time) for reading in facts.readings if reading.input < MAX_TIME]
     times = [*readings, *(element.processing_time for element in facts.elements)]
     times = times or [int(keyed.pane.processing_time) for keyed in facts.panes]

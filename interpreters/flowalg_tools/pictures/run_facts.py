@@ -52,7 +52,7 @@ class RunFacts:
     ungrouped: int = 0
 
     def keys(self) -> tuple[object, ...]:
-        """The keys in decreasing order of their elements, then of their panes."""
+        """Returns the keys in decreasing order of their elements, then of their panes."""
         panes: dict[object, int] = {}
         for keyed in self.panes:
             panes[keyed.key] = panes.get(keyed.key, 0) + 1
@@ -95,7 +95,7 @@ def run_facts(run: Run[object]) -> RunFacts:
 
 
 def _watermarks_in(panes: Iterable[Pane[object]]) -> tuple[WatermarkReading, ...]:
-    """The watermarks when panes were emitted; that of the output is assumed to be equal."""
+    """Returns the watermarks when panes were emitted; that of the output is assumed to be equal."""
     readings = sorted({(pane.processing_time, pane.watermark) for pane in panes})
     return tuple(WatermarkReading(time, watermark, watermark) for time, watermark in readings)
 
@@ -105,7 +105,7 @@ def _with_keys(run: Run[object], keyed: bool) -> tuple[KeyedPane, ...]:
 
 
 def _keeps_keys(root: Node) -> bool:
-    """Whether the steps after the last grouping keep the keys."""
+    """Returns whether the steps after the last grouping keep the keys."""
     return all(map(_keeps_key, nodes_after_groupings(root)))
 
 
@@ -120,5 +120,5 @@ def _keeps_key(node: Node) -> bool:
 
 
 def _is_first(root: Node) -> bool:
-    """Whether only sources and element-wise steps come before a node."""
+    """Returns whether only sources and element-wise steps come before a node."""
     return not has_stages(root)

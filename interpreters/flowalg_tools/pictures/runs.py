@@ -47,7 +47,7 @@ def draw_run(
 
 
 def run_svg(run: Run[object], *, key: object = MOST_ELEMENTS, title: str | None = None) -> str:
-    """The diagram of ``draw_run`` as the text of an SVG."""
+    """Returns the diagram of ``draw_run`` as the text of an SVG."""
     return render(figure_of(_layout(run, key), title), ".svg").decode()
 
 

@@ -37,7 +37,7 @@ class Range:
 
     @classmethod
     def around(cls, points: Iterable[int]) -> Range:
-        """The range of the points with a margin on either side, within the bounds of time."""
+        """Returns the range of the points with a margin on either side, within the bounds of time."""
         values = list(points) or [0]
         first, last = min(values), max(values)
         margin = max((last - first) // 30, 1) if last > first else 30 * SECOND
@@ -52,7 +52,7 @@ class Range:
         return self.first <= point <= self.last
 
     def fraction(self, point: int) -> float:
-        """The position of a point, from 0 to 1; points outside of the range are at its ends."""
+        """Returns the position of a point, from 0 to 1; points outside of the range are at its ends."""
         return min(max((point - self.first) / self.length, 0.0), 1.0)
 
 
@@ -72,7 +72,7 @@ class Ticks:
     date: str
 
     def axis_label(self, axis: str) -> str:
-        """The label of the axis: its name, the time zone, and the date."""
+        """Returns the label of the axis: its name, the time zone, and the date."""
         return f"{axis} (UTC), {self.date}" if self.date else f"{axis} (UTC)"
 
 
@@ -92,13 +92,13 @@ def choose_ticks(span: Range, most: int) -> Ticks:
 
 
 def round_step(length: int, most: int) -> int:
-    """The smallest round duration of which at most ``most`` make up a length, in microseconds."""
+    """Returns the smallest round duration of which at most ``most`` make up a length, in microseconds."""
     fitting = (step for step in _STEPS if -(-length // step) <= most)
     return next(fitting, -(-length // (most * DAY)) * DAY)
 
 
 def core_range(points: Sequence[int]) -> tuple[int, int]:
-    """The first and the last of the points, without outliers.
+    """Returns the first and the last of the points, without outliers.
 
     Otherwise a clock that is years off would make all other points coincide.
     """

@@ -93,7 +93,7 @@ class _Counting(Operators):
     kept: dict[int, int] = field(factory=dict)
 
     def of(self, *roots: Node) -> tuple[NodeFunction, ...]:
-        """The operators of the pipelines, which also count the windows."""
+        """Returns the operators of the pipelines, which also count the windows."""
         return tuple(map(self._count, super().of(*roots)))
 
     def _count(self, operator: NodeFunction) -> NodeFunction:

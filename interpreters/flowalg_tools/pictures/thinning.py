@@ -22,7 +22,7 @@ class Density:
 
     @classmethod
     def of(cls, points: Iterable[tuple[float, float]], width: float, height: float, side: float) -> Density:
-        """The density of points on a plane of a given size."""
+        """Returns the density of points on a plane of a given size."""
         columns, rows = int(width // side) + 1, int(height // side) + 1
         counts = Counter((min(int(x // side), columns - 1), min(int(y // side), rows - 1)) for x, y in points)
         return cls(side, columns, rows, tuple(sorted((*at, count) for at, count in counts.items())))

@@ -84,7 +84,7 @@ def _lags_equal(readings: Sequence[WatermarkReading]) -> bool:
 
 
 def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
-    """The lag before and after each instant, which grows with the clock and falls when the watermark advances.
+    """Returns the lag before and after each instant, which grows with the clock and falls when the watermark advances.
 
     It is unknown before the first watermark and after the end of the input.
     """
@@ -100,7 +100,7 @@ def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
 
 
 def _thin(points: Sequence[Point], span: Range) -> tuple[Point, ...]:
-    """The points; if there are many, the greatest of each short interval, the first and the last."""
+    """Returns the points; if there are many, the greatest of each short interval, the first and the last."""
     if len(points) <= MAX_POINTS:
         return tuple(points)
     greatest: dict[int, Point] = {}

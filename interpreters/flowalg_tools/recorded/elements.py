@@ -83,7 +83,7 @@ def element_columns(source: Source[object], grouping: GroupingNode, records: pa.
 
 
 def _steps(node: Node) -> tuple[Step, ...] | None:
-    """The steps that lead from a source to a node; ``None`` unless they are ``map`` and ``filter`` alone."""
+    """Returns the steps that lead from a source to a node; ``None`` unless they are ``map`` and ``filter`` alone."""
     match node:
         case SourceNode():
             return ()
@@ -134,7 +134,7 @@ class _Rows:
         return read_elements(layout_of(self.shape), self.table)
 
     def _event_times(self) -> Rows:
-        """The event time of each row in microseconds since the epoch."""
+        """Returns the event time of each row in microseconds since the epoch."""
         node = self.source.node
         assert isinstance(node, SourceNode)
         if node.event_time is None:
@@ -147,7 +147,7 @@ class _Rows:
         return np.fromiter(points, np.int64, self.table.num_rows)
 
     def _keys_in_columns(self, analyses: Sequence[StepAnalysis]) -> tuple[Rows, Keys]:
-        """The rows that pass the filters, and their keys, with steps that are all lifted."""
+        """Returns the rows that pass the filters, and their keys, with steps that are all lifted."""
         shape, frame, rows = self.shape, self._frame, np.arange(self.table.num_rows)
         for analysis in analyses:
             result = _evaluate(analysis.expression, shape, frame)
@@ -168,7 +168,7 @@ class _Rows:
         return rows, KeyList(read_elements(key, frame.select(names).to_arrow()))
 
     def _received_in_python(self, grouping: GroupingNode, events: Rows) -> ElementColumns:
-        """The elements after any steps and flattening, with a call of each function for each of them."""
+        """Returns the elements after any steps and flattening, with a call of each function for each of them."""
         numbered = list(zip(range(len(events)), events.tolist(), self._records, strict=True))
 
         def received(node: Node, of: Fold[Node, list[_Element]]) -> list[_Element]:
@@ -204,7 +204,7 @@ def _apply(step: Step, element: _Element) -> Iterator[_Element]:
 
 
 def _evaluate(expression: Expr, shape: Shape, frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns of an expression, by the layout of its shape; raises ``UnsuitedDataError`` if a row fails."""
+    """Returns the columns of an expression, by the layout of its shape; raises ``UnsuitedDataError`` if a row fails."""
     assert expression.shape is not None, "lifted expressions have a shape"
     compiled = compile_expression(expression, columns_of(layout_of(shape)))
     fails = compiled.fails

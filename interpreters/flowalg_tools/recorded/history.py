@@ -159,7 +159,7 @@ class ColumnHistory:
         return _SelectedColumns(self, together)
 
     def _within(self, span: Window) -> NDArray[np.bool_]:
-        """Whether the event time of each element is in a span."""
+        """Returns whether the event time of each element is in a span."""
         return (self.elements.times >= span.start) & (self.elements.times < span.end)
 
 
@@ -220,7 +220,7 @@ def column_history(
 
 
 def _bounds(times: Rows, every: timedelta | None) -> Rows:
-    """The first row of each period of processing time, and the number of rows."""
+    """Returns the first row of each period of processing time, and the number of rows."""
     period = 1 if every is None else min(duration_of("every", every, allow_zero=False), LONGEST)
     slots = times // period
     return np.concatenate([[0], np.flatnonzero(slots[1:] != slots[:-1]) + 1, [len(times)]])

@@ -67,7 +67,7 @@ class Choice:
         return self.late_share, self.dropped_share, latency, self.state.mean
 
     def dominates(self, other: Choice) -> bool:
-        """Whether it is better in one cost and not worse in any."""
+        """Returns whether it is better in one cost and not worse in any."""
         own_costs, other_costs = self.costs, other.costs
         no_worse = (
             own_costs[0] <= other_costs[0]

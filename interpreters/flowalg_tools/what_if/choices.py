@@ -44,7 +44,7 @@ class WhatIf:
         )
 
     def recommendation(self, *, late: float = 0.05, dropped: float = 0.01) -> Recommendation:
-        """The fastest choice with at most these shares of late and dropped elements.
+        """Returns the fastest choice with at most these shares of late and dropped elements.
 
         It has the lowest median latency; ties are resolved by the smallest state, then by the fewest dropped elements.
         Raises ``ArgumentError`` unless both shares are between 0 and 1.
@@ -52,7 +52,7 @@ class WhatIf:
         return recommend(self.choices, late=late, dropped=dropped)
 
     def table(self) -> str:
-        """A plain-text table with a line for each choice; ``*`` marks the choices on the frontier."""
+        """Returns a plain-text table with a line for each choice; ``*`` marks the choices on the frontier."""
         return format_table(self.choices, self.frontier)
 
     def draw(

@@ -68,7 +68,7 @@ class Arrivals:
 
     @classmethod
     def of(cls, observed: ObservedRecords, windows: WindowFn) -> Arrivals:
-        """The records of all instants in their windows.
+        """Returns the records of all instants in their windows.
 
         Raises ``UnsupportedError`` for windows that merge, and for user-defined ones.
         """
@@ -127,7 +127,7 @@ class OnTimeCounts:
 
     @classmethod
     def of(cls, observed: ObservedRecords, arrivals: Arrivals, watermarks: Integers) -> OnTimeCounts:
-        """The results of the watermark after each instant, which never goes back."""
+        """Returns the results of the watermark after each instant, which never goes back."""
         passed_at = np.searchsorted(watermarks, arrivals.ends, side="left")
         passed = passed_at[arrivals.position]
         in_time = arrivals.instant <= passed
@@ -157,7 +157,7 @@ class OnTimeCounts:
         return Latency(*(timedelta(microseconds=micros) for micros in quantiles.tolist()))
 
     def with_lateness(self, lateness: Micros | None) -> AcceptedCounts:
-        """The results of an allowed lateness; with ``None`` windows never expire."""
+        """Returns the results of an allowed lateness; with ``None`` windows never expire."""
         arrivals, count = self.arrivals, len(self.observed.times)
         allowed = _UNENDING if lateness is None else min(lateness, _UNENDING)
         expires = np.searchsorted(self.watermarks, arrivals.ends + allowed, side="left")[arrivals.position]
@@ -185,7 +185,7 @@ class AcceptedCounts:
 
 
 def _state_size(live: Integers, times: Integers) -> StateSize:
-    """The size of the state, from the number of live windows after each instant."""
+    """Returns the size of the state, from the number of live windows after each instant."""
     total = int(times[-1] - times[0])
     if not total:
         return StateSize(float(live[-1]), int(live.max()))
@@ -194,5 +194,5 @@ def _state_size(live: Integers, times: Integers) -> StateSize:
 
 
 def _sum_by(indices: Integers, numbers: Integers, count: int) -> Integers:
-    """The sums of the numbers with equal indices; exact below 2**53."""
+    """Returns the sums of the numbers with equal indices; exact below 2**53."""
     return np.bincount(indices, weights=numbers, minlength=count).astype(np.int64)

@@ -18,7 +18,9 @@ _DAY: Final = 24 * _HOUR
 
 
 def format_duration(duration: timedelta) -> str:
-    """The exact duration, in as many units as it needs: ``1 d 2 h``, ``45 s``, ``-3 min``, ``250 ms``, ``0 s``."""
+    """Returns the exact duration, in as many units as it needs: ``1 d 2 h``, ``45 s``, ``-3 min``, ``250 ms``,
+    ``0 s``.
+    """
     micros = duration // timedelta(microseconds=1)
     if micros < 0:
         return f"-{format_duration(-duration)}"
@@ -35,7 +37,7 @@ def format_duration(duration: timedelta) -> str:
 
 
 def format_rounded(duration: timedelta) -> str:
-    """A duration rounded according to its size: a long one to hours or minutes, a short one to seconds."""
+    """Returns a duration rounded according to its size: a long one to hours or minutes, a short one to seconds."""
     micros = abs(duration // timedelta(microseconds=1))
     steps = ((_DAY, _HOUR), (_HOUR, _MINUTE), (_MINUTE, _SECOND), (_SECOND, _SECOND // 100))
     step = next((step for size, step in steps if micros >= size), 1)
@@ -43,12 +45,12 @@ def format_rounded(duration: timedelta) -> str:
 
 
 def format_lateness(lateness: AllowedLateness) -> str:
-    """An allowed lateness: its duration, or ``FOREVER``."""
+    """Returns an allowed lateness: its duration, or ``FOREVER``."""
     return format_duration(lateness) if isinstance(lateness, timedelta) else "FOREVER"
 
 
 def format_share(share: float) -> str:
-    """A percentage such as ``4.2%``; small shares have more digits, and only zero is ``0%``."""
+    """Returns a percentage such as ``4.2%``; small shares have more digits, and only zero is ``0%``."""
     percent = 100 * share
     if not percent:
         return "0%"
@@ -58,7 +60,7 @@ def format_share(share: float) -> str:
 
 
 def format_policy(policy: WatermarkPolicy) -> str:
-    """A policy with its arguments and the options that are not default: ``BoundedOutOfOrderness(1 h)``."""
+    """Returns a policy with its arguments and the options that are not default: ``BoundedOutOfOrderness(1 h)``."""
     arguments = []
     for field in sorted(fields(type(policy)), key=lambda field: bool(field.kw_only)):
         value: object = getattr(policy, field.name)

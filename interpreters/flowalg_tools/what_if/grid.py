@@ -28,7 +28,7 @@ _ROUND: Final = (
 
 
 def round_up(duration: Micros) -> timedelta:
-    """The least round duration that is not shorter, such as 0, 5 seconds, 20 minutes, 2 hours or 7 days."""
+    """Returns the least round duration that is not shorter, such as 0, 5 seconds, 20 minutes, 2 hours or 7 days."""
     index = bisect_left(_ROUND, duration)
     if index < len(_ROUND):
         return timedelta(microseconds=_ROUND[index])
@@ -57,7 +57,7 @@ def _lag() -> pl.Expr:
 
 
 def _delays(observed: ObservedRecords, delay: pl.Expr) -> tuple[timedelta, ...]:
-    """The distinct quantiles of a delay, rounded up, in order."""
+    """Returns the distinct quantiles of a delay, rounded up, in order."""
     delays = observed.rows.select(delay.clip(lower_bound=0).alias("delay"))["delay"].sort()
     ranks = [min(int(share * len(delays)), len(delays) - 1) for share in _SHARES]
     return tuple(sorted({round_up(int(delays[rank])) for rank in ranks}))

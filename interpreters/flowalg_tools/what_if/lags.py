@@ -31,7 +31,7 @@ class Lags:
 
     @classmethod
     def of(cls, observed: ObservedRecords, max_ahead: Micros | None, resolution: Micros) -> Lags:
-        """The lags of all records, rounded up as ``lag_of`` does."""
+        """Returns the lags of all records, rounded up as ``lag_of`` does."""
         rows = observed.rows_for_clocks(max_ahead)
         lag = (pl.col(PROCESSING_TIME) - pl.col(EVENT_TIME)).clip(lower_bound=0)
         units = rows.select((-(-lag).floordiv(min(resolution, LONGEST))).alias("units"))["units"].to_numpy()

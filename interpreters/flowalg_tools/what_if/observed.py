@@ -39,7 +39,7 @@ class ObservedRecords:
     def of(
         cls, records: RecordedDelays, *, every: timedelta, tick: timedelta | None, ends: bool
     ) -> ObservedRecords:
-        """The records of each period of processing time in one instant; with ``tick`` also empty instants.
+        """Returns the records of each period of processing time in one instant; with ``tick`` also empty instants.
 
         ``every``, ``tick`` and ``ends`` are those of ``Timeline.from_records``. Law: the instants have the same
         processing times and records. Raises ``ArgumentError`` for durations that are not positive.
@@ -62,7 +62,7 @@ class ObservedRecords:
         return np.append(self.times, self.times[-1]) if self.ends else self.times
 
     def rows_for_clocks(self, max_ahead: Micros | None) -> pl.DataFrame:
-        """The rows whose event time counts for the clocks (``WatermarkPolicy.max_ahead``)."""
+        """Returns the rows whose event time counts for the clocks (``WatermarkPolicy.max_ahead``)."""
         if max_ahead is None:
             return self.rows
         ahead = pl.col(EVENT_TIME) - pl.col(PROCESSING_TIME)

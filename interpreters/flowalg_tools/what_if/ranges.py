@@ -24,7 +24,7 @@ class WaveletMatrix:
 
     @classmethod
     def of(cls, numbers: Integers) -> WaveletMatrix:
-        """The matrix of a sequence, in one pass for each bit of its greatest integer."""
+        """Returns the matrix of a sequence, in one pass for each bit of its greatest integer."""
         levels: list[Integers] = []
         left = numbers
         for bit in reversed(range(int(numbers.max(initial=0)).bit_length())):

@@ -119,7 +119,7 @@ def _call(argument: str, f: Callable[[A], B], record: A) -> B:
 
 
 def _in_columns(column: Iterable[object]) -> pl.Series | None:
-    """A column of Polars, Arrow or numpy as a series; ``None`` for anything else."""
+    """Returns a column of Polars, Arrow or numpy as a series; ``None`` for anything else."""
     if isinstance(column, pl.Series | np.ndarray) or hasattr(column, "__arrow_c_stream__"):
         return pl.Series(column)
     return pl.Series(column) if hasattr(column, "__arrow_c_array__") else None
@@ -158,7 +158,7 @@ def _micros(argument: str, point: object) -> int:
 
 
 def _keys(column: Iterable[object]) -> pl.Series:
-    """The keys themselves if they are a column, otherwise numbers in the order of their first occurrence."""
+    """Returns the keys themselves if they are a column, otherwise numbers in the order of their first occurrence."""
     series = _in_columns(column)
     if series is not None:
         if series.dtype.is_float():

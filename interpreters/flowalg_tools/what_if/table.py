@@ -17,7 +17,7 @@ _LEFT_ALIGNED: Final = 2
 
 
 def format_table(choices: Sequence[Choice], frontier: Collection[Choice]) -> str:
-    """A line for each choice, below two lines of headings; ``*`` marks the choices on the frontier."""
+    """Returns a line for each choice, below two lines of headings; ``*`` marks the choices on the frontier."""
     rows = [*_HEADINGS, *(_row(choice, choice in frontier) for choice in choices)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(_align(row, widths)).rstrip() for row in rows]

@@ -40,7 +40,7 @@ class PolicyWatermarks:
     _lags: dict[tuple[Micros | None, Micros], Lags] = field(factory=dict, init=False)
 
     def of(self, policy: WatermarkPolicy) -> Integers:
-        """The watermark after each instant; at the end of the input it is ``MAX_TIME``.
+        """Returns the watermark after each instant; at the end of the input it is ``MAX_TIME``.
 
         Law: the watermarks are those of ``Timeline.from_records``. An error of a user-defined policy is raised.
         """
@@ -51,7 +51,7 @@ class PolicyWatermarks:
         return np.append(watermarks, MAX_TIME) if self.observed.ends else watermarks
 
     def _candidates(self, policy: WatermarkPolicy) -> pl.Series:
-        """The policy's candidate watermark after each instant; null if it has none."""
+        """Returns the policy's candidate watermark after each instant; null if it has none."""
         times = pl.Series(self.observed.times)
         if policy.partitions:  # before they have all been observed, there is no watermark
             return self._run_policy(policy)
@@ -77,7 +77,7 @@ class PolicyWatermarks:
         return least.reverse().cum_min().forward_fill().reverse().shift(-1)
 
     def _by_instant(self, rows: pl.DataFrame, aggregate: pl.Expr) -> pl.Series:
-        """An aggregate of the rows of each instant, which are in order; null for instants without rows."""
+        """Returns an aggregate of the rows of each instant, which are in order; null for instants without rows."""
         number = pl.col(INSTANT).set_sorted()
         aggregated = rows.with_columns(number).group_by(INSTANT).agg(aggregate.alias("aggregate"))
         instants = pl.DataFrame({INSTANT: np.arange(len(self.observed.times))}).with_columns(number)
@@ -115,7 +115,7 @@ class PolicyWatermarks:
         return self._lags[options]
 
     def _run_policy(self, policy: WatermarkPolicy) -> pl.Series:
-        """The watermark of a policy that is called at one instant after another."""
+        """Returns the watermark of a policy that is called at one instant after another."""
         partitions = self._partitions(policy)
         lags = self._lag_counts(policy) if policy.observes_lags else {}
         reached = self._reached_times(policy)
@@ -136,7 +136,7 @@ class PolicyWatermarks:
         return pl.Series(watermarks, dtype=pl.Int64())
 
     def _partitions(self, policy: WatermarkPolicy) -> dict[int, dict[str, PartitionClock]]:
-        """The greatest event and processing time of each partition in each instant."""
+        """Returns the greatest event and processing time of each partition in each instant."""
         rows = self.observed.rows_for_clocks(policy.max_ahead_micros)
         greatest = rows.group_by(INSTANT, PARTITION).agg(
             pl.col(EVENT_TIME).max(), pl.col(PROCESSING_TIME).max()
@@ -147,7 +147,7 @@ class PolicyWatermarks:
         return clocks
 
     def _reached_times(self, policy: WatermarkPolicy) -> dict[int, dict[str, ReachedTimes]]:
-        """The event times that each partition reached in each instant, if the policy needs them."""
+        """Returns the event times that each partition reached in each instant, if the policy needs them."""
         times: dict[int, dict[str, ReachedTimes]] = defaultdict(dict)
         delay = policy.reached_delay
         if delay is None:
@@ -161,7 +161,7 @@ class PolicyWatermarks:
         return times
 
     def _lag_counts(self, policy: WatermarkPolicy) -> dict[int, dict[Micros, int]]:
-        """The number of records with each lag in each instant."""
+        """Returns the number of records with each lag in each instant."""
         lags = self._lagging(policy)
         counts: dict[int, dict[Micros, int]] = defaultdict(dict)
         frame = pl.DataFrame({INSTANT: lags.instants, "lag": lags.by_record})

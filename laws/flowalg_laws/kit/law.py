@@ -39,7 +39,9 @@ class Law(Generic[P, A_co]):
         return self.sides(*args, **kwargs)
 
     def holds(self, *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Whether the two sides are equal by ``==`` for the values, or the values do not satisfy the side condition."""
+        """Returns whether the two sides are equal by ``==`` for the values, or the values do not satisfy the side
+        condition.
+        """
         sides = self.sides(*args, **kwargs)
         return sides is None or sides.left == sides.right
 

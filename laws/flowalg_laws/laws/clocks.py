@@ -102,7 +102,7 @@ def a_join_has_the_least_watermark(
 
 
 def _watermark_at(timeline: Timeline[Reading], time: ProcessingTime) -> EventTime:
-    """The watermark that a source has published by a time."""
+    """Returns the watermark that a source has published by a time."""
     return max((i.watermark for i in timeline if i.processing_time <= time), default=MIN_TIME)
 
 

@@ -63,7 +63,7 @@ def _emitted(elements: Iterable[OutputElement[KV[str, int]]]) -> list[Emitted]:
 
 
 def _is_beyond_horizon(times: Iterable[EventTime], watermarks: Iterable[EventTime]) -> bool:
-    """Whether a watermark before the end of the input is beyond the greatest event time."""
+    """Returns whether a watermark before the end of the input is beyond the greatest event time."""
     latest = max(times, default=MIN_TIME)
     return any(latest < watermark < MAX_TIME for watermark in watermarks)
 

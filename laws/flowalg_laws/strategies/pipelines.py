@@ -122,17 +122,17 @@ def flatten_with_doubles(values: Values) -> Values:
 
 
 def process_in_order(values: Values) -> Values:
-    """A computation in order, with timers."""
+    """Returns a computation in order, with timers."""
     return values.process(SILENCE, in_order=True)
 
 
 def process_with_state(values: Values) -> Values:
-    """A computation as elements arrive, which subtracts retractions."""
+    """Returns a computation as elements arrive, which subtracts retractions."""
     return values.process(RUNNING_TOTAL)
 
 
 def process_with_hold(values: Values) -> Values:
-    """A computation in order that holds the watermark."""
+    """Returns a computation in order that holds the watermark."""
     return values.process(HOLDING, in_order=True)
 
 
@@ -151,17 +151,17 @@ STEPS: Sequence[Part] = (
 
 
 def sum_values(values: Values) -> Values:
-    """A group, which applies retractions directly."""
+    """Returns a group, which applies retractions directly."""
     return values.combine_per_key(Sum())
 
 
 def count_values(values: Values) -> Values:
-    """A combiner that does not depend on the values."""
+    """Returns a combiner that does not depend on the values."""
     return values.combine_per_key(Count())
 
 
 def take_max(values: Values) -> Values:
-    """A combiner that is not a group: a retraction combines all values again."""
+    """Returns a combiner that is not a group: a retraction combines all values again."""
     return values.combine_per_key(Max())
 
 
@@ -181,7 +181,7 @@ def digest_with(total: int, value: int) -> int:
 
 
 def group_values(values: Values) -> Values:
-    """A grouping that keeps all values, in order."""
+    """Returns a grouping that keeps all values, in order."""
     return values.group_by_key().map_values(digest)
 
 
@@ -191,7 +191,7 @@ def doubles_of_positive(pair: KV[str, list[int]]) -> list[KV[str, int]]:
 
 
 def double_items(values: Values) -> Values:
-    """A grouping whose lists become elements again."""
+    """Returns a grouping whose lists become elements again."""
     return values.group_by_key().flat_map(doubles_of_positive)
 
 
@@ -214,7 +214,7 @@ def spread_of(values: frozenset[int]) -> int:
 
 
 def take_spread(values: Values) -> Values:
-    """A combiner made from functions."""
+    """Returns a combiner made from functions."""
     return values.combine_per_key(
         combiner(zero=NONE, add=known_with, merge=known_to_both, extract=spread_of, name="take_spread")
     )
@@ -226,7 +226,7 @@ def compare_lists(lists: tuple[list[int], list[int]]) -> int:
 
 
 def co_group_with_doubles(values: Values) -> Values:
-    """A co-group whose result distinguishes its inputs."""
+    """Returns a co-group whose result distinguishes its inputs."""
     grouped = values.co_group_by_key(double(values))
     return grouped.map_values(compare_lists)
 
@@ -289,7 +289,7 @@ def _runs(strategy: WindowingStrategy, able: Capabilities) -> bool:
 def _supported_options(
     options: Iterable[A], strategy: Callable[[A], WindowingStrategy], able: Capabilities
 ) -> SearchStrategy[A]:
-    """The options whose use in a strategy is supported."""
+    """Returns the options whose use in a strategy is supported."""
     return st.sampled_from([option for option in options if _runs(strategy(option), able)])
 
 
@@ -357,7 +357,7 @@ def batches_of_readings() -> SearchStrategy[tuple[tuple[Reading, ...], ...]]:
 
 
 def _close_batches() -> SearchStrategy[tuple[int, list[tuple[str, int, datetime]]]]:
-    """The minutes since the micro-batch before, and the keys, values and event times of its readings."""
+    """Returns the minutes since the micro-batch before, and the keys, values and event times of its readings."""
     reading = st.tuples(keys(), st.integers(-5, 5), minutes(0, CROWDED))
     return st.tuples(st.integers(1, 2), st.lists(reading, min_size=1, max_size=4))
 

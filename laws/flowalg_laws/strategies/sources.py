@@ -38,14 +38,14 @@ def policies() -> SearchStrategy[BoundedOutOfOrderness]:
 
 
 def halfway(view: ClockView) -> datetime | None:
-    """A user-defined watermark: the processing time minus half of the median lag."""
+    """Returns a user-defined watermark: the processing time minus half of the median lag."""
     lag = view.lag(0.5)
     return None if lag is None else view.processing_time - lag / 2
 
 
 @cached
 def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
-    """All watermark policies, with any options."""
+    """Returns all watermark policies, with any options."""
     options = {
         "idle_after": st.none() | durations(1, 20),
         "max_ahead": st.none() | durations(0, 20),
@@ -71,7 +71,7 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
 
 
 def _by_lag(drawn: tuple[WatermarkPolicy, bool]) -> WatermarkPolicy:
-    """A policy, or the same with some of its percentile watermarks derived from lags."""
+    """Returns a policy, or the same with some of its percentile watermarks derived from lags."""
     policy, by_lag = drawn
     if not by_lag:
         return policy

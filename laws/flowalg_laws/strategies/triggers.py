@@ -32,12 +32,12 @@ from flowalg_laws.strategies.times import durations
 
 
 def positive(value: int) -> bool:
-    """A predicate for data-driven triggers."""
+    """Returns a predicate for data-driven triggers."""
     return value > 0
 
 
 def magnitude(value: int) -> int:
-    """A measure for data-driven triggers."""
+    """Returns a measure for data-driven triggers."""
     return abs(value)
 
 
@@ -79,7 +79,7 @@ def due_after(total: int, arrivals: Arrivals) -> datetime | None:
 
 
 def is_even_or_complete(total: int, clocks: TriggerClocks) -> bool:
-    """A predicate of the summary and of both clocks."""
+    """Returns a predicate of the summary and of both clocks."""
     return total % 2 == 0 or clocks.watermark >= clocks.window_end
 
 
@@ -124,7 +124,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
 
 @cached
 def once_triggers() -> SearchStrategy[OnceTrigger]:
-    """All once-triggers."""
+    """Returns all once-triggers."""
 
     def compound(inner: SearchStrategy[OnceTrigger]) -> SearchStrategy[OnceTrigger]:
         return st.one_of(st.builds(And, inner, inner), st.builds(Or, inner, inner))
@@ -134,7 +134,7 @@ def once_triggers() -> SearchStrategy[OnceTrigger]:
 
 @cached
 def triggers() -> SearchStrategy[Trigger]:
-    """All triggers."""
+    """Returns all triggers."""
 
     def compound(inner: SearchStrategy[Trigger]) -> SearchStrategy[Trigger]:
         return st.one_of(

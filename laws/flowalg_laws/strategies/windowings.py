@@ -47,7 +47,9 @@ def windowing_strategies(
 
 @cached
 def scenarios(*, corrections: bool = True) -> SearchStrategy[Scenario]:
-    """All windowing strategies, timelines and modes; the trigger is left out. ``corrections`` are made upstream."""
+    """Returns all windowing strategies, timelines and modes; the trigger is left out. ``corrections`` are made
+    upstream.
+    """
     default_trigger: SearchStrategy[Trigger] = st.just(WindowingStrategy().trigger)
     at_once: SearchStrategy[Trigger] = st.just(Repeat(AtCount(1)))
     corrected_by = windowing_strategies(trigger=at_once, modes=st.just(Accumulation.RETRACTING))

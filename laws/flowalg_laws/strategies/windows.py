@@ -86,7 +86,7 @@ def unmerging_windows() -> SearchStrategy[WindowFn]:
 
 @cached
 def window_fns() -> SearchStrategy[WindowFn]:
-    """All window functions."""
+    """Returns all window functions."""
     return st.one_of(
         st.builds(GlobalWindows),
         fixed_windows(),

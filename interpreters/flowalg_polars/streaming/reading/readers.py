@@ -68,7 +68,7 @@ class Reader(Protocol):
         ...
 
     def has_ended(self, after: Position) -> bool:
-        """Whether nothing can follow a position."""
+        """Returns whether nothing can follow a position."""
         ...
 
     def unread(self, after: Position) -> str | None:
@@ -278,7 +278,7 @@ class FrameReader:
         return Available((count, True), ended=True)
 
     def _peek(self, count: int) -> bool:
-        """Whether there is a frame after ``count`` frames."""
+        """Returns whether there is a frame after ``count`` frames."""
         self._skip(count)
         if self._next is None and not self._ended:
             self._next = next(self.frames, None)
@@ -305,7 +305,7 @@ class FrameReader:
         return frame.lazy()
 
     def has_ended(self, after: Position) -> bool:
-        """Whether the iterator was exhausted."""
+        """Returns whether the iterator was exhausted."""
         return len(after) > 1 and bool(after[1])
 
     def unread(self, after: Position) -> str | None:
@@ -448,7 +448,7 @@ class RecordReader:
         return record_frame(self.source, list(good)).lazy() if good else None
 
     def has_ended(self, after: Position) -> bool:
-        """Whether the iterable was exhausted."""
+        """Returns whether the iterable was exhausted."""
         return len(after) > 1 and bool(after[1])
 
     def unread(self, after: Position) -> str | None:

@@ -79,7 +79,7 @@ class RecordedReader:
         return None if extent is None else self.recorded.rows.slice(*extent).lazy()
 
     def has_ended(self, after: Position) -> bool:
-        """Whether the last instant that was read ends the input."""
+        """Returns whether the last instant that was read ends the input."""
         count = count_of(after)
         return count > 0 and self.instants[count - 1].ends
 
@@ -104,7 +104,7 @@ class Recording:
 
     @classmethod
     def of(cls, rows: Mapping[str, RecordedRows], division: Division) -> Recording:
-        """The rows of several sources, divided together."""
+        """Returns the rows of several sources, divided together."""
         latest = [pair for recorded in rows.values() for pair in recorded.latest.items()]
         return cls(rows, list(division.instants(latest)))
 

@@ -36,7 +36,7 @@ def by_key(readings: Iterable[Reading]) -> Iterator[tuple[str, list[Reading]]]:
 
 
 def running_totals(readings: list[Reading]) -> Answer:
-    """The sum so far at each reading of a key."""
+    """Returns the sum so far at each reading of a key."""
     for name, group in by_key(readings):
         for number, reading in enumerate(group, start=1):
             yield KV(name, sum(observed.value for observed in group[:number])), reading.at
@@ -75,7 +75,7 @@ def outputs_of_another_type(readings: list[Reading]) -> Answer:
 
 
 def echoes(readings: list[Reading]) -> Answer:
-    """Each reading with its number among those of its key."""
+    """Returns each reading with its number among those of its key."""
     for name, group in by_key(readings):
         for number, reading in enumerate(group):
             yield KV(name, 1000 * number + 10 * reading.value), reading.at

@@ -33,7 +33,7 @@ def lucky(value: int) -> int:
 
 
 def is_lucky(reading: Reading) -> bool:
-    """Whether the value of a reading is not the unlucky one."""
+    """Returns whether the value of a reading is not the unlucky one."""
     return reading.value != UNLUCKY
 
 

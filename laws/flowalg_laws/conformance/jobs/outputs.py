@@ -43,7 +43,7 @@ def records_of_a_source(readings: list[Reading]) -> Answer:
 
 
 def later(reading: Reading) -> list[int]:
-    """The value zero times, once or twice."""
+    """Returns the value zero times, once or twice."""
     return [reading.value] * (reading.value % 3)
 
 
@@ -70,7 +70,7 @@ enriched: PCollection[KV[str, int]] = READINGS.map_with(
 
 
 def enrich(reading: Reading, more: list[Reading]) -> int:
-    """The value of a reading plus those of the side input in its window."""
+    """Returns the value of a reading plus those of the side input in its window."""
     return reading.value + sum(other.value for other in more if five(other) == five(reading))
 
 

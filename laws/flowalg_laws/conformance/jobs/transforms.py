@@ -139,7 +139,7 @@ large: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value > 6)
 
 
 def repeat_pair(pair: KV[str, int]) -> list[KV[str, int]]:
-    """The pair zero times, once or twice."""
+    """Returns the pair zero times, once or twice."""
     return [pair] * (pair.value % 3)
 
 

@@ -32,7 +32,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def sums(readings: list[Reading], spans: Callable[[Reading], Iterable[Span]]) -> Answer:
-    """The sum of each key and window."""
+    """Returns the sum of each key and window."""
     for name, window, group in grouped(readings, key, spans):
         yield KV(name, sum(reading.value for reading in group)), window
 
@@ -358,7 +358,7 @@ def merged_windows_of_a_function(readings: list[Reading]) -> Answer:
 
 
 def to_next_multiple(point: EventTime, key: object, value: int) -> list[Window]:
-    """The window from an event time to the next multiple of the value, in minutes, after the start."""
+    """Returns the window from an event time to the next multiple of the value, in minutes, after the start."""
     origin, minute = event_time(START), 60_000_000
     size = max(1, value) * minute
     return [Window(point, EventTime(origin + ((point - origin) // size + 1) * size))]
