@@ -18,26 +18,8 @@ from typing import Final, TypeVar, assert_never
 
 import attrs
 
+from flowalg.data import shapes
 from flowalg.data.errors import ElementError, ValueRangeError, format_value
-from flowalg.data.shapes import (
-    DAY,
-    DECIMAL,
-    DECIMAL_PRECISION,
-    DECIMAL_SCALE,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-)
 
 A = TypeVar("A")
 
@@ -96,43 +78,43 @@ def canonical_decimal(value: Decimal, where: str) -> Decimal:
     except Inexact:
         pass
     raise ValueRangeError(
-        f"{where} must be a finite Decimal with at most {_WHOLE_DIGITS} digits before and {DECIMAL_SCALE} after the "
-        f"point; got {format_value(value)}"
+        f"{where} must be a finite Decimal with at most {_WHOLE_DIGITS} digits before and {shapes.DECIMAL_SCALE} after "
+        f"the point; got {format_value(value)}"
     )
 
 
-def conform(value: object, shape: Shape, where: str) -> object:
+def conform(value: object, shape: shapes.Shape, where: str) -> object:
     """Returns the normal form of a value of the shape; raises ``ElementError``, naming the field, for other values."""
     match shape:
-        case Scalar():
+        case shapes.Scalar():
             return _scalar(value, shape, where)
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return None if value is None else conform(value, inner, where)
-        case EnumOf(cls=cls):
+        case shapes.EnumOf(cls=cls):
             if isinstance(value, cls):
                 if value._name_ in cls.__members__:
                     return value
                 # A combination of flags, such as A | B, is of the class too.
                 raise ElementError(f"{where} must be one member of {shape}; got {format_value(value)}")
-        case ListOf(of=inner):
+        case shapes.ListOf(of=inner):
             if isinstance(value, list):
                 return [conform(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
-        case SetOf(of=inner, mutable=mutable):
+        case shapes.SetOf(of=inner, mutable=mutable):
             if isinstance(value, set if mutable else frozenset):
                 return shape.make(conform(item, inner, f"{where}{{…}}") for item in value)
-        case MapOf(key=key, value=inner):
+        case shapes.MapOf(key=key, value=inner):
             if isinstance(value, Mapping):
                 return {
                     conform(name, key, f"{where}.keys()"): conform(item, inner, f"{where}[{name!r}]")
                     for name, item in value.items()
                 }
-        case TupleOf(items=items):
+        case shapes.TupleOf(items=items):
             if isinstance(value, tuple) and len(value) == len(items):
                 return tuple(
                     conform(item, inner, f"{where}[{i}]")
                     for i, (item, inner) in enumerate(zip(value, items, strict=True))
                 )
-        case RecordOf(cls=cls, fields=fields):
+        case shapes.RecordOf(cls=cls, fields=fields):
             if type(value) is cls:
                 changed = {}
                 for field in fields:
@@ -146,7 +128,7 @@ def conform(value: object, shape: Shape, where: str) -> object:
     raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
 
 
-def _scalar(value: object, shape: Scalar, where: str) -> object:
+def _scalar(value: object, shape: shapes.Scalar, where: str) -> object:
     kind = shape.python
     if type(value) is int and kind is int:
         return check_integer(value, where)
@@ -154,23 +136,23 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
         return check_text(value, where)
     if type(value) is float and kind is float:
         return canonical_float(value)
-    if shape == FLOAT and type(value) is int:
+    if shape == shapes.FLOAT and type(value) is int:
         return _as_float(value, where)
-    if shape == DECIMAL and type(value) is int:
+    if shape == shapes.DECIMAL and type(value) is int:
         return canonical_decimal(Decimal(value), where)
     if type(value) is not shape.python and not (
-        isinstance(value, shape.python) and shape not in (INTEGER, FLOAT, DAY)
+        isinstance(value, shape.python) and shape not in (shapes.INTEGER, shapes.FLOAT, shapes.DAY)
     ):
         raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
     if isinstance(value, str):
         return check_text(value, where)
-    if isinstance(value, int) and shape == INTEGER:
+    if isinstance(value, int) and shape == shapes.INTEGER:
         return check_integer(value, where)
-    if isinstance(value, datetime) and shape == TIMESTAMP:
+    if isinstance(value, datetime) and shape == shapes.TIMESTAMP:
         return _aware(value, where)
-    if isinstance(value, Decimal) and shape == DECIMAL:
+    if isinstance(value, Decimal) and shape == shapes.DECIMAL:
         return canonical_decimal(value, where)
-    if isinstance(value, timedelta) and shape == DURATION:
+    if isinstance(value, timedelta) and shape == shapes.DURATION:
         return check_duration(value, where)
     return value
 
@@ -284,13 +266,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _LONGEST: Final = timedelta(days=100_000_000)
 """A duration that surely fits 64 bits."""
 
-_WHOLE_DIGITS: Final = DECIMAL_PRECISION - DECIMAL_SCALE
+_WHOLE_DIGITS: Final = shapes.DECIMAL_PRECISION - shapes.DECIMAL_SCALE
 _ZERO: Final = Decimal(0)
 _ONE: Final = Decimal(1)
-_LEAST_DECIMAL: Final = Decimal(1).scaleb(-DECIMAL_SCALE)
+_LEAST_DECIMAL: Final = Decimal(1).scaleb(-shapes.DECIMAL_SCALE)
 
 EXACT_DECIMALS: Final = Context(
-    prec=DECIMAL_PRECISION, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact]
+    prec=shapes.DECIMAL_PRECISION, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact]
 )
 """Arithmetic on decimals that raises ``Inexact`` where 38 digits do not suffice, whatever the context of the thread."""
 

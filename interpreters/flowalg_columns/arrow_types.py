@@ -8,28 +8,7 @@ from typing import Final, Generic, TypeVar, assert_never
 import pyarrow as pa
 from attrs import frozen
 
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DAY,
-    DECIMAL,
-    DECIMAL_PRECISION,
-    DECIMAL_SCALE,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-)
+from flowalg.data import shapes
 from flowalg_columns.layout import parts_of
 
 T = TypeVar("T")
@@ -43,39 +22,39 @@ class ColumnTypes(Generic[T]):
     so equal sets are equal lists.
     """
 
-    scalars: Mapping[Scalar, T]
+    scalars: Mapping[shapes.Scalar, T]
     list_of: Callable[[T], T]
     struct_of: Callable[[Sequence[tuple[str, T]]], T]
 
-    def __call__(self, shape: Shape) -> T:
+    def __call__(self, shape: shapes.Shape) -> T:
         """Returns the type of a shape."""
         match shape:
-            case Scalar():
+            case shapes.Scalar():
                 return self.scalars[shape]
-            case EnumOf():
-                return self.scalars[TEXT]
-            case OptionalOf(of=inner):
+            case shapes.EnumOf():
+                return self.scalars[shapes.TEXT]
+            case shapes.OptionalOf(of=inner):
                 return self(inner)
-            case ListOf(of=inner) | SetOf(of=inner):
+            case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
                 return self.list_of(self(inner))
-            case MapOf():
+            case shapes.MapOf():
                 return self.list_of(self(shape.item))
-            case TupleOf() | RecordOf():
+            case shapes.TupleOf() | shapes.RecordOf():
                 return self.struct_of([(name, self(part)) for name, part in parts_of(shape)])
         assert_never(shape)
 
 
 arrow_type: Final[ColumnTypes[pa.DataType]] = ColumnTypes(
     {
-        BOOLEAN: pa.bool_(),
-        INTEGER: pa.int64(),
-        FLOAT: pa.float64(),
-        TEXT: pa.string(),
-        BINARY: pa.binary(),
-        TIMESTAMP: pa.timestamp("us", tz="UTC"),
-        DAY: pa.date32(),
-        DURATION: pa.duration("us"),
-        DECIMAL: pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
+        shapes.BOOLEAN: pa.bool_(),
+        shapes.INTEGER: pa.int64(),
+        shapes.FLOAT: pa.float64(),
+        shapes.TEXT: pa.string(),
+        shapes.BINARY: pa.binary(),
+        shapes.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+        shapes.DAY: pa.date32(),
+        shapes.DURATION: pa.duration("us"),
+        shapes.DECIMAL: pa.decimal128(shapes.DECIMAL_PRECISION, shapes.DECIMAL_SCALE),
     },
     lambda inner: pa.list_(inner),
     lambda parts: pa.struct([pa.field(name, part) for name, part in parts]),

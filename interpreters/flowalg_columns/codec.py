@@ -10,32 +10,26 @@ from typing import Final, cast
 import polars as pl
 from attrs import frozen
 
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DAY,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    Shape,
-    TupleOf,
-)
+from flowalg.data import shapes
 from flowalg.data.time import EPOCH
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg_columns.layout import Layout, Leaf, layout_of, leaf_columns, leaves, parts_of
 from flowalg_columns.records import build_records
 from flowalg_columns.values import read_arrays, write_arrays
 
-_LISTED: Final = (BOOLEAN, INTEGER, FLOAT, TEXT, BINARY, DAY)
+_LISTED: Final = (shapes.BOOLEAN, shapes.INTEGER, shapes.FLOAT, shapes.TEXT, shapes.BINARY, shapes.DAY)
 """The shapes whose Python values Polars returns quickly."""
 
-_EXACT: Final = (BOOLEAN, INTEGER, FLOAT, TEXT, BINARY, TIMESTAMP, DAY, DURATION)
+_EXACT: Final = (
+    shapes.BOOLEAN,
+    shapes.INTEGER,
+    shapes.FLOAT,
+    shapes.TEXT,
+    shapes.BINARY,
+    shapes.TIMESTAMP,
+    shapes.DAY,
+    shapes.DURATION,
+)
 """The shapes that a value of their Python type has in columns without a change."""
 
 
@@ -46,7 +40,7 @@ class Codec:
     layout: Layout
 
     @classmethod
-    def of(cls, shape: Shape, name: str) -> Codec:
+    def of(cls, shape: shapes.Shape, name: str) -> Codec:
         """Returns the codec of a shape; the names of columns begin with ``name``."""
         return cls(layout_of(shape, name))
 
@@ -82,12 +76,12 @@ class Codec:
         return _is_exact(values, self.layout)
 
 
-def _is_ordered(shape: Shape) -> bool:
+def _is_ordered(shape: shapes.Shape) -> bool:
     match shape:
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return _is_ordered(inner)
         case _:
-            return isinstance(shape, Scalar | EnumOf)
+            return isinstance(shape, shapes.Scalar | shapes.EnumOf)
 
 
 def _nest(layout: Layout) -> pl.Expr:
@@ -103,16 +97,16 @@ def _read(table: pl.DataFrame, layout: Layout) -> list[object]:
             return _read_leaf(table[name], shape)
         case _:
             parts = [_read(table, part) for part in layout.parts]
-            if isinstance(layout.shape, RecordOf):
+            if isinstance(layout.shape, shapes.RecordOf):
                 cls = layout.shape.cls
                 return build_records(cls, parts) if parts else [cls() for _ in range(table.height)]
             return list(zip(*parts, strict=True)) if parts else [()] * table.height
 
 
-def _read_leaf(series: pl.Series, shape: Shape) -> list[object]:
+def _read_leaf(series: pl.Series, shape: shapes.Shape) -> list[object]:
     if shape in _LISTED:
         return series.to_list()
-    if shape == TIMESTAMP and not series.null_count():
+    if shape == shapes.TIMESTAMP and not series.null_count():
         micros = series.dt.epoch("us").to_numpy().astype("timedelta64[us]")
         return list(map(EPOCH.__add__, cast("list[timedelta]", micros.tolist())))
     return read_arrays(Leaf(shape, "value"), {"value": series.to_arrow()})
@@ -121,10 +115,10 @@ def _read_leaf(series: pl.Series, shape: Shape) -> list[object]:
 def _is_exact(values: list[object], layout: Layout) -> bool:
     match layout:
         case Leaf(shape=shape):
-            return shape in _EXACT and isinstance(shape, Scalar) and _are_plain(values, shape)
+            return shape in _EXACT and isinstance(shape, shapes.Scalar) and _are_plain(values, shape)
         case _:
             shape = layout.shape
-            if isinstance(shape, TupleOf):
+            if isinstance(shape, shapes.TupleOf):
                 rows = cast("list[tuple[object, ...]]", values)
                 if not set(map(type, rows)) <= {tuple} or not set(map(len, cast("list[Sized]", rows))) <= {
                     len(shape.items)
@@ -138,17 +132,17 @@ def _is_exact(values: list[object], layout: Layout) -> bool:
             return all(map(_is_exact, columns, layout.parts))
 
 
-def _are_plain(values: list[object], shape: Scalar) -> bool:
+def _are_plain(values: list[object], shape: shapes.Scalar) -> bool:
     if not set(map(type, values)) <= {shape.python}:
         return False
-    if shape == INTEGER:
+    if shape == shapes.INTEGER:
         integers = cast("list[int]", values)
         return not integers or (min(integers) >= MIN_INTEGER and max(integers) <= MAX_INTEGER)
-    if shape == FLOAT:
+    if shape == shapes.FLOAT:
         return 0.0 not in values  # which may be -0.0
-    if shape == TEXT:
+    if shape == shapes.TEXT:
         return _are_encodable(cast("list[str]", values))
-    return shape != TIMESTAMP or all(value.tzinfo is UTC for value in cast("list[datetime]", values))
+    return shape != shapes.TIMESTAMP or all(value.tzinfo is UTC for value in cast("list[datetime]", values))
 
 
 def _are_encodable(texts: list[str]) -> bool:

@@ -15,24 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowalg.data import shapes
 from flowalg.data.kv import KV
-from flowalg.data.shapes import (
-    DAY,
-    DECIMAL,
-    FLOAT,
-    INTEGER,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-    required,
-)
 from flowalg.data.time import (
     EPOCH,
     FIRST_DAY,
@@ -66,21 +50,21 @@ def read_arrays(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[object
             return _build(shape, [read_arrays(part, columns) for part in parts])
 
 
-def _build(shape: RecordOf | TupleOf, columns: list[list[object]]) -> list[object]:
-    if isinstance(shape, TupleOf):
+def _build(shape: shapes.RecordOf | shapes.TupleOf, columns: list[list[object]]) -> list[object]:
+    if isinstance(shape, shapes.TupleOf):
         return list(zip(*columns, strict=True))
     return build_records(shape.cls, columns)
 
 
-def _decode_array(column: AnyColumn, shape: Shape) -> list[object]:
+def _decode_array(column: AnyColumn, shape: shapes.Shape) -> list[object]:
     """Decodes an array to Python values. Integers, floats and timestamps pass through NumPy, which is faster."""
-    if shape in (INTEGER, FLOAT) and not column.null_count:
+    if shape in (shapes.INTEGER, shapes.FLOAT) and not column.null_count:
         return _to_list(column.to_numpy(zero_copy_only=False))
-    if shape == TIMESTAMP and not column.null_count:
+    if shape == shapes.TIMESTAMP and not column.null_count:
         durations = _to_list(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("timedelta64[us]"))
         return list(map(EPOCH.__add__, cast("list[timedelta]", durations)))
     values: list[object] = list(column.to_pylist())
-    if isinstance(shape, Scalar) and shape not in (TIMESTAMP, DECIMAL):
+    if isinstance(shape, shapes.Scalar) and shape not in (shapes.TIMESTAMP, shapes.DECIMAL):
         return values
     return [decode(value, shape) for value in values]
 
@@ -92,57 +76,57 @@ def _to_list(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[o
 
 def read_integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
     """Reads a column of integers without nulls."""
-    return cast("list[int]", _decode_array(batch.column(name), INTEGER))
+    return cast("list[int]", _decode_array(batch.column(name), shapes.INTEGER))
 
 
-def decode(value: object, shape: Shape) -> object:
+def decode(value: object, shape: shapes.Shape) -> object:
     """Decodes a value from Arrow to the Python value of its shape."""
     match shape:
-        case Scalar():
+        case shapes.Scalar():
             return _decode_scalar(value)
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return None if value is None else decode(value, inner)
-        case EnumOf(cls=cls):
+        case shapes.EnumOf(cls=cls):
             return cls[cast("str", value)]
-        case ListOf(of=inner):
+        case shapes.ListOf(of=inner):
             return [decode(item, inner) for item in cast("list[object]", value)]
-        case SetOf(of=inner):
+        case shapes.SetOf(of=inner):
             return shape.make(decode(item, inner) for item in cast("list[object]", value))
-        case MapOf(key=key, value=inner):
+        case shapes.MapOf(key=key, value=inner):
             entries = cast("list[dict[str, object]]", value)
             return {decode(entry["key"], key): decode(entry["value"], inner) for entry in entries}
-        case RecordOf() | TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf():
             struct = cast("dict[str, object]", value)
             return _build(shape, [[decode(struct[name], part)] for name, part in parts_of(shape)])[0]
     assert_never(shape)
 
 
-def decode_leniently(value: object, shape: Shape) -> object:
+def decode_leniently(value: object, shape: shapes.Shape) -> object:
     """Decodes a stored value to the Python value of its shape as far as it has one: nulls and unknown names stay.
 
     A time or day may be its number since the epoch, which stays if Python has no value for it.
     """
     match shape:
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return decode_leniently(value, inner)
-        case EnumOf(cls=cls):
+        case shapes.EnumOf(cls=cls):
             return cls.__members__.get(value, value) if isinstance(value, str) else value
-        case ListOf(of=inner) if isinstance(value, list):
+        case shapes.ListOf(of=inner) if isinstance(value, list):
             return [decode_leniently(item, inner) for item in value]
-        case SetOf(of=inner) if isinstance(value, list):
+        case shapes.SetOf(of=inner) if isinstance(value, list):
             return shape.make(decode_leniently(item, inner) for item in value)
-        case TupleOf() if isinstance(value, Mapping):
+        case shapes.TupleOf() if isinstance(value, Mapping):
             return tuple(decode_leniently(value[name], part) for name, part in parts_of(shape))
-        case RecordOf(cls=cls, fields=fields) if isinstance(value, Mapping):
+        case shapes.RecordOf(cls=cls, fields=fields) if isinstance(value, Mapping):
             # Not by its constructor, which may reject what is stored.
             record: object = object.__new__(cls)
             for field in fields:
                 object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
             return record
-        case Scalar() if isinstance(value, int) and shape == TIMESTAMP:
+        case shapes.Scalar() if isinstance(value, int) and shape == shapes.TIMESTAMP:
             in_range = FIRST_MICROSECOND <= value <= LAST_MICROSECOND
             return EPOCH + timedelta(microseconds=value) if in_range else value
-        case Scalar() if isinstance(value, int) and shape == DAY:
+        case shapes.Scalar() if isinstance(value, int) and shape == shapes.DAY:
             return EPOCH.date() + timedelta(days=value) if FIRST_DAY <= value <= LAST_DAY else value
         case _:
             return value.astimezone(UTC) if isinstance(value, datetime) else value
@@ -154,30 +138,30 @@ def _decode_scalar(value: object) -> object:
     return canonical_decimal(value, "a stored value") if isinstance(value, Decimal) else value
 
 
-def encode(value: object, shape: Shape) -> object:
+def encode(value: object, shape: shapes.Shape) -> object:
     """Encodes a Python value of a shape for Arrow."""
     match shape:
-        case Scalar():
+        case shapes.Scalar():
             return value
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return None if value is None else encode(value, inner)
-        case EnumOf():
+        case shapes.EnumOf():
             return cast("Enum", value).name
-        case ListOf(of=inner):
+        case shapes.ListOf(of=inner):
             return [encode(item, inner) for item in cast("list[object]", value)]
-        case SetOf(of=inner):
+        case shapes.SetOf(of=inner):
             return [encode(item, inner) for item in sort_values(cast("Iterable[object]", value))]
-        case MapOf():
+        case shapes.MapOf():
             pairs = cast("Mapping[object, object]", value)
             return [encode(KV(key, pairs[key]), shape.item) for key in sort_values(pairs)]
-        case TupleOf(items=items):
+        case shapes.TupleOf(items=items):
             names = (name for name, _ in parts_of(shape))
             values = cast("tuple[object, ...]", value)
             return {
                 name: encode(item, item_shape)
                 for name, item, item_shape in zip(names, values, items, strict=True)
             }
-        case RecordOf(fields=fields):
+        case shapes.RecordOf(fields=fields):
             return {field.name: encode(getattr(value, field.name), field.shape) for field in fields}
     assert_never(shape)
 
@@ -204,9 +188,9 @@ def write_arrays(layout: Layout, elements: list[object], where: str) -> list[Any
             ]
 
 
-def write_nested(shape: Shape, elements: list[object], where: str) -> AnyArray:
+def write_nested(shape: shapes.Shape, elements: list[object], where: str) -> AnyArray:
     """Writes elements to one array, with structs for records and tuples. Raises as ``write_arrays`` does."""
-    if not isinstance(shape, RecordOf | TupleOf):
+    if not isinstance(shape, shapes.RecordOf | shapes.TupleOf):
         return _write_leaf(elements, shape, where)
     columns = _part_values(elements, shape, where)
     arrays = [
@@ -219,10 +203,10 @@ def write_nested(shape: Shape, elements: list[object], where: str) -> AnyArray:
 
 
 def _part_values(
-    elements: list[object], shape: RecordOf | TupleOf, where: str
+    elements: list[object], shape: shapes.RecordOf | shapes.TupleOf, where: str
 ) -> list[tuple[str, list[object]]]:
     """Returns the values of each part of records or tuples, with the part's name in messages."""
-    if isinstance(shape, RecordOf):
+    if isinstance(shape, shapes.RecordOf):
         if not set(map(type, elements)) <= {shape.cls}:
             elements = [conform(element, shape, where) for element in elements]
         return [(f".{field.name}", list(map(attrgetter(field.name), elements))) for field in shape.fields]
@@ -235,15 +219,15 @@ def _part_values(
     return [(f"[{index}]", [row[index] for row in rows]) for index in range(len(shape.items))]
 
 
-def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
+def _write_leaf(values: list[object], shape: shapes.Shape, where: str) -> AnyArray:
     """Writes the values of a leaf to an array, each in its canonical form."""
     if not _are_canonical(values, shape):
         values = [conform(value, shape, where) for value in values]
-    is_scalar = isinstance(required(shape), Scalar)
+    is_scalar = isinstance(shapes.required(shape), shapes.Scalar)
     encoded = values if is_scalar else [encode(value, shape) for value in values]
     try:
         array = pa.array(encoded, arrow_type(shape))
-        return pc.add(array, 0.0) if required(shape) == FLOAT else array  # -0.0 + 0.0 is 0.0
+        return pc.add(array, 0.0) if shapes.required(shape) == shapes.FLOAT else array  # -0.0 + 0.0 is 0.0
     except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
         # A number exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
         checked = [encode(conform(value, shape, where), shape) for value in values]
@@ -290,17 +274,17 @@ def _with_integers(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _are_canonical(values: list[object], shape: Shape) -> bool:
+def _are_canonical(values: list[object], shape: shapes.Shape) -> bool:
     """Returns whether all values are surely canonical, by a fast check of their types."""
-    kind = required(shape)
-    allowed = {NoneType} if isinstance(shape, OptionalOf) else set[type]()
+    kind = shapes.required(shape)
+    allowed = {NoneType} if isinstance(shape, shapes.OptionalOf) else set[type]()
     if (
-        not isinstance(kind, Scalar)
+        not isinstance(kind, shapes.Scalar)
         or not set(map(type, values)) <= {kind.python, *allowed}
-        or kind == DECIMAL
+        or kind == shapes.DECIMAL
     ):
         return False
-    return kind != TIMESTAMP or all(
+    return kind != shapes.TIMESTAMP or all(
         value is None or cast("datetime", value).tzinfo is UTC for value in values
     )
 

@@ -13,42 +13,22 @@ from typing import Final, TypeAlias, assert_never, cast
 from attrs import frozen
 from flowalg_columns.layout import parts_of
 
+from flowalg.data import shapes
 from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DAY,
-    DECIMAL,
-    DECIMAL_SCALE,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-)
 
 AvroType: TypeAlias = "str | list[AvroType] | dict[str, object]"
 """A type of a schema: the name of a type, a union, or any other type."""
 
-_KINDS: Final[Mapping[Scalar, tuple[str, ...]]] = {
-    BOOLEAN: ("boolean",),
-    INTEGER: ("int", "long"),
-    FLOAT: ("double", "float", "int"),
-    TEXT: ("string", "enum"),
-    BINARY: ("bytes", "fixed"),
-    TIMESTAMP: ("timestamp-micros", "timestamp-millis"),
-    DAY: ("date",),
-    DURATION: ("long",),
-    DECIMAL: ("decimal",),
+_KINDS: Final[Mapping[shapes.Scalar, tuple[str, ...]]] = {
+    shapes.BOOLEAN: ("boolean",),
+    shapes.INTEGER: ("int", "long"),
+    shapes.FLOAT: ("double", "float", "int"),
+    shapes.TEXT: ("string", "enum"),
+    shapes.BINARY: ("bytes", "fixed"),
+    shapes.TIMESTAMP: ("timestamp-micros", "timestamp-millis"),
+    shapes.DAY: ("date",),
+    shapes.DURATION: ("long",),
+    shapes.DECIMAL: ("decimal",),
 }
 """The types whose values are those of a scalar. A duration is a number of microseconds, as in JSON."""
 
@@ -196,39 +176,39 @@ def _named(schema: Mapping[str, object]) -> Mapping[str, AvroType]:
     return cast("Mapping[str, AvroType]", schema["__named_schemas"])
 
 
-def describe_unlike(format: AvroFormat, fields: Mapping[str, Shape]) -> Iterator[str]:
+def describe_unlike(format: AvroFormat, fields: Mapping[str, shapes.Shape]) -> Iterator[str]:
     """Yields what is wrong with the fields of a record class for the schemas of a format."""
     for number, text in _texts(format.schema).items():
         schema = _parse(text)
         where = "the Avro schema" if number is None else f"the Avro schema {number}"
         types = {str(field["name"]): field["type"] for field in _fields(schema)}
         for name, shape in fields.items():
-            if name not in types and not isinstance(shape, OptionalOf):
+            if name not in types and not isinstance(shape, shapes.OptionalOf):
                 yield f"{name} must be a field of {where}; got {', '.join(types)}"
             elif name in types and not _fits(types[name], shape, _named(schema)):
-                kinds = f": {' or '.join(_KINDS[shape])}" if isinstance(shape, Scalar) else ""
+                kinds = f": {' or '.join(_KINDS[shape])}" if isinstance(shape, shapes.Scalar) else ""
                 yield f"{name} must have a type of {where} for {shape}{kinds}; got {json.dumps(types[name])}"
 
 
-def _fits(avro_type: AvroType, shape: Shape, named: Mapping[str, AvroType]) -> bool:
+def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType]) -> bool:
     """Returns whether the values of a type of a schema, except for nulls, are values of a shape."""
-    if isinstance(shape, OptionalOf):
+    if isinstance(shape, shapes.OptionalOf):
         return _fits(avro_type, shape.of, named)
     kind, node = _kind(avro_type, named)
     match shape:
-        case Scalar():
-            return kind in _KINDS[shape] and cast("int", node.get("scale", 0)) <= DECIMAL_SCALE
-        case EnumOf():
+        case shapes.Scalar():
+            return kind in _KINDS[shape] and cast("int", node.get("scale", 0)) <= shapes.DECIMAL_SCALE
+        case shapes.EnumOf():
             return kind in ("string", "enum")
-        case ListOf(of=inner) | SetOf(of=inner):
+        case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return kind == "array" and _fits(cast("AvroType", node["items"]), inner, named)
-        case RecordOf() | TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf():
             types = {str(field["name"]): field["type"] for field in _fields(node)}
             return kind == "record" and all(
-                _fits(types[name], part, named) if name in types else isinstance(part, OptionalOf)
+                _fits(types[name], part, named) if name in types else isinstance(part, shapes.OptionalOf)
                 for name, part in parts_of(shape)
             )
-        case MapOf():
+        case shapes.MapOf():
             return False
     assert_never(shape)
 

@@ -14,54 +14,38 @@ from typing import Final, cast
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import PATH_SEPARATOR, fields_in, layout_of, leaves
 
+from flowalg.data import shapes
 from flowalg.data.json_text import strip_zeros
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DAY,
-    DECIMAL,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    Shape,
-    TupleOf,
-)
 from flowalg_sinks.tables import Cell, CellKind, Column, Row
 
-_KINDS: Final[dict[Scalar, CellKind]] = {
-    BOOLEAN: CellKind.BOOLEAN,
-    INTEGER: CellKind.INTEGER,
-    FLOAT: CellKind.FLOAT,
-    TEXT: CellKind.TEXT,
-    BINARY: CellKind.BINARY,
-    TIMESTAMP: CellKind.TIMESTAMP,
-    DAY: CellKind.DAY,
-    DURATION: CellKind.DURATION,
-    DECIMAL: CellKind.DECIMAL,
+_KINDS: Final[dict[shapes.Scalar, CellKind]] = {
+    shapes.BOOLEAN: CellKind.BOOLEAN,
+    shapes.INTEGER: CellKind.INTEGER,
+    shapes.FLOAT: CellKind.FLOAT,
+    shapes.TEXT: CellKind.TEXT,
+    shapes.BINARY: CellKind.BINARY,
+    shapes.TIMESTAMP: CellKind.TIMESTAMP,
+    shapes.DAY: CellKind.DAY,
+    shapes.DURATION: CellKind.DURATION,
+    shapes.DECIMAL: CellKind.DECIMAL,
 }
 
 
-def element_columns(shape: Shape) -> tuple[Column, ...]:
+def element_columns(shape: shapes.Shape) -> tuple[Column, ...]:
     """Returns the columns of elements of a shape: those of a record's fields, else of the only field ``value``."""
     return tuple(column for name, field in fields_in(shape) for column in field_columns(name, field))
 
 
-def field_columns(name: str, shape: Shape) -> tuple[Column, ...]:
+def field_columns(name: str, shape: shapes.Shape) -> tuple[Column, ...]:
     """Returns the columns of a field of an element."""
     layout = layout_of(shape, name)
     return tuple(
-        Column(_column_name(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
+        Column(_column_name(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, shapes.OptionalOf))
         for leaf in leaves(layout)
     )
 
 
-def to_cells(element: object, shape: Shape) -> Row:
+def to_cells(element: object, shape: shapes.Shape) -> Row:
     """Returns the cells of an element of a shape."""
     return tuple(_cells(element, shape))
 
@@ -71,42 +55,42 @@ def _column_name(path: str) -> str:
     return path.replace(f"{PATH_SEPARATOR}_", "_").replace(PATH_SEPARATOR, "_")
 
 
-def _kind(shape: Shape) -> CellKind:
+def _kind(shape: shapes.Shape) -> CellKind:
     match shape:
-        case Scalar():
+        case shapes.Scalar():
             return _KINDS[shape]
-        case EnumOf():
+        case shapes.EnumOf():
             return CellKind.TEXT
-        case OptionalOf(of=Scalar() | EnumOf() as inner):
+        case shapes.OptionalOf(of=shapes.Scalar() | shapes.EnumOf() as inner):
             return _kind(inner)
         case _:
             return CellKind.JSON
 
 
-def _cells(value: object, shape: Shape) -> Iterator[Cell]:
+def _cells(value: object, shape: shapes.Shape) -> Iterator[Cell]:
     match shape:
-        case RecordOf(fields=fields):
+        case shapes.RecordOf(fields=fields):
             for field in fields:
                 yield from _cells(getattr(value, field.name), field.shape)
-        case TupleOf(items=items):
+        case shapes.TupleOf(items=items):
             for item, inner in zip(cast("tuple[object, ...]", value), items, strict=True):
                 yield from _cells(item, inner)
         case _:
             yield _cell(value, shape)
 
 
-def _cell(value: object, shape: Shape) -> Cell:
+def _cell(value: object, shape: shapes.Shape) -> Cell:
     match shape:
-        case Scalar():
+        case shapes.Scalar():
             return strip_zeros(value) if isinstance(value, Decimal) else cast("Cell", value)
-        case EnumOf():
+        case shapes.EnumOf():
             return cast("Enum", value).name
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return None if value is None else _cell(value, inner)
         case _:
             return encode_json(value, shape)
 
 
-def field_of(element: object, name: str, shape: Shape) -> object:
+def field_of(element: object, name: str, shape: shapes.Shape) -> object:
     """Returns the value of an element's field, by its name in ``fields_in``."""
-    return getattr(element, name) if isinstance(shape, RecordOf) else element
+    return getattr(element, name) if isinstance(shape, shapes.RecordOf) else element

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from flowalg.data.shapes import (
-    BOOLEAN,
-    DAY,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    OptionalOf,
-    RecordOf,
-    Shape,
-    TupleOf,
-    optional,
-)
+from flowalg.data import shapes
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conversions import int_constant, micros_of_duration
 from flowalg.lifting.python.enums import is_always_true
@@ -53,19 +38,19 @@ def choose(condition: Expr, then: Expr, otherwise: Expr, location: str) -> Expr:
     return Choice(condition, widen(then, shape), widen(otherwise, shape), shape)
 
 
-def common_shape(first: Expr, second: Expr) -> Shape | None:
+def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
     """Returns the shape that both values have, widened to an optional if need be; ``None`` if there is none."""
     if first.shape == second.shape:
         return first.shape
     for value, another in ((first, second), (second, first)):
         if isinstance(value, Constant) and value.value is None and another.shape is not None:
-            return optional(another.shape)
-        if isinstance(value.shape, OptionalOf) and value.shape.of == another.shape:
+            return shapes.optional(another.shape)
+        if isinstance(value.shape, shapes.OptionalOf) and value.shape.of == another.shape:
             return value.shape
     return None
 
 
-def widen(expr: Expr, shape: Shape) -> Expr:
+def widen(expr: Expr, shape: shapes.Shape) -> Expr:
     """Returns the expression with a shape that includes its own, such as the optional of it."""
     if expr.shape == shape:
         return expr
@@ -74,11 +59,11 @@ def widen(expr: Expr, shape: Shape) -> Expr:
     return As(expr, shape)
 
 
-def is_assignable(shape: Shape, expr: Expr) -> bool:
+def is_assignable(shape: shapes.Shape, expr: Expr) -> bool:
     """Returns whether an expression can be assigned where a value of the shape is expected."""
-    if isinstance(shape, OptionalOf) and isinstance(expr, Constant) and expr.value is None:
+    if isinstance(shape, shapes.OptionalOf) and isinstance(expr, Constant) and expr.value is None:
         return True
-    return expr.shape == shape or (isinstance(shape, OptionalOf) and expr.shape == shape.of)
+    return expr.shape == shape or (isinstance(shape, shapes.OptionalOf) and expr.shape == shape.of)
 
 
 def to_bool(of: Expr, location: str) -> Expr:
@@ -88,20 +73,20 @@ def to_bool(of: Expr, location: str) -> Expr:
             return of.found
         case None:
             return FALSE if isinstance(of, Constant) else _no_truth_value(of, location)
-        case shape if shape == BOOLEAN:
+        case shape if shape == shapes.BOOLEAN:
             return of
-        case shape if shape == INTEGER:
+        case shape if shape == shapes.INTEGER:
             return compare(ast.NotEq(), of, int_constant(0), location)
-        case shape if shape == FLOAT:
-            return compare(ast.NotEq(), of, Constant(0.0, FLOAT), location)
-        case shape if shape == TEXT:
-            return compare(ast.NotEq(), of, Constant("", TEXT), location)
-        case shape if shape == DURATION:
+        case shape if shape == shapes.FLOAT:
+            return compare(ast.NotEq(), of, Constant(0.0, shapes.FLOAT), location)
+        case shape if shape == shapes.TEXT:
+            return compare(ast.NotEq(), of, Constant("", shapes.TEXT), location)
+        case shape if shape == shapes.DURATION:
             return compare(ast.NotEq(), micros_of_duration(of, location), int_constant(0), location)
-        case OptionalOf():
+        case shapes.OptionalOf():
             return _optional_to_bool(of, location)
-        case ListOf():
-            size = Apply(Op.SIZE, (of,), INTEGER, location)
+        case shapes.ListOf():
+            size = Apply(Op.SIZE, (of,), shapes.INTEGER, location)
             return compare(ast.NotEq(), size, int_constant(0), location)
         case _:
             return TRUE if _is_always_true(of.shape) and not can_fail(of) else _no_truth_value(of, location)
@@ -112,22 +97,22 @@ def _optional_to_bool(of: Expr, location: str) -> Expr:
     value = to_bool(unwrap_optional(of, location), location)
     if isinstance(missing, Opaque):
         return missing
-    return value if isinstance(value, Opaque) else Choice(missing, FALSE, value, BOOLEAN)
+    return value if isinstance(value, Opaque) else Choice(missing, FALSE, value, shapes.BOOLEAN)
 
 
-def _is_always_true(shape: Shape | None) -> bool:
+def _is_always_true(shape: shapes.Shape | None) -> bool:
     match shape:
-        case TupleOf():
+        case shapes.TupleOf():
             return True
-        case EnumOf(cls=enum):
+        case shapes.EnumOf(cls=enum):
             return is_always_true(enum)
-        case RecordOf(cls=cls):
+        case shapes.RecordOf(cls=cls):
             return not hasattr(cls, "__bool__") and not hasattr(cls, "__len__")
         case _:
-            return shape in (TIMESTAMP, DAY)
+            return shape in (shapes.TIMESTAMP, shapes.DAY)
 
 
 def _no_truth_value(of: Expr, location: str) -> Opaque:
     if isinstance(of, Opaque):
-        return Opaque(BOOLEAN, of.reason, of.location)
-    return Opaque(BOOLEAN, f"the truth value of {of.shape}", location)
+        return Opaque(shapes.BOOLEAN, of.reason, of.location)
+    return Opaque(shapes.BOOLEAN, f"the truth value of {of.shape}", location)

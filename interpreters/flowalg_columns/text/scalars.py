@@ -18,33 +18,17 @@ from typing import Final, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DAY,
-    DECIMAL,
-    DECIMAL_PRECISION,
-    DECIMAL_SCALE,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    Scalar,
-    Shape,
-    required,
-)
+from flowalg.data import shapes
 from flowalg.data.time import EPOCH, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.values import AnyArray
 
-ANY: Final = Scalar(str, "str of any scalar")
+ANY: Final = shapes.Scalar(str, "str of any scalar")
 """A field of no record that is kept as its text, that of a number included."""
-INFERRED: Final = Scalar(str, "inferred")
+INFERRED: Final = shapes.Scalar(str, "inferred")
 """A field of no record whose type is unknown: its text is kept for ``infer_column``."""
-TEXTS: Final = (TEXT, ANY, INFERRED)
+TEXTS: Final = (shapes.TEXT, ANY, INFERRED)
 """The shapes of fields that are kept as their texts."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -58,19 +42,19 @@ _TIME: Final = re.compile(
     r"(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
 )
 _FURTHER_DIGITS: Final = r"(\.[0-9]{6})[0-9]+"
-_MANY_DIGITS: Final = f"[0-9]{{{DECIMAL_PRECISION - DECIMAL_SCALE + 1}}}|[eE]"
+_MANY_DIGITS: Final = f"[0-9]{{{shapes.DECIMAL_PRECISION - shapes.DECIMAL_SCALE + 1}}}|[eE]"
 _BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "1": True, "false": False, "0": False}
 _MOST_DIGITS: Final = 19
 """The digits of the greatest integer."""
-_EXACT: Final = Context(prec=DECIMAL_PRECISION)
+_EXACT: Final = Context(prec=shapes.DECIMAL_PRECISION)
 
 
-def read_scalar(text: str, shape: Scalar | EnumOf) -> object:
+def read_scalar(text: str, shape: shapes.Scalar | shapes.EnumOf) -> object:
     """Returns the value of a text, as Arrow stores it: times and durations are whole microseconds.
 
     Raises ``ValueError`` for a text that is no value of the shape, or one out of range; its message may say why.
     """
-    if isinstance(shape, EnumOf) or shape in TEXTS:
+    if isinstance(shape, shapes.EnumOf) or shape in TEXTS:
         return text
     return _READERS[shape](text)
 
@@ -147,51 +131,51 @@ def _decimal(text: str) -> Decimal:
         raise ValueError from error
     if not value:
         return Decimal(0)
-    if not -DECIMAL_SCALE <= value.adjusted() < DECIMAL_PRECISION - DECIMAL_SCALE:
+    if not -shapes.DECIMAL_SCALE <= value.adjusted() < shapes.DECIMAL_PRECISION - shapes.DECIMAL_SCALE:
         raise ValueError
-    rounded = value.quantize(Decimal(1).scaleb(-DECIMAL_SCALE), context=_EXACT)
+    rounded = value.quantize(Decimal(1).scaleb(-shapes.DECIMAL_SCALE), context=_EXACT)
     if rounded != value:
         raise ValueError
     return rounded
 
 
-_READERS: Final[Mapping[Scalar, Callable[[str], object]]] = {
-    BOOLEAN: _boolean,
-    INTEGER: _integer,
-    FLOAT: _float,
-    BINARY: _bytes,
-    TIMESTAMP: _time,
-    DAY: _day,
-    DURATION: _integer,
-    DECIMAL: _decimal,
+_READERS: Final[Mapping[shapes.Scalar, Callable[[str], object]]] = {
+    shapes.BOOLEAN: _boolean,
+    shapes.INTEGER: _integer,
+    shapes.FLOAT: _float,
+    shapes.BINARY: _bytes,
+    shapes.TIMESTAMP: _time,
+    shapes.DAY: _day,
+    shapes.DURATION: _integer,
+    shapes.DECIMAL: _decimal,
 }
 
 
-def read_scalars(texts: AnyArray, shape: Scalar | EnumOf) -> AnyArray | None:
+def read_scalars(texts: AnyArray, shape: shapes.Scalar | shapes.EnumOf) -> AnyArray | None:
     """Returns the values of a column of texts, which may have nulls; ``None`` if one of them perhaps has no value.
 
     Where it returns values, ``read_scalar`` returns the same ones.
     """
-    if isinstance(shape, EnumOf) or shape in TEXTS:
+    if isinstance(shape, shapes.EnumOf) or shape in TEXTS:
         return texts
     try:
         match shape.name:
-            case INTEGER.name:
+            case shapes.INTEGER.name:
                 return _plain_integers(texts)
-            case DURATION.name:
+            case shapes.DURATION.name:
                 micros = _plain_integers(texts)
                 return None if micros is None else micros.cast(pa.duration("us"))
-            case FLOAT.name:
+            case shapes.FLOAT.name:
                 return _finite(texts)
-            case BOOLEAN.name:
+            case shapes.BOOLEAN.name:
                 return texts.cast(pa.bool_())
-            case TIMESTAMP.name:
+            case shapes.TIMESTAMP.name:
                 return _times(texts)
-            case DAY.name:
+            case shapes.DAY.name:
                 return within(texts.cast(pa.date32()), pa.int32(), FIRST_DAY, LAST_DAY)
-            case DECIMAL.name:
+            case shapes.DECIMAL.name:
                 return _decimals(texts)
-            case BINARY.name:
+            case shapes.BINARY.name:
                 values = cast("list[str | None]", texts.to_pylist())
                 return pa.array([None if text is None else _bytes(text) for text in values], pa.binary())
             case _:
@@ -223,11 +207,11 @@ def _decimals(texts: AnyArray) -> AnyArray | None:
     """Returns decimals; Arrow's arithmetic wraps around for many digits and for large exponents."""
     if pc.any(pc.match_substring_regex(texts, _MANY_DIGITS)).as_py():
         return None
-    return texts.cast(arrow_type(DECIMAL))
+    return texts.cast(arrow_type(shapes.DECIMAL))
 
 
 def _times(texts: AnyArray) -> AnyArray | None:
-    kind = arrow_type(TIMESTAMP)
+    kind = arrow_type(shapes.TIMESTAMP)
     try:
         times = texts.cast(kind)
     except pa.ArrowException:
@@ -244,20 +228,20 @@ def within(values: AnyArray, kind: pa.DataType, first: int, last: int) -> AnyArr
 
 def infer_column(texts: AnyArray) -> AnyArray:
     """Returns a column of texts as values of the first type that all of them have; as texts if there is none."""
-    for shape in (INTEGER, FLOAT, BOOLEAN, TIMESTAMP):
+    for shape in (shapes.INTEGER, shapes.FLOAT, shapes.BOOLEAN, shapes.TIMESTAMP):
         values = read_scalars(texts, shape)
         if values is not None and values.null_count < len(values):
             return values
     return texts
 
 
-def type_of_field(shape: Shape) -> pa.DataType:
+def type_of_field(shape: shapes.Shape) -> pa.DataType:
     """Returns the Arrow type of a field that is read."""
-    return pa.string() if required(shape) in TEXTS else arrow_type(shape)
+    return pa.string() if shapes.required(shape) in TEXTS else arrow_type(shape)
 
 
-def describe_shape(shape: Shape) -> str:
+def describe_shape(shape: shapes.Shape) -> str:
     """Returns what a text must be, for messages."""
-    if shape == TIMESTAMP:
+    if shape == shapes.TIMESTAMP:
         return "a time, such as 2024-01-01T12:00:00Z"
     return f"of type {type_of_field(shape)}"

@@ -19,6 +19,7 @@ from flowalg_columns.units import DurationRangeError, in_whole_microseconds
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import without_negative_zeros
 
+from flowalg.data import shapes
 from flowalg.data.errors import ElementError
 from flowalg.data.record_messages import (
     member_message,
@@ -26,27 +27,6 @@ from flowalg.data.record_messages import (
     null_message,
     range_message,
     years_message,
-)
-from flowalg.data.shapes import (
-    DAY,
-    DECIMAL,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-    contains_float,
-    fits_decimals,
-    required,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND, MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
@@ -83,7 +63,7 @@ def scan_parquet(source: str, files: str | Path | list[str], *, partitioned: boo
 def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
 
-    def other_type(name: str, shape: Shape) -> str | None:
+    def other_type(name: str, shape: shapes.Shape) -> str | None:
         stored = schema[name]
         naive = isinstance(stored, pl.Datetime) and stored.time_zone is None
         shown = f"{stored}, which has no time zone" if naive else str(stored)
@@ -92,37 +72,37 @@ def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Non
     require_fields(source, schema, lambda shape: f"{polars_type(shape)} in Polars", other_type)
 
 
-def can_read(stored: pl.DataType, shape: Shape) -> bool:
+def can_read(stored: pl.DataType, shape: shapes.Shape) -> bool:
     """Returns whether values of a Polars type can be read as values of a shape without loss."""
     match shape:
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return can_read(stored, inner) or stored == pl.Null
-        case Scalar() if shape == INTEGER:
+        case shapes.Scalar() if shape == shapes.INTEGER:
             return stored in (*_SMALL, pl.UInt32, pl.Int64)
-        case Scalar() if shape == FLOAT:
+        case shapes.Scalar() if shape == shapes.FLOAT:
             return stored in (*_SMALL, pl.Float32, pl.Float64)
-        case Scalar() if shape == TEXT:
+        case shapes.Scalar() if shape == shapes.TEXT:
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
-        case Scalar() if shape == TIMESTAMP:
+        case shapes.Scalar() if shape == shapes.TIMESTAMP:
             return isinstance(stored, pl.Datetime) and stored.time_zone is not None
-        case Scalar() if shape == DURATION:
+        case shapes.Scalar() if shape == shapes.DURATION:
             return isinstance(stored, pl.Duration)
-        case Scalar() if shape == DECIMAL:
-            return isinstance(stored, pl.Decimal) and fits_decimals(stored.precision, stored.scale)
-        case EnumOf():
+        case shapes.Scalar() if shape == shapes.DECIMAL:
+            return isinstance(stored, pl.Decimal) and shapes.fits_decimals(stored.precision, stored.scale)
+        case shapes.EnumOf():
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
-        case RecordOf() | TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf():
             if not isinstance(stored, pl.Struct):
                 return False
             fields = dict(stored)
             return all(
                 name in fields and can_read(type_of(fields[name]), part) for name, part in parts_of(shape)
             )
-        case Scalar():
+        case shapes.Scalar():
             return stored == polars_type(shape)
-        case ListOf(of=inner) | SetOf(of=inner):
+        case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return isinstance(stored, pl.List | pl.Array) and can_read(_inner(stored), inner)
-        case MapOf():
+        case shapes.MapOf():
             return False
     assert_never(shape)
 
@@ -209,7 +189,7 @@ def _event_times(source: SourceNode, arrival: pl.Expr, meta: tuple[str, ...]) ->
     assert flags is not None, "an event time has flags"
     if opaque is None:
         element = columns_of(layout_of(shape))
-        point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
+        point = evaluate_scalar(expression, element, polars_type(shapes.TIMESTAMP)).to_physical()
         lifted = LiftingNote(label, None, None, ENGINE)
         return _Timed(lambda frame: frame.with_columns(point.alias(EVENT_TIME)), flags.rows, lifted)
 
@@ -240,14 +220,14 @@ def _record(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Columns:
         _read(pl.col(name), schema[name], field, FieldPath(source.name, name))
         for name, field in fields_in(source.shape)
     ]
-    if isinstance(source.shape, RecordOf):
+    if isinstance(source.shape, shapes.RecordOf):
         return Branch(source.shape, tuple(fields))
     return fields[0]
 
 
-def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -> Columns:
+def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: FieldPath) -> Columns:
     """Returns the columns of one field, checked leaf by leaf."""
-    if isinstance(shape, RecordOf | TupleOf):
+    if isinstance(shape, shapes.RecordOf | shapes.TupleOf):
         assert isinstance(stored, pl.Struct)
         types = dict(stored)
         parts = (
@@ -267,7 +247,7 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -
         )
         stored = kind
     read = canonical(column if stored == kind else column.cast(kind), shape)
-    if isinstance(shape, OptionalOf) and _is_plain(shape.of):
+    if isinstance(shape, shapes.OptionalOf) and _is_plain(shape.of):
         return Leaf(shape, read)
     checked = read.map_batches(
         lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
@@ -316,62 +296,62 @@ def in_microseconds(column: pl.Expr, stored: pl.DataType) -> pl.Expr:
     return column if stored.time_zone in (None, "UTC") else column.dt.convert_time_zone("UTC")
 
 
-def require_in_years(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series:
+def require_in_years(values: pl.Series, shape: shapes.Shape, path: FieldPath) -> pl.Series:
     """Returns times or days; raises ``ElementError`` for one that Python has no value for."""
     numbers = values.to_physical()
     low, high = numbers.min(), numbers.max()
     is_day = values.dtype == pl.Date
     first, last = (FIRST_DAY, LAST_DAY) if is_day else (FIRST_MICROSECOND, LAST_MICROSECOND)
     if isinstance(low, int) and isinstance(high, int) and (low < first or high > last):
-        message = years_message(path.source, path.path, required(shape))
+        message = years_message(path.source, path.path, shapes.required(shape))
         raise ElementError(f"{message}{low if low < first else high}")
     return values
 
 
-def canonical(column: pl.Expr, shape: Shape) -> pl.Expr:
+def canonical(column: pl.Expr, shape: shapes.Shape) -> pl.Expr:
     """Returns the values of a field without negative zeros, also in lists, sets and records."""
-    if not contains_float(shape):
+    if not shapes.contains_float(shape):
         return column
-    match required(shape):
-        case ListOf(of=inner) | SetOf(of=inner):
+    match shapes.required(shape):
+        case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return column.list.eval(canonical(pl.element(), inner))
-        case RecordOf() | TupleOf() as whole:
+        case shapes.RecordOf() | shapes.TupleOf() as whole:
             parts = (canonical(column.struct.field(name), part).alias(name) for name, part in parts_of(whole))
             return pl.when(column.is_not_null()).then(pl.struct(parts))
         case _:
             return without_negative_zeros(column)
 
 
-def _is_plain(shape: Shape) -> bool:
+def _is_plain(shape: shapes.Shape) -> bool:
     """Returns whether all values of the stored type are values of the shape."""
-    return isinstance(shape, Scalar)
+    return isinstance(shape, shapes.Scalar)
 
 
-def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series:
+def require_valid(values: pl.Series, shape: shapes.Shape, path: FieldPath) -> pl.Series:
     """Returns the values of a field, with sets sorted; raises ``ElementError`` for a value that its shape lacks."""
-    if not isinstance(shape, OptionalOf) and values.null_count():
+    if not isinstance(shape, shapes.OptionalOf) and values.null_count():
         raise ElementError(null_message(path.source, path.path, shape))
-    match required(shape):
-        case EnumOf(cls=cls) as enum:
+    match shapes.required(shape):
+        case shapes.EnumOf(cls=cls) as enum:
             unknown = values.drop_nulls().filter(~values.drop_nulls().is_in(list(cls.__members__)))
             if len(unknown):
                 raise ElementError(f"{member_message(path.source, path.path, enum)}{unknown[0]}")
-        case ListOf(of=inner):
+        case shapes.ListOf(of=inner):
             _require_items(values, inner, path.child("[…]"))
-        case SetOf(of=inner):
+        case shapes.SetOf(of=inner):
             _require_items(values, inner, path.child("{…}"))
             return values.list.unique().list.sort()
-        case RecordOf() | TupleOf() as whole:
+        case shapes.RecordOf() | shapes.TupleOf() as whole:
             present = values.drop_nulls()
             for name, part in parts_of(whole):
                 require_valid(present.struct.field(name), part, path.child(f".{name}"))
-        case Scalar() as scalar if scalar in (TIMESTAMP, DAY):
+        case shapes.Scalar() as scalar if scalar in (shapes.TIMESTAMP, shapes.DAY):
             require_in_years(values, shape, path)
         case _:
             pass
     return values
 
 
-def _require_items(lists: pl.Series, inner: Shape, path: FieldPath) -> None:
+def _require_items(lists: pl.Series, inner: shapes.Shape, path: FieldPath) -> None:
     present = lists.drop_nulls()
     require_valid(present.filter(present.list.len() > 0).explode(), inner, path)

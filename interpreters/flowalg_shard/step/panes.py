@@ -15,23 +15,7 @@ from flowalg_shard.contents.kinds import Contents
 from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.proto_windows import discard, is_vacant, overlapped, vacate
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
-from flowalg_shard.tables.columns import (
-    CHANGE,
-    CHANGED,
-    EARLIEST,
-    END,
-    EVENT_TIME,
-    HAS_CURRENT,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    LATEST,
-    PANES,
-    PENDING,
-    POSITION,
-    START,
-    TIMING,
-)
+from flowalg_shard.tables import columns
 from flowalg_shard.triggers.automaton import CLOSED, FIRES
 
 EMITS: Final = "__emits"
@@ -57,10 +41,10 @@ def emit(
     """
     table = _decide(stage, contents, state.windows, state.watermark, clocks)
     emitted = contents.extract(table.filter(EMITS_VALUE)).with_columns(
-        pane_event_time(stage).alias(EVENT_TIME), pl.col(PANES).alias(INDEX)
+        pane_event_time(stage).alias(columns.EVENT_TIME), pl.col(columns.PANES).alias(columns.INDEX)
     )
     panes = emitted.select(
-        *_pane_columns(stage, Change.VALUE), pl.col(IS_LAST), *_order_columns(stage, pl.lit(_LAST))
+        *_pane_columns(stage, Change.VALUE), pl.col(columns.IS_LAST), *_order_columns(stage, pl.lit(_LAST))
     )
     current_panes = state.current_panes
     if retracts(stage):
@@ -90,25 +74,25 @@ def _decide(
         final &= ~pl.col(RETURNS)
     may_emit = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
     closed = pl.col(CLOSED) if stage.automaton.finishes else pl.lit(False)
-    emits, has_value = may_emit & pl.col(CHANGED), contents.has_value
+    emits, has_value = may_emit & pl.col(columns.CHANGED), contents.has_value
     if stage.strategy.on_time_behavior is OnTimeBehavior.ALWAYS:
-        passed = (pl.col(END) > before) & (pl.col(END) <= clocks.watermark)
+        passed = (pl.col(columns.END) > before) & (pl.col(columns.END) <= clocks.watermark)
         forced = pl.col(FIRES) & passed
-        emits = may_emit & (pl.col(CHANGED) | forced)
+        emits = may_emit & (pl.col(columns.CHANGED) | forced)
         if stage.strategy.mode is Accumulation.DISCARDING and contents.total:
-            has_value = has_value | (forced & ~pl.col(CHANGED))
+            has_value = has_value | (forced & ~pl.col(columns.CHANGED))
     return table.with_columns(
         emits.alias(EMITS),
         (emits & has_value).alias(EMITS_VALUE),
         expires.alias(EXPIRES),
-        (final | closed).alias(IS_LAST),
-        timing(before, clocks.watermark).alias(TIMING),
+        (final | closed).alias(columns.IS_LAST),
+        timing(before, clocks.watermark).alias(columns.TIMING),
     )
 
 
 def _expires(stage: Stage, watermark: EventTime) -> pl.Expr:
     limit = stage.expired_up_to(watermark)
-    return pl.lit(False) if limit is None else pl.col(END) <= limit
+    return pl.lit(False) if limit is None else pl.col(columns.END) <= limit
 
 
 def _returns(stage: Stage, rows: pl.DataFrame, table: pl.DataFrame, expires: pl.Expr) -> pl.Series:
@@ -126,7 +110,7 @@ def _without_expired(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.Da
     expires = _expires(stage, clocks.watermark)
     if not table.select(expires.any()).item():
         return table
-    vacant = table.filter(expires, pl.col(PANES) > 0).with_columns(**vacate(stage))
+    vacant = table.filter(expires, pl.col(columns.PANES) > 0).with_columns(**vacate(stage))
     table = table.filter(~expires)
     returning = vacant.filter(overlapped(stage, vacant, table.filter(~is_vacant())))
     return pl.concat([table, returning.select(table.columns)])
@@ -135,11 +119,11 @@ def _without_expired(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.Da
 def _pane_columns(stage: Stage, change: Change) -> list[pl.Expr]:
     """Returns the columns of a pane, except ``IS_LAST``."""
     return [
-        *map(pl.col, (*stage.window_key, *stage.results, EVENT_TIME)),
-        pl.lit(change.value).alias(CHANGE),
-        pl.col(TIMING),
-        pl.col(INDEX),
-        (pl.col(INDEX) == 0).alias(IS_FIRST),
+        *map(pl.col, (*stage.window_key, *stage.results, columns.EVENT_TIME)),
+        pl.lit(change.value).alias(columns.CHANGE),
+        pl.col(columns.TIMING),
+        pl.col(columns.INDEX),
+        (pl.col(columns.INDEX) == 0).alias(columns.IS_FIRST),
     ]
 
 
@@ -148,9 +132,9 @@ def _order_columns(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
     if not retracts(stage):
         return []
     return [
-        pl.col(START).alias(ORDER_START),
-        pl.col(END).alias(ORDER_END),
-        position.cast(pl.Int64()).alias(POSITION),
+        pl.col(columns.START).alias(ORDER_START),
+        pl.col(columns.END).alias(ORDER_END),
+        position.cast(pl.Int64()).alias(columns.POSITION),
     ]
 
 
@@ -161,17 +145,23 @@ def _retract(
     if current_panes.is_empty():
         return None, current_panes
     window_key = list(stage.window_key)
-    decisions = table.select(*window_key, EMITS, EMITS_VALUE, EXPIRES, IS_LAST, TIMING)
+    decisions = table.select(*window_key, EMITS, EMITS_VALUE, EXPIRES, columns.IS_LAST, columns.TIMING)
     decided = current_panes.join(decisions, on=window_key, how="inner", nulls_equal=True)
     retractions = decided.filter(EMITS)
     # Only a merged window has several current panes.
     one_each = stage.merging is None
     final = pl.lit(True) if one_each else pl.col(RANK) == pl.col(RANK).max().over(window_key)
     retracted = retractions.with_columns(
-        (pl.col(IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(IS_LAST)
-    ).select(*_pane_columns(stage, Change.RETRACTION), pl.col(IS_LAST), *_order_columns(stage, pl.col(RANK)))
+        (pl.col(columns.IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(columns.IS_LAST)
+    ).select(
+        *_pane_columns(stage, Change.RETRACTION),
+        pl.col(columns.IS_LAST),
+        *_order_columns(stage, pl.col(RANK)),
+    )
     bounds = retractions.select(PANE_START, PANE_END)
-    retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
+    retracted = retracted.with_columns(
+        bounds[PANE_START].alias(columns.START), bounds[PANE_END].alias(columns.END)
+    )
     return retracted, decided.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
 
 
@@ -182,18 +172,18 @@ def _retract_ended(
     if ended_panes.is_empty():
         return []
     window_key, expires = list(stage.window_key), _expires(stage, clocks.watermark)
-    emits = (pl.col(EMITS_VALUE) | (pl.col(EMITS) & pl.col(HAS_CURRENT))).alias(EMITS)
+    emits = (pl.col(EMITS_VALUE) | (pl.col(EMITS) & pl.col(columns.HAS_CURRENT))).alias(EMITS)
     ended = ended_panes.join(table.select(*window_key, emits), on=window_key, how="left", nulls_equal=True)
     ended = ended.with_columns(_returns(stage, ended, table, expires).alias(RETURNS))
     final = pl.col(RANK) == pl.col(RANK).max().over(window_key)
     more = pl.col(EMITS).fill_null(False) | pl.col(RETURNS)
     return [
-        ended.with_columns(timing(before, clocks.watermark).alias(TIMING))
-        .with_columns((expires & final & ~more).alias(IS_LAST))
-        .with_columns(pl.col(PANE_START).alias(START), pl.col(PANE_END).alias(END))
+        ended.with_columns(timing(before, clocks.watermark).alias(columns.TIMING))
+        .with_columns((expires & final & ~more).alias(columns.IS_LAST))
+        .with_columns(pl.col(PANE_START).alias(columns.START), pl.col(PANE_END).alias(columns.END))
         .select(
             *_pane_columns(stage, Change.RETRACTION),
-            pl.col(IS_LAST),
+            pl.col(columns.IS_LAST),
             *_order_columns(stage, pl.col(RANK) - _LAST),
         )
     ]
@@ -203,10 +193,10 @@ def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFra
     """Returns the current panes with those that have just been emitted."""
     new = emitted.select(
         *stage.window_key,
-        pl.col(START).alias(PANE_START),
-        pl.col(END).alias(PANE_END),
-        EVENT_TIME,
-        INDEX,
+        pl.col(columns.START).alias(PANE_START),
+        pl.col(columns.END).alias(PANE_END),
+        columns.EVENT_TIME,
+        columns.INDEX,
         *stage.results,
         pl.lit(0, pl.Int64()).alias(RANK),
     )
@@ -220,15 +210,15 @@ def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.
     # A window whose values are all retracted is done too, except under DISCARDING, where its changes stay pending.
     done = pl.col(EMITS_VALUE if discards else EMITS)
     summary = stage.automaton.summary.of_elements
-    pending = summary.empty(PENDING) if stage.merging is not None else {}
+    pending = summary.empty(columns.PENDING) if stage.merging is not None else {}
     if discards and table[EMITS_VALUE].any():
         table = contents.discard(table, EMITS_VALUE)
         table = discard(stage, table, EMITS_VALUE) if stage.unmerges else table
-    current = pl.when(EMITS).then(pl.col(EMITS_VALUE)).otherwise(pl.col(HAS_CURRENT))
+    current = pl.when(EMITS).then(pl.col(EMITS_VALUE)).otherwise(pl.col(columns.HAS_CURRENT))
     after = {
-        CHANGED: pl.col(CHANGED) & ~done,
-        PANES: pl.col(PANES) + pl.col(EMITS_VALUE).cast(pl.Int64()),
-        **({HAS_CURRENT: current} if retracts(stage) else {}),
+        columns.CHANGED: pl.col(columns.CHANGED) & ~done,
+        columns.PANES: pl.col(columns.PANES) + pl.col(EMITS_VALUE).cast(pl.Int64()),
+        **({columns.HAS_CURRENT: current} if retracts(stage) else {}),
         **{name: pl.when(done).then(expr).otherwise(pl.col(name)) for name, expr in pending.items()},
     }
     return table.select(**{name: after.get(name, pl.col(name)) for name in state_columns(stage)})
@@ -242,15 +232,15 @@ def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -
     event_time = pane_event_time(stage)
     if not current_panes.is_empty():
         window_key = list(stage.window_key)
-        earliest = current_panes.group_by(window_key).agg(pl.col(EVENT_TIME).min().alias(HOLD))
+        earliest = current_panes.group_by(window_key).agg(pl.col(columns.EVENT_TIME).min().alias(HOLD))
         table = table.join(earliest, on=window_key, how="left", nulls_equal=True, maintain_order="left")
         event_time = pl.min_horizontal(event_time, HOLD)
-    return table.with_columns(pl.when(CHANGED).then(event_time).alias(HOLD))
+    return table.with_columns(pl.when(columns.CHANGED).then(event_time).alias(HOLD))
 
 
 def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
     """Returns the least hold of all windows, which is that of windows with pending changes."""
-    pending = table.filter(CHANGED)
+    pending = table.filter(columns.CHANGED)
     if pending.is_empty():
         return MAX_TIME
     least = with_holds(stage, pending, current_panes)[HOLD].min()
@@ -260,22 +250,22 @@ def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> Eve
 
 def pane_event_time(stage: Stage) -> pl.Expr:
     """Returns the event time of the next pane of a window (section 7)."""
-    last_instant = pl.col(END) - 1
+    last_instant = pl.col(columns.END) - 1
     match stage.strategy.timestamp_combiner:
         case TimestampCombiner.END_OF_WINDOW:
             return last_instant
         case TimestampCombiner.EARLIEST:
-            return pl.coalesce(EARLIEST, last_instant)
+            return pl.coalesce(columns.EARLIEST, last_instant)
         case TimestampCombiner.LATEST:
-            return pl.coalesce(LATEST, last_instant)
+            return pl.coalesce(columns.LATEST, last_instant)
 
 
 def timing(before: EventTime, after: EventTime) -> pl.Expr:
     """Returns the timing of a pane, from the watermark before an instant and after it (section 7)."""
     return (
-        pl.when(pl.col(END) > after)
+        pl.when(pl.col(columns.END) > after)
         .then(pl.lit(Timing.EARLY.value))
-        .when(pl.col(END) > before)
+        .when(pl.col(columns.END) > before)
         .then(pl.lit(Timing.ON_TIME.value))
         .otherwise(pl.lit(Timing.LATE.value))
     )

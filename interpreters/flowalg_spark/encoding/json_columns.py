@@ -8,23 +8,7 @@ from typing import Final, assert_never
 from flowalg_columns.layout import parts_of
 from pyspark.sql import types as T
 
-from flowalg.data.shapes import (
-    DAY,
-    DECIMAL,
-    DECIMAL_PRECISION,
-    DECIMAL_SCALE,
-    DURATION,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-)
+from flowalg.data import shapes
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col
@@ -33,12 +17,12 @@ from flowalg_spark.encoding.sql import Sql
 _UTC: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss"}
 
 
-def record_json(fields: Sequence[tuple[str, Shape]]) -> Sql:
+def record_json(fields: Sequence[tuple[str, shapes.Shape]]) -> Sql:
     """Returns the JSON of a record in the columns of a frame, valid or not."""
     return _object([(name, _json(col(name), shape)) for name, shape in fields])
 
 
-def value_json(column: Sql, shape: Shape) -> Sql:
+def value_json(column: Sql, shape: shapes.Shape) -> Sql:
     """Returns the JSON of the values of a column; a null has none."""
     return sql.when(column.is_not_null(), _of_value(column, shape))
 
@@ -48,37 +32,37 @@ def text_json(text: Sql) -> Sql:
     return _object([("text", _plain(text))])
 
 
-def _json(column: Sql, shape: Shape) -> Sql:
+def _json(column: Sql, shape: shapes.Shape) -> Sql:
     return sql.when(column.is_not_null(), _of_value(column, shape)).otherwise("null")
 
 
-def _of_value(column: Sql, shape: Shape) -> Sql:
+def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
     """Returns the JSON of values that are not null."""
     match shape:
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return _of_value(column, inner)
-        case RecordOf():
+        case shapes.RecordOf():
             return _object([(name, _json(column[name], part)) for name, part in parts_of(shape)])
-        case TupleOf():
+        case shapes.TupleOf():
             return _array([_json(column[name], part) for name, part in parts_of(shape)])
-        case ListOf(of=inner):
+        case shapes.ListOf(of=inner):
             return _list(sql.transform(column, lambda item: _json(item, inner)))
-        case SetOf(of=inner):
+        case shapes.SetOf(of=inner):
             ordered = sql.sort_array(sql.array_distinct(column))
             return _list(sql.transform(ordered, lambda item: _json(item, inner)))
-        case Scalar() if shape == TIMESTAMP:
+        case shapes.Scalar() if shape == shapes.TIMESTAMP:
             micros = sql.unix_micros(column)
             in_range = micros.between(FIRST_MICROSECOND, LAST_MICROSECOND)
             return sql.when(in_range, _plain(_iso_8601(column))).otherwise(micros.cast("string"))
-        case Scalar() if shape == DAY:
+        case shapes.Scalar() if shape == shapes.DAY:
             days = sql.unix_date(column)
             return sql.when(days.between(FIRST_DAY, LAST_DAY), _plain(column)).otherwise(days.cast("string"))
-        case Scalar() if shape == DURATION:
+        case shapes.Scalar() if shape == shapes.DURATION:
             seconds = column.cast(T.DayTimeIntervalType(3, 3)).cast("decimal(38,6)")
             return (seconds * 10**6).cast("bigint").cast("string")
-        case Scalar() if shape == DECIMAL:
+        case shapes.Scalar() if shape == shapes.DECIMAL:
             return _plain(_plain_decimal(column))
-        case Scalar() | EnumOf() | MapOf():
+        case shapes.Scalar() | shapes.EnumOf() | shapes.MapOf():
             return _plain(column)
     assert_never(shape)
 
@@ -88,8 +72,8 @@ def _plain_decimal(column: Sql) -> Sql:
 
     A cast to a string has an exponent if the session's ANSI mode is off.
     """
-    kind = T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE)
-    digits = sql.translate(sql.format_number(column.cast(kind), DECIMAL_SCALE), ",", "")
+    kind = T.DecimalType(shapes.DECIMAL_PRECISION, shapes.DECIMAL_SCALE)
+    digits = sql.translate(sql.format_number(column.cast(kind), shapes.DECIMAL_SCALE), ",", "")
     return sql.regexp_replace(digits, r"\.?0*$", "")
 
 

@@ -44,24 +44,9 @@ from flowalg_shard.tables.columns import (
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from flowalg.data import shapes
 from flowalg.data.errors import ArgumentError, SchemaMismatchError, UnsupportedError
 from flowalg.data.record_messages import arrival_message, no_time_message
-from flowalg.data.shapes import (
-    DECIMAL,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    EnumOf,
-    ListOf,
-    MapOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    SetOf,
-    Shape,
-    TupleOf,
-    fits_decimals,
-)
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
@@ -344,7 +329,7 @@ def _bad_records(
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
 
-    def other_type(name: str, shape: Shape) -> str | None:
+    def other_type(name: str, shape: shapes.Shape) -> str | None:
         stored = schema[name].dataType
         hint = ", which has no time zone" if isinstance(stored, T.TimestampNTZType) else ""
         return None if can_read(stored, shape) else f"{stored.simpleString()}{hint}"
@@ -402,29 +387,29 @@ def _range_message(micros: Sql, source: SourceNode) -> Sql:
     return sql.concat(expected, text)
 
 
-def can_read(stored: T.DataType, shape: Shape) -> bool:
+def can_read(stored: T.DataType, shape: shapes.Shape) -> bool:
     """Returns whether values of a Spark type can be read as values of a shape without loss."""
     match shape:
-        case OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner):
             return can_read(stored, inner)
-        case Scalar() if shape == INTEGER:
+        case shapes.Scalar() if shape == shapes.INTEGER:
             return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.LongType)
-        case Scalar() if shape == FLOAT:
+        case shapes.Scalar() if shape == shapes.FLOAT:
             return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.FloatType | T.DoubleType)
-        case Scalar() if shape == DURATION:
+        case shapes.Scalar() if shape == shapes.DURATION:
             return isinstance(stored, T.DayTimeIntervalType)
-        case Scalar() if shape == DECIMAL:
-            return isinstance(stored, T.DecimalType) and fits_decimals(stored.precision, stored.scale)
-        case RecordOf() | TupleOf():
+        case shapes.Scalar() if shape == shapes.DECIMAL:
+            return isinstance(stored, T.DecimalType) and shapes.fits_decimals(stored.precision, stored.scale)
+        case shapes.RecordOf() | shapes.TupleOf():
             return isinstance(stored, T.StructType) and all(
                 name in stored.names and can_read(stored[name].dataType, part)
                 for name, part in parts_of(shape)
             )
-        case Scalar() | EnumOf():
+        case shapes.Scalar() | shapes.EnumOf():
             return stored == spark_type(shape)
-        case ListOf(of=inner) | SetOf(of=inner):
+        case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return isinstance(stored, T.ArrayType) and can_read(stored.elementType, inner)
-        case MapOf():
+        case shapes.MapOf():
             return False
     assert_never(shape)
 

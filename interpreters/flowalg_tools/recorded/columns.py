@@ -11,29 +11,23 @@ from flowalg_columns.layout import fields_in
 from flowalg_columns.tables import read_column
 from flowalg_columns.values import AnyColumn
 
+from flowalg.data import shapes
 from flowalg.data.errors import FlowalgError
-from flowalg.data.shapes import (
-    BINARY,
-    BOOLEAN,
-    DECIMAL,
-    DURATION,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    EnumOf,
-    ListOf,
-    OptionalOf,
-    RecordOf,
-    Scalar,
-    Shape,
-)
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.lifting.operations.records import has_plain_constructor
 from flowalg.pipeline.source import Source
 from flowalg_tools.recorded.unsuited import UnsuitedDataError
 
-_SCALARS: Final = (BINARY, BOOLEAN, DECIMAL, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP)
+_SCALARS: Final = (
+    shapes.BINARY,
+    shapes.BOOLEAN,
+    shapes.DECIMAL,
+    shapes.DURATION,
+    shapes.FLOAT,
+    shapes.INTEGER,
+    shapes.TEXT,
+    shapes.TIMESTAMP,
+)
 """The shapes whose values are valid if their Arrow column is, and times are in range. So are those of an enum."""
 
 
@@ -43,7 +37,7 @@ def record_columns(source: Source[object], table: pa.Table) -> pa.Table:
     Raises ``UnsuitedDataError`` if constructing the records might fail, or compute something.
     """
     shape = require_shape(source)
-    if isinstance(shape, RecordOf) and not has_plain_constructor(shape.cls):
+    if isinstance(shape, shapes.RecordOf) and not has_plain_constructor(shape.cls):
         raise UnsuitedDataError
     fields = fields_in(shape)
     if not fields:
@@ -57,22 +51,22 @@ def record_columns(source: Source[object], table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
 
-def require_shape(source: Source[object]) -> Shape:
+def require_shape(source: Source[object]) -> shapes.Shape:
     """Returns the shape of a source's records."""
     assert source.shape is not None, "the record class of a source is known"
     return source.shape
 
 
-def _require_valid(shape: Shape, column: AnyColumn) -> None:
-    value = shape.of if isinstance(shape, OptionalOf) else shape
-    if isinstance(value, ListOf) and isinstance(value.of, Scalar):
+def _require_valid(shape: shapes.Shape, column: AnyColumn) -> None:
+    value = shape.of if isinstance(shape, shapes.OptionalOf) else shape
+    if isinstance(value, shapes.ListOf) and isinstance(value.of, shapes.Scalar):
         items = pc.list_flatten(column)
         if items.null_count:
             raise UnsuitedDataError
         _require_valid(value.of, items)
-    elif value not in _SCALARS and not isinstance(value, EnumOf):
+    elif value not in _SCALARS and not isinstance(value, shapes.EnumOf):
         raise UnsuitedDataError
-    elif value == TIMESTAMP:
+    elif value == shapes.TIMESTAMP:
         require_in_range(column)
 
 
