@@ -159,8 +159,8 @@ def analyse_function(function: Function, element: Expr) -> Expr:
     """Returns the expression that a user function computes from an element."""
     match function:
         case Call(f=f):
-            known = f.expression_of(element) if isinstance(f, KnownExpression) else None
-            return lift(function, (element,)) if known is None else known
+            expression = f.expression_of(element) if isinstance(f, KnownExpression) else None
+            return lift(function, (element,)) if expression is None else expression
         case Spread(call=call):
             return lift(call, _items(element))
         case WithKey(call=call):

@@ -239,8 +239,8 @@ def _arguments(combiner: AnyCombiner, value: Expr) -> tuple[Expr, ...] | None:
     match combiner:
         case Together(parts=parts):
             several = [_arguments(part, value) for part in parts]
-            known = [arguments for arguments in several if arguments is not None]
-            return tuple(chain.from_iterable(known)) if len(known) == len(several) else None
+            listed = [arguments for arguments in several if arguments is not None]
+            return tuple(chain.from_iterable(listed)) if len(listed) == len(several) else None
         case Into(combiner=inner):
             return _arguments(inner, value)
         case Over(function=function, combiner=inner):

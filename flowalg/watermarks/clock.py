@@ -106,7 +106,7 @@ class SourceClock:
             {name: times.by(self.processing_time) for name, times in self.reached_times.items()}, idle_after
         )
 
-    def known(self, idle_after: Micros | None) -> EventTime | None:
+    def own_watermark(self, idle_after: Micros | None) -> EventTime | None:
         """Returns the watermark that the source itself knows; ``None`` if it knows none.
 
         That is the least that its partitions have published, or ``source_watermark`` if none has published any.

@@ -80,7 +80,7 @@ class CustomPolicy(WatermarkPolicy):
             clock.processing_time.datetime,
             clock.watermark.datetime,
             _to_datetime(clock.reached(self.idle_micros)),
-            _to_datetime(clock.known(self.idle_micros)),
+            _to_datetime(clock.own_watermark(self.idle_micros)),
             {name: partition.latest_event.datetime for name, partition in clock.partitions.items()},
             clock.idle_partitions(self.idle_micros),
             clock.lags,

@@ -35,7 +35,7 @@ class Perfect(WatermarkPolicy):
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
         """Returns the watermark that the source knows."""
-        return clock.known(self.idle_micros)
+        return clock.own_watermark(self.idle_micros)
 
     @property
     def description(self) -> str:  # noqa: D102

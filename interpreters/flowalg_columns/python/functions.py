@@ -59,7 +59,7 @@ class ArrayFunction:
         try:
             array = self._write(results)
         except FlowalgError:
-            _, typed, _ = try_each(lambda some: [self._write(some)], results)
+            _, typed, _ = try_each(lambda part: [self._write(part)], results)
             array = self._write([results[position] for position in typed])
             good = [good[position] for position in typed]
         if len(good) == len(elements):

@@ -32,7 +32,7 @@ def look_up(
 
     ``entries`` have ``KEY`` and ``VALUE``. The column ``by`` says in which mapping a key is, and which one is read.
     """
-    found: list[Columns] = []
+    results: list[Columns] = []
     for number, (key, shape) in enumerate(zip(lookups.keys, lookups.shape.items[1:], strict=True)):
         assert isinstance(shape, TupleOf), "a key is found or not, and has a value"
         names = {name: f"{name}{number}" for name in (KEY, VALUE, _FOUND)}
@@ -42,6 +42,6 @@ def look_up(
             right, on=[by, names[KEY]], how="left", maintain_order="left" if in_order else None
         )
         is_found = Leaf(BOOLEAN, pl.col(names[_FOUND]).fill_null(False))
-        found.append(Branch(shape, (is_found, unnest(pl.col(names[VALUE]), shape.items[1]))))
-    columns = Branch(lookups.shape, (element, *found))
+        results.append(Branch(shape, (is_found, unnest(pl.col(names[VALUE]), shape.items[1]))))
+    columns = Branch(lookups.shape, (element, *results))
     return frame.select(*flatten_columns(columns, lookups.shape), *meta)

@@ -142,8 +142,8 @@ def _by_flags(flags: Flags, in_python: Sift, rows: pl.DataFrame) -> Sifted:
         numbers = flagged[ROW].filter(failed).implode()
         failed = flagged[ROW].is_in(numbers)
         bad = rows.select(pl.int_range(pl.len(), dtype=pl.UInt32()).is_in(numbers)).to_series()
-    good, found = _good(flags, flagged.filter(~failed)), in_python(rows.filter(bad))
-    return Sifted(pl.concat([good, found.frame]), found.bad)
+    good, others = _good(flags, flagged.filter(~failed)), in_python(rows.filter(bad))
+    return Sifted(pl.concat([good, others.frame]), others.bad)
 
 
 def _good(flags: Flags, rows: pl.DataFrame) -> pl.DataFrame:

@@ -94,8 +94,8 @@ class LookedUp:
     def __call__(self, table: pl.DataFrame, readings: Readings) -> pl.DataFrame:
         """Returns the elements with what is found."""
         rows, values = _versions(table, readings)
-        known = self._tables
-        self._tables = {id(value): known.get(id(value)) or (value, self._table(value)) for value in values}
+        before = self._tables
+        self._tables = {id(value): before.get(id(value)) or (value, self._table(value)) for value in values}
         tables = [self._tables[id(value)][1] for value in values]
         entries = pl.concat(
             part.with_columns(pl.lit(number, pl.UInt32()).alias(_VERSION))
@@ -103,8 +103,8 @@ class LookedUp:
         )
         element = columns_of(layout_of(self.main.shape))
         meta = self.main.meta
-        found = look_up(rows.lazy(), entries.lazy(), self.lookups, element, _VERSION, meta, in_order=True)
-        return found.collect(engine="in-memory")
+        looked_up = look_up(rows.lazy(), entries.lazy(), self.lookups, element, _VERSION, meta, in_order=True)
+        return looked_up.collect(engine="in-memory")
 
     def _table(self, mapping: object) -> pl.DataFrame:
         """Returns the entries of a mapping."""

@@ -266,11 +266,11 @@ def _latest_values(
     """Returns what elements in some windows read, by the start of the window."""
     values, ends = [*complete.values()], [window.end for window in complete]
 
-    def known(start: EventTime) -> object:
+    def stored_before(start: EventTime) -> object:
         number = bisect_right(ends, start)
         return _read(values[number - 1]) if number else view.initial
 
-    return {window.start: view.read(known(window.start), window) for window in windows}
+    return {window.start: view.read(stored_before(window.start), window) for window in windows}
 
 
 _VALUE: Final = "a value of its side input"

@@ -34,11 +34,11 @@ def calendar_bounds(
 
     Each calendar has one zone. If there are several, ``numbers`` has the number of the calendar of each event time.
     """
-    known, blocks = _numbered(points // _BLOCK)
+    occurring, blocks = _numbered(points // _BLOCK)
     windows: list[Window] = []
     firsts: list[int] = []  # for each calendar and block, the number of the window at the start of the block
     for calendar in calendars:
-        for block in known:
+        for block in occurring:
             own = _windows_of(calendar, block)
             follows = bool(firsts) and windows[-1] == own[0]
             firsts.append(len(windows) - follows)
@@ -48,7 +48,7 @@ def calendar_bounds(
         schema={START: pl.Int64(), END: pl.Int64()},
     )
     if numbers is not None:
-        blocks += numbers * len(known)
+        blocks += numbers * len(occurring)
     at = pl.Series(firsts, dtype=pl.UInt32()).gather(blocks)
     while (ended := table[END].gather(at) <= points).any():
         at += ended.cast(pl.UInt32())
@@ -62,8 +62,8 @@ def _numbered(blocks: pl.Series) -> tuple[Sequence[int], pl.Series]:
         return (), blocks
     if (last - first) * _DENSE < blocks.len():
         return range(first, last + 1), blocks - first
-    known = blocks.unique().sort()
-    return known.to_list(), known.search_sorted(blocks).cast(pl.Int64())
+    occurring = blocks.unique().sort()
+    return occurring.to_list(), occurring.search_sorted(blocks).cast(pl.Int64())
 
 
 @lru_cache(maxsize=65_536)

@@ -130,8 +130,8 @@ class _Keys:
 
     def _transform(self, stage: object) -> Stage:
         if stage not in self._transforms:
-            known = ", ".join(map(repr, self._transforms))
-            raise ArgumentError("the stage of a drop", stage, f"one of the pipeline: {known}")
+            stages = ", ".join(map(repr, self._transforms))
+            raise ArgumentError("the stage of a drop", stage, f"one of the pipeline: {stages}")
         return self._transforms[stage]
 
     @cached_property

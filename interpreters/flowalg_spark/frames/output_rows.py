@@ -25,9 +25,9 @@ _RESERVED: Final = (OUTPUT, "drop", DROP_WINDOW, METRICS_COLUMN)
 
 def require_column_names(outputs: Mapping[str, object], session: SparkSession) -> None:
     """Raises ``ArgumentError`` for an output that the session does not tell from another column of the frame."""
-    known = {same_column(name, session): name for name in _RESERVED}
+    names = {same_column(name, session): name for name in _RESERVED}
     for name in outputs:
-        other = known.setdefault(same_column(name, session), name)
+        other = names.setdefault(same_column(name, session), name)
         if other in _RESERVED:
             valid = f"another name than those of the frame's own columns, {', '.join(_RESERVED)}"
             raise ArgumentError("a name of outputs", name, valid)

@@ -140,10 +140,12 @@ class StreamInput:
 
     def with_columns(self, source: str) -> tuple[DataFrame, StreamColumns]:
         """Returns the frame with the columns of the input under names of their own, and what they are to its source."""
-        given = {name: column for name in STREAM_COLUMNS if (column := getattr(self, name)) is not None}
-        named = [column.alias(INPUT + name) for name, column in given.items()]
+        columns_of_input = {
+            name: column for name in STREAM_COLUMNS if (column := getattr(self, name)) is not None
+        }
+        named = [column.alias(INPUT + name) for name, column in columns_of_input.items()]
         frame = self.frame.select("*", *named) if named else self.frame
-        columns = {name: col(INPUT + name) for name in given}
+        columns = {name: col(INPUT + name) for name in columns_of_input}
         time, corrupt, error = columns.get("processing_time"), columns.get("corrupt_record"), None
         if corrupt is None and CORRUPT_ERROR in frame.columns:
             corrupt, error = col(CORRUPT_RECORD), col(CORRUPT_ERROR)
