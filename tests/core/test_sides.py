@@ -271,17 +271,6 @@ def test_a_retraction_reads_the_side_value_of_its_value() -> None:
     assert [pane.value for pane in panes if pane.change is Change.VALUE][-1] == 60
 
 
-def test_a_side_input_may_come_from_the_same_collection() -> None:
-    """A side input may come from the collection that reads it, which is then computed once."""
-    windowed = POINTS.window(FIVE)
-    sums = windowed.combine_per_key(Sum())
-    whole = sums.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton()
-    shares = sums.map_with(whole, lambda pair, total: (pair.key, pair.value, total))
-    scores = [Score("a", 1, minute(1)), Score("b", 3, minute(2)), Score("a", 5, minute(7))]
-    panes = reference.run_batch(shares, {SCORES: scores}).panes
-    assert [pane.element for pane in panes] == [("a", 1, 4), ("b", 3, 4), ("a", 5, 5)]
-
-
 def test_a_collection_that_is_used_twice_drops_once() -> None:
     """A collection that is used twice is grouped once, and drops an element once."""
     sums = POINTS.window(FIVE, allowed_lateness=timedelta(0)).combine_per_key(Sum())

@@ -27,7 +27,6 @@ from flowalg import (
     Count,
     FixedWindows,
     Mode,
-    Perfect,
     Repeat,
     Source,
     Timeline,
@@ -71,12 +70,6 @@ def spark_engine(request: pytest.FixtureRequest, spark: SparkSession) -> SparkBa
     return SparkBatch(spark) if request.param == "batch" else SparkStreaming(spark, shards=2)
 
 
-def test_final_values_are_those_of_the_reference(spark_engine: SparkBatch | SparkStreaming) -> None:
-    """Over a timeline that ends and drops nothing, both interpreters have the final values of the reference."""
-    expected = Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
-    assert spark_engine.run(TOTALS, {SCORES: TIMELINE}).final_values() == expected
-
-
 def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: Path) -> None:
     """Panes and drops are those of the reference, and files and queries are removed.
 
@@ -109,18 +102,6 @@ def test_a_failed_run_removes_its_files_and_query(spark: SparkSession, tmp_path:
 def fail(score: Score) -> str:
     """Fails on every element."""
     raise ValueError(score.team)
-
-
-def test_a_timeline_with_perfect_watermarks_runs(spark: SparkSession) -> None:
-    """The run uses the watermarks of the timeline, which a stream cannot generate."""
-    timeline = Timeline.from_records(
-        SCORES,
-        [Score("a", 5, minute(0.5)), Score("b", 7, minute(3))],
-        processing_time=lambda score: score.at,
-        watermark=Perfect(),
-    )
-    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: timeline})
-    assert SparkStreaming(spark).run(TOTALS, {SCORES: timeline}).panes == expected.panes
 
 
 def test_a_timeline_without_instants_has_no_panes(spark_engine: SparkBatch | SparkStreaming) -> None:
