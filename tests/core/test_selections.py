@@ -172,7 +172,7 @@ def joined(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(arrivals=ARRIVALS)
 def test_selections_equal_plain_python(kind: str, arrivals: Arrivals) -> None:
     """The final values are those of plain Python, with their own event times, on every engine and as they change."""
@@ -188,7 +188,7 @@ def test_selections_equal_plain_python(kind: str, arrivals: Arrivals) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("windows", WINDOWS, ids=str)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(arrivals=ARRIVALS)
 def test_selections_are_those_of_the_reference_in_all_windows(
     kind: str, windows: WindowFn, arrivals: Arrivals
@@ -215,7 +215,7 @@ def test_discarding_panes_of_a_semi_join_have_each_value_once(windows: WindowFn,
     assert Counter(pane.element for pane in runs[0].panes) == Counter(pane.element for pane in batch.panes)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(ARRIVALS)
 def test_selections_are_parts_of_joins(arrivals: Arrivals) -> None:
     """An anti join is the part of a left join without a match; a semi join is an inner join with distinct keys."""
