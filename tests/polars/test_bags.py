@@ -19,7 +19,7 @@ from flowalg_laws.strategies import free_timelines, windowing_strategies
 from flowalg_polars import PolarsStreaming
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_reference import Reference
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -120,6 +120,8 @@ TRIGGERS: SearchStrategy[Trigger] = st.sampled_from(
         AtWatermark().with_early_firings(EACH).with_late_firings(AtCount(1)),
     ]
 )
+HALF = settings(max_examples=max(3, settings().max_examples // 2))
+"""Half of the examples: each draws one of many types, windows and clusters, for one of fifteen groupings."""
 CLUSTERS = (Cluster(), Cluster(2, 2, restarts=True))
 
 
@@ -133,6 +135,7 @@ def agree(pipeline: Groups, timeline: Timeline[Reading], cluster: Cluster) -> No
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
+@HALF
 @given(st.data())
 def test_values_of_any_type_are_kept_in_columns(grouping: str, data: st.DataObject) -> None:
     """Streams have the panes and drops of the reference, in any windows, modes and clusters."""
@@ -147,6 +150,7 @@ def test_values_of_any_type_are_kept_in_columns(grouping: str, data: st.DataObje
 
 
 @pytest.mark.parametrize("grouping", CORRECTED)
+@HALF
 @given(st.data())
 def test_corrected_values_are_kept_in_columns(grouping: str, data: st.DataObject) -> None:
     """Streams have the panes and drops of the reference where elements may be retracted, also in merging windows."""

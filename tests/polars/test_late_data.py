@@ -35,7 +35,7 @@ from flowalg import (
 )
 from flowalg.errors import ArgumentError
 from flowalg.runs import Change, DroppedElement, DropReason
-from tests.support.late_data import PIPELINES, TIMELINE
+from tests.support.late_data import PIPELINES, require_drops
 
 MINUTE = timedelta(minutes=1)
 DROPPING = [job for job in JOBS if job.drops]
@@ -88,25 +88,16 @@ def test_each_dropped_element_has_its_values_and_times() -> None:
 @pytest.mark.parametrize("name", PIPELINES)
 def test_what_a_stage_drops_is_what_the_reference_drops(name: str) -> None:
     """In each kind of window, of values and retractions, at a join, a side input and a computation."""
-    expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], {READINGS: TIMELINE})
-    assert expected.dropped
     for cluster in (Cluster(), Cluster(partitions=2, shards=2, restarts=True)):
-        run = PolarsStreaming(cluster, late_data=True).run(PIPELINES[name], {READINGS: TIMELINE})
-        assert Counter(run.dropped) == Counter(expected.dropped)
+        require_drops(PolarsStreaming(cluster, late_data=True), name)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PIPELINES)
-def test_late_data_of_any_timeline_are_those_of_the_reference(name: str) -> None:
+@given(timeline=free_timelines())
+def test_late_data_of_any_timeline_are_those_of_the_reference(name: str, timeline: Timeline[Reading]) -> None:
     """The dropped elements of a generated timeline are those of the reference, as a bag."""
-
-    @given(free_timelines())
-    def check(timeline: Timeline[Reading]) -> None:
-        expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], {READINGS: timeline})
-        run = PolarsStreaming(late_data=True).run(PIPELINES[name], {READINGS: timeline})
-        assert Counter(run.dropped) == Counter(expected.dropped)
-
-    check()
+    require_drops(PolarsStreaming(late_data=True), name, timeline)
 
 
 @pytest.mark.parametrize("job", covering(DROPPING), ids=lambda job: job.name)

@@ -26,7 +26,7 @@ from flowalg.lifting.tree.primitives import Op
 from tests.support.lifting.cases import LIFTED
 from tests.support.lifting.edge_functions import Raised, lift_edge_function, python_result
 from tests.support.lifting.family import EdgeFunction
-from tests.support.lifting.generated import compile_functions, expressions
+from tests.support.lifting.generated import draw_lifted
 from tests.support.lifting.polars_engine import ENGINES, Engine, Failed, frame_of, polars_results
 from tests.support.lifting.rows import FLOATS, INTEGERS, Edge, rows
 
@@ -93,10 +93,7 @@ def test_generated_expressions_have_the_results_of_python(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """Nested generated expressions agree with Python, and at least half of them are lifted."""
-    sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
-    functions = compile_functions(sources, tmp_path_factory.mktemp("generated"))
-    lifted = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
-    assert len(lifted) >= len(functions) // 2
+    lifted = draw_lifted(data, tmp_path_factory.mktemp("generated"))
     assert differences(lifted, ROWS[:100], data.draw(st.sampled_from(ENGINES))) == []
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
+from flowalg_reference import Reference
 
 from flowalg import (
     KV,
@@ -17,7 +20,9 @@ from flowalg import (
     Count,
     EventTime,
     FixedWindows,
+    Interpreter,
     Max,
+    Mode,
     PCollection,
     Sessions,
     SlidingWindows,
@@ -139,3 +144,12 @@ TIMELINE: Final = Timeline.micro_batches(
     processing_time=lambda reading: reading.seen,
     watermark=BoundedOutOfOrderness(MINUTE),
 )
+
+
+def require_drops(engine: Interpreter, name: str, timeline: Timeline[Reading] = TIMELINE) -> None:
+    """Fails unless a pipeline has the panes and dropped elements of the reference; of ``TIMELINE`` there are some."""
+    expected = Reference(Mode.MICRO_BATCH).run(PIPELINES[name], {READINGS: timeline})
+    run = engine.run(PIPELINES[name], {READINGS: timeline})
+    assert expected.dropped or timeline is not TIMELINE
+    assert Counter(run.dropped) == Counter(expected.dropped)
+    assert sorted(map(full_line, run.panes)) == sorted(map(full_line, expected.panes))

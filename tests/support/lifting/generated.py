@@ -10,6 +10,8 @@ from typing import Final, cast
 
 from hypothesis import strategies as st
 
+from flowalg.lifting.tree.expressions import first_opaque
+from tests.support.lifting.edge_functions import lift_edge_function
 from tests.support.lifting.family import EdgeFunction
 
 _IMPORTS: Final = (
@@ -151,3 +153,11 @@ def compile_functions(sources: Sequence[str], directory: Path) -> list[EdgeFunct
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return cast("list[EdgeFunction]", vars(module)["FUNCTIONS"])
+
+
+def draw_lifted(data: st.DataObject, directory: Path) -> list[EdgeFunction]:
+    """Draws functions of nested expressions, of which at least half are lifted, and returns those."""
+    functions = compile_functions(data.draw(st.lists(expressions(2), min_size=20, max_size=20)), directory)
+    lifted = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
+    assert len(lifted) >= len(functions) // 2
+    return lifted
