@@ -13,6 +13,7 @@ from enum import EnumType
 from typing import Final, NoReturn
 
 import pytest
+from flowalg_laws.strategies.computations import ECHO
 from flowalg_tools.what_if import RecordedDelays, what_if
 
 from flowalg import FixedWindows, FlowalgError, Timeline
@@ -27,7 +28,7 @@ DAY: Final = timedelta(days=1)
 HOURS: Final = FixedWindows(timedelta(hours=1))
 RECORDS: Final = RecordedDelays.of([NOON], [NOON])
 BY_POINTS: Final = SCORES.key_by(lambda s: s.points)
-NAMES: Final = (UTC, POINTS, date, datetime, minute, what_if)
+NAMES: Final = (ECHO, POINTS, UTC, date, datetime, minute, what_if)
 """Further names in the calls below, apart from those of flowalg."""
 
 
@@ -70,6 +71,8 @@ MUST_BE: Final = {
         AtMeasure(len, 0) -> AtMeasure.amount; got 0 (int)
         TopN(0) -> TopN.n; got 0 (int)
         SCORES.top(0) -> TopN.n; got 0 (int)
+        POINTS.every(0) -> n; got 0 (int)
+        POINTS.every(True) -> n; got True (bool)
     """,
     "a positive timedelta, such as timedelta(minutes=1)": """
         AtPeriod(60) -> AtPeriod.period; got 60 (int)
@@ -86,6 +89,7 @@ MUST_BE: Final = {
         timeline(tick=0 * MINUTE) -> tick; got datetime.timedelta(0) (timedelta)
         what_if(RECORDS, HOURS, every=0 * MINUTE) -> every; got datetime.timedelta(0) (timedelta)
         what_if(RECORDS, HOURS, tick=0 * MINUTE) -> tick; got datetime.timedelta(0) (timedelta)
+        SCORES.deduplicate(by=len, within=0) -> within; got 0 (int)
     """,
     "a timedelta of zero or more": """
         AtPeriod(MINUTE, -DAY) -> AtPeriod.offset; got datetime.timedelta(days=-1) (timedelta)
@@ -144,6 +148,10 @@ MUST_BE: Final = {
         Source('', Score, event_time=len) -> Source.name; got '' (str)
         CustomPolicy('', len) -> CustomPolicy.name; got '' (str)
         combiner(zero=0, add=max, merge=max, name='') -> combiner.name; got '' (str)
+        Signal('', 'a') -> Signal.name; got '' (str)
+        Transition(1, clear=[1]) -> an item of Transition.clear; got 1 (int)
+        EventTimer('', minute(0)) -> EventTimer.tag; got '' (str)
+        Computation(initial=0, on_element=len, name='') -> Computation.name; got '' (str)
     """,
     "a once-trigger, such as AtWatermark(), AtCount(3), or an And/Or of once-triggers": """
         And(Repeat(AtCount(1))) -> And.triggers; got Repeat(trigger=AtCount(count=1)) (Repeat)
@@ -192,6 +200,7 @@ MUST_BE: Final = {
         combiner(zero=0, add=max, merge=None) -> combiner.merge; got None (NoneType)
         combiner(zero=0, add=max, merge=max, extract=1) -> combiner.extract; got 1 (int)
         combiner(zero=0, add=max, merge=max, subtract=1) -> combiner.subtract; got 1 (int)
+        Computation(initial=0, on_element=3) -> Computation.on_element; got 3 (int)
     """,
     "callable, such as lambda s: s.points": """
         SCORES.map(3) -> the function; got 3 (int)
@@ -249,6 +258,8 @@ MUST_BE: Final = {
         Timeline().at(NOON, percentiles={0.5: 3}) -> percentiles[0.5]; got 3 (int)
         Timeline().end(3) -> time; got 3 (int)
         Timeline.batch([], time=3) -> time; got 3 (int)
+        Transition(1, emit_at=[(3, 3)]) -> the event time of an item of Transition.emit_at; got 3 (int)
+        EventTimer('a', 3) -> EventTimer.at; got 3 (int)
     """,
     "a timezone-aware datetime, such as datetime(2013, 1, 1, tzinfo=UTC)": """
         event_time(datetime(2024, 1, 1)) -> event_time; got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is \
@@ -257,6 +268,10 @@ MUST_BE: Final = {
             (datetime): it is naive; attach a time zone
         Timeline().at(datetime(2024, 1, 1)) -> time; got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is \
             naive; attach a time zone
+        Transition(1, hold=datetime(2024, 1, 1)) -> Transition.hold; got datetime.datetime(2024, 1, 1, 0, 0) \
+            (datetime): it is naive; attach a time zone
+        ProcessingTimer('a', datetime(2024, 1, 1)) -> ProcessingTimer.at; got datetime.datetime(2024, 1, 1, 0, 0) \
+            (datetime): it is naive; attach a time zone
     """,
     "an int of microseconds since the epoch, or text such as '2024-01-01T12:00:00Z'": """
         EventTime('x') -> EventTime; got 'x' (str)
@@ -330,6 +345,10 @@ MUST_BE: Final = {
         PTransform.identity(Score)(3) -> the input of the transform; got 3 (int)
         flatten(SCORES, 3) -> collection 2; got 3 (int)
     """,
+    "a side input, as as_singleton() and as_map() give": """
+        SCORES.with_side(3) -> side; got 3 (int)
+        SCORES.with_side(SCORES) -> side; got Source(node=scores) (Source)
+    """,
     "two to four": """
         POINTS.co_group_by_key() -> the number of collections; got 1 (int)
         POINTS.co_group_by_key(POINTS, POINTS, POINTS, POINTS) -> the number of collections; got 5 (int)
@@ -350,6 +369,33 @@ MUST_BE: Final = {
     "an int of zero or more, or None": """
         to_json(Count(), indent=-1) -> indent; got -1 (int)
         to_json(Count(), indent=True) -> indent; got True (bool)
+    """,
+    "a key: hashable, and with an order": """
+        Signal('flush', []) -> Signal.key; got [] (list)
+        Signal('flush', 1j) -> Signal.key; got 1j (complex)
+    """,
+    "a state, if the transition sets timers or a hold: the state None frees the key": """
+        Transition(None, set=[EventTimer('end', minute(0))]) -> Transition.state; got None (NoneType)
+        Transition(None, hold=minute(0)) -> Transition.state; got None (NoneType)
+    """,
+    "one timer for the tag 'a', not cleared": """
+        Transition(1, set=[EventTimer('a', minute(0)), ProcessingTimer('a', minute(1))]) -> Transition.set; got \
+            [EventTimer(tag='a', at=datetime.datetime(2024, 1, 1, 12, 0, tzinfo=datetime.timezone.utc)), \
+            ProcessingTimer(tag='a', at=datetime.datetime(2024, 1, 1, 12, 1, tzinfo=datetime.timezone.utc))] (list)
+        Transition(1, set=[EventTimer('a', minute(0))], clear=['a']) -> Transition.set; got [EventTimer(tag='a', \
+            at=datetime.datetime(2024, 1, 1, 12, 0, tzinfo=datetime.timezone.utc))] (list)
+    """,
+    "a state, immutable and not None, such as a number, a tuple or a frozen record": """
+        Computation(initial=None, on_element=len) -> Computation.initial; got None (NoneType)
+        Computation(initial=[], on_element=len) -> Computation.initial; got [] (list)
+    """,
+    "a function, or None": """
+        Computation(initial=0, on_element=len, on_timer=3) -> Computation.on_timer; got 3 (int)
+        Computation(initial=0, on_element=len, on_retraction=3) -> Computation.on_retraction; got 3 (int)
+    """,
+    "a bool": """
+        Computation(initial=0, on_element=len, commutative=1) -> Computation.commutative; got 1 (int)
+        POINTS.process(ECHO, in_order=1) -> in_order; got 1 (int)
     """,
 }
 """The valid values of an argument, and calls with the argument and the invalid value that the error names."""
@@ -426,7 +472,6 @@ MESSAGES: Final = """
         1; got 2 (int)
     PCollection(3) -> ArgumentError: PCollection.node must be a node; collections begin with Source(...); got 3 (int)
     SideInput(3, 4) -> ArgumentError: SideInput must be made by as_singleton() or as_map(); got (3, 4) (tuple)
-    SCORES.with_side(3) -> ArgumentError: side must be a side input, as as_singleton() and as_map() give; got 3 (int)
     POINTS.co_group_by_key(POINTS.window(FixedWindows(MINUTE))) -> ArgumentError: the windows of collection 2 \
         must be the same as in collection 1, GlobalWindows(), so that all are in the same windows; got \
         FixedWindows(size=datetime.timedelta(seconds=60), offset=datetime.timedelta(0), offset_by_key=None) \
@@ -456,6 +501,27 @@ MESSAGES: Final = """
         such as TRIGGER; got 'trigger' (str)
     from_json('', PCollection) -> ArgumentError: expect must be a class with its type arguments, such as \
         PCollection[object]; got the class PCollection
+    flatten(POINTS.window(HOURS), POINTS) -> ArgumentError: the windows of collection 2 must be the same as in \
+        collection 1, FixedWindows(size=datetime.timedelta(seconds=3600), offset=datetime.timedelta(0), \
+        offset_by_key=None), so that all are in the same windows; got GlobalWindows() (GlobalWindows)
+    Signal('flush', 'a', (1, 2)) -> ArgumentError: Signal.window must be a Window, or None for all windows of \
+        the key; got (1, 2) (tuple)
+    Transition(1, emit='text') -> ArgumentError: Transition.emit must be a tuple or list of outputs; got 'text' (str)
+    Transition(1, emit_at=[3]) -> ArgumentError: an item of Transition.emit_at must be a pair (event time, \
+        output); got 3 (int)
+    Transition(1, set=['end']) -> ArgumentError: an item of Transition.set must be an EventTimer or a \
+        ProcessingTimer; got 'end' (str)
+    Transition(1, set=EventTimer('end', minute(0))) -> ArgumentError: Transition.set must be a tuple or list of \
+        timers; got EventTimer(tag='end', at=datetime.datetime(2024, 1, 1, 12, 0, tzinfo=datetime.timezone.utc)) \
+        (EventTimer)
+    Transition(1, clear='end') -> ArgumentError: Transition.clear must be a tuple or list of tags of timers; got \
+        'end' (str)
+    POINTS.process(Sum()) -> ArgumentError: computation must be a Computation, such as Computation(initial=0, \
+        on_element=...); got Sum() (Sum)
+    POINTS.process(ECHO, late='drop') -> ArgumentError: late must be Late.OBSERVE, Late.DROP, or None; got 'drop' (str)
+    POINTS.process(ECHO, in_order=True, late=Late.OBSERVE) -> ArgumentError: late of process(echo) must be \
+        Late.DROP, or unset, for a computation in order: its order cannot wait for late elements; got <Late.OBSERVE: \
+        'observe'> (Late)
     WindowsByValue('auctions', lambda time, key, value: [value]).assign(EventTime(0), 'k', 3) -> ElementError: \
         the result of auctions.assign must be Windows that contain 1970-01-01T00:00:00Z; got 3 (int)
     CustomWindows('mine', threes).assign(EventTime(0), 'k') -> ElementError: the result of mine.assign must be \
@@ -508,6 +574,9 @@ MESSAGES: Final = """
     SCORES.key_by(three, result=list[int]).combine_per_key(Count()) -> KeyedCollectionError: \
         combine_per_key(Count) needs keys that are hashable, and these are list[int]; use tuple or frozenset instead \
         of list and set
+    SCORES.as_map() -> KeyedCollectionError: as_map needs elements that are KV(key, value) pairs, and these are \
+        Score; call key_by(...) first
+    PTransform.of(object, lambda scores: scores) -> RecordTypeError: object is not an element type; it must be <types>
 """
 """Other calls, with the class of the error and its message."""
 

@@ -30,21 +30,12 @@ from flowalg import (
 )
 from flowalg.data.errors import describe_function
 from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
-from flowalg.errors import KeyedCollectionError, RecordTypeError
+from flowalg.errors import RecordTypeError
 from flowalg.pipeline.nodes import ElementWise
 from flowalg.triggers import Trigger
 from flowalg.windows import WindowFn, WindowingStrategy
 from tests.support.programs import run_program
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
-
-
-def test_a_keyed_method_on_an_unkeyed_collection_is_an_error() -> None:
-    """A keyed method on an unkeyed collection is an error at construction, with the type and what to call first."""
-    message = r"needs elements that are KV\(key, value\) pairs, and these are Score; call key_by\(...\) first"
-    with pytest.raises(KeyedCollectionError, match=message):
-        SCORES.combine_per_key(Count())  # type: ignore[misc]
-    with pytest.raises(KeyedCollectionError, match=message):
-        SCORES.map_values(lambda s: s)  # type: ignore[misc]
 
 
 def test_element_types_are_known_without_annotations() -> None:

@@ -33,7 +33,6 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import event_time
-from flowalg.errors import ArgumentError
 from flowalg.runs import Signal
 from flowalg.runs.signals import KeyText
 from flowalg.triggers import AtSignal
@@ -205,15 +204,3 @@ def test_a_stream_has_signals_to_keys_in_its_rows() -> None:
     timeline = streaming.replay_log(batches).timeline(SCORES, records)
     replayed = Reference(Mode.MICRO_BATCH).run(sums, {SCORES: timeline})
     assert list(replayed.panes) == [pane for batch in batches for pane in batch.panes]
-
-
-def test_invalid_signals_are_errors() -> None:
-    """A signal without a name, a window that is none, and a key that no grouping can have are errors."""
-    with pytest.raises(ArgumentError, match=r"Signal\.name must be a non-empty str; got ''"):
-        Signal("", "a")
-    with pytest.raises(ArgumentError, match=r"Signal\.window must be a Window, or None"):
-        Signal("flush", "a", (1, 2))  # type: ignore[arg-type]
-    keys: list[object] = [[], 1j]
-    for key in keys:
-        with pytest.raises(ArgumentError, match=r"Signal\.key must be a key: hashable, and with an order"):
-            Signal("flush", key)

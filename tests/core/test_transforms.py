@@ -46,7 +46,7 @@ from flowalg import (
 from flowalg.combiners import AllOf, AnyOf, Variance, together
 from flowalg.combiners.core import require_combiner
 from flowalg.data.time import ProcessingTime, event_time, processing_time
-from flowalg.errors import ArgumentError, ElementError
+from flowalg.errors import ElementError
 from flowalg.runs import Change
 from flowalg.triggers import AfterDelay, Always, AtSignal, Trigger
 from flowalg.windows import WindowFn
@@ -158,12 +158,6 @@ def test_a_signal_reaches_the_stages_behind_its_source(engine: Interpreter) -> N
     first = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
     second = Timeline[Score]().at(minute(1), Score("b", 2, minute(1)))
     assert [pane.value for pane in engine.run(both, {SCORES: first, OTHERS: second}).panes] == [1]
-
-
-def test_flattened_collections_must_have_equal_windows() -> None:
-    """A flatten of collections in different windows is an error that shows both."""
-    with pytest.raises(ArgumentError, match="in the same windows"):
-        flatten(POINTS.window(MINUTES), OTHER_POINTS)
 
 
 @frozen
