@@ -21,15 +21,12 @@ from flowalg import (
     Max,
     PCollection,
     PTransform,
-    Repeat,
-    Sessions,
     Sum,
-    Timeline,
     explain,
 )
 from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.errors import ArgumentError
-from flowalg.runs import PaneTiming, Timing, WindowBounds
+from flowalg.runs import WindowBounds
 from flowalg.windows import TimestampCombiner
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -66,42 +63,6 @@ def test_assigned_event_times_are_shown() -> None:
     )
     (pane,) = reference.run_batch(latest, {SCORES: [Score("a", 1, minute(2.5))]}).panes
     assert pane.element == (KV("all", minute(3.5)), minute(3.5))
-
-
-def test_panes_are_numbered_within_their_window() -> None:
-    """``with_pane`` shows early, on-time and late panes, with their numbers."""
-    timeline = (
-        Timeline[Score]()
-        .at(minute(1), Score("a", 1, minute(1)))
-        .at(minute(2), Score("a", 2, minute(1)), watermark=minute(2))
-        .at(minute(3), Score("a", 4, minute(1)))
-    )
-    panes = reference.run(sums().with_pane(), {SCORES: timeline}).panes
-    assert [pane.element for pane in panes] == [
-        (KV("a", 1), PaneTiming(Timing.EARLY, 0, is_first=True, is_last=False)),
-        (KV("a", 3), PaneTiming(Timing.ON_TIME, 1, is_first=False, is_last=False)),
-        (KV("a", 7), PaneTiming(Timing.LATE, 2, is_first=False, is_last=False)),
-    ]
-
-
-def test_a_retraction_shows_the_window_of_what_it_retracts() -> None:
-    """When sessions merge, their retractions are in the old windows, with the old event times."""
-    trigger = Repeat(AtCount(1))
-    sessions = POINTS.window(
-        Sessions(2 * MINUTE), trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
-    )
-    timeline = (
-        Timeline[Score]()
-        .at(minute(1), Score("a", 1, minute(0)), Score("a", 2, minute(3)))
-        .at(minute(2), Score("a", 4, minute(1)))
-    )
-    run = reference.run(sessions.combine_per_key(Sum()).with_window().with_event_time(), {SCORES: timeline})
-    assert [(pane.change.value, pane.element[0][1]) for pane in run.panes[2:]] == [
-        ("retraction", WindowBounds(minute(0), minute(2))),
-        ("retraction", WindowBounds(minute(3), minute(5))),
-        ("value", WindowBounds(minute(0), minute(5))),
-    ]
-    assert [pane.element for pane in run.panes[2:4]] == [pane.element for pane in run.panes[:2]]
 
 
 @pytest.mark.parametrize("method", ["with_window", "with_pane"])

@@ -150,10 +150,10 @@ def test_a_signal_reaches_the_windows_that_it_names(engine: Interpreter) -> None
 @pytest.mark.parametrize("engine", [Reference(), PolarsStreaming()], ids=str)
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_signal_of_any_source_reaches_the_grouping_of_a_union(engine: Interpreter, number: int) -> None:
-    """A grouping of several sources receives the signals of each of them."""
+    """A grouping of several sources receives the signals of each of them, also those of one instant."""
     others = Source("others", Score, event_time=lambda score: score.at)
     other_points = others.key_by(lambda score: score.team).map_values(lambda score: score.points)
-    signals: list[list[str]] = [[], []]
+    signals = [["other"], ["other"]]
     signals[number] = ["flush"]
     inputs = {
         source: Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=sent)

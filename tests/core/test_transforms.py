@@ -135,16 +135,6 @@ def test_the_percentile_watermark_of_a_flatten_is_the_least() -> None:
     assert [pane.processing_time for pane in panes] == [processing_time(minute(2))]
 
 
-def test_signals_of_all_sources_are_observed() -> None:
-    """Signals that arrive at several sources in one instant are all observed."""
-    for name in ("x", "y"):
-        both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
-        first = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
-        second = Timeline[Score]().at(minute(1), signals=["y"])
-        panes = reference.run(both.combine_per_key(Sum()), {SCORES: first, OTHERS: second}).panes
-        assert [pane.value for pane in panes] == [1]
-
-
 @pytest.mark.parametrize("engine", [reference.Reference(Mode.MICRO_BATCH), PolarsStreaming()])
 def test_a_signal_reaches_the_stages_behind_its_source(engine: Interpreter) -> None:
     """A grouping that does not read the source of a signal does not receive it, in any engine."""

@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import TypeVar
 
 import pytest
-from flowalg_laws.strategies.computations import HEARTBEAT, HOLDING, RUNNING_TOTAL
+from flowalg_laws.strategies.computations import HEARTBEAT, HOLDING
 from flowalg_reference import Reference, ReferenceBatch
 
 from flowalg import KV, Computation, FixedWindows, FlowalgError, Mode, PCollection, Run, Sum, Timeline
-from flowalg.computations import Clocks, EventTimer, Late, Observed, ProcessingTimer, Transition
+from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, Transition
 from flowalg.errors import ElementError
 from flowalg.runs import DropReason, Timing
 from tests.support.faults import FAULTS, LOOP, fails
@@ -239,18 +239,6 @@ def test_setting_a_tag_again_replaces_its_timer() -> None:
     timeline = Timeline[Score]().at(minute(1), score(1), score(2), watermark=minute(3)).end(minute(9))
     run = MICRO_BATCH.run(POINTS.process(kinds), {SCORES: timeline})
     assert [output.value for output in run.elements] == ["a 12:20", "b 12:06"]
-
-
-def test_late_elements_may_be_dropped() -> None:
-    """With ``Late.DROP`` an element behind the watermark is dropped, and counted."""
-    timeline = (
-        Timeline[Score]()
-        .at(minute(1), score(3), watermark=minute(2))
-        .at(minute(2), score(1), watermark=minute(3))
-    )
-    run = MICRO_BATCH.run(POINTS.process(RUNNING_TOTAL, late=Late.DROP), {SCORES: timeline})
-    assert [output.value for output in run.elements] == [1]
-    assert [(drop.key, drop.reason, drop.count) for drop in run.dropped] == [("a", DropReason.LATE, 1)]
 
 
 def test_several_outputs_share_a_computation() -> None:

@@ -15,8 +15,6 @@ from flowalg_laws import READINGS
 from flowalg_laws.strategies import (
     Reading,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowalg import (
     FOREVER,
@@ -24,7 +22,6 @@ from flowalg import (
     Accumulation,
     AtCount,
     AtWatermark,
-    BoundedOutOfOrderness,
     Count,
     FixedWindows,
     GlobalWindows,
@@ -38,7 +35,6 @@ from flowalg import (
     Timeline,
     flatten,
 )
-from flowalg.data import MAX_TIME
 from flowalg.data.time import event_time
 from flowalg.errors import (
     ArgumentError,
@@ -64,27 +60,6 @@ def summaries(run: reference.ReferenceRun[KV[str, int]]) -> list[tuple[str, int,
     return [(pane.key, pane.value, pane.timing, pane.index, pane.is_last) for pane in run.panes]
 
 
-def test_a_window_has_an_on_time_pane_and_late_panes() -> None:
-    """The default trigger, accumulating, emits an on-time pane and a late one with all contents; then it drops."""
-    timeline = (
-        Timeline[Score]()
-        .at(minute(1), Score("a", 3, minute(0)), Score("b", 4, minute(1)), watermark=minute(1))
-        .at(minute(2), watermark=minute(2))
-        .at(minute(3), Score("a", 9, minute(1)), watermark=minute(3))
-        .at(minute(4), watermark=minute(4))
-        .at(minute(5), Score("a", 7, minute(0)), watermark=minute(4))
-    )
-    totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(minutes=2)).combine_per_key(Sum())
-    run = reference.run(totals, {SCORES: timeline})
-    assert summaries(run) == [
-        ("a", 3, Timing.ON_TIME, 0, False),
-        ("b", 4, Timing.ON_TIME, 0, False),
-        ("a", 12, Timing.LATE, 1, False),
-    ]
-    (drop,) = run.dropped
-    assert (drop.element, drop.reason) == (KV("a", 7), DropReason.EXPIRED)
-
-
 def test_a_window_is_complete_when_the_watermark_reaches_its_end() -> None:
     """A window ``[s, e)`` is complete when ``W >= e``, not a microsecond before (SEMANTICS section 4)."""
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
@@ -102,29 +77,6 @@ def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
     together = Timeline[Score]().at(minute(9), Score("a", 1, minute(0)), watermark=minute(9))
     run = reference.run(totals, {SCORES: together})
     assert (summaries(run), run.dropped) == ([("a", 1, Timing.ON_TIME, 0, True)], ())
-
-
-def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
-    """A trigger that finishes closes its window: the pane is the last, and later elements are dropped as closed."""
-    totals = POINTS.window(TWO_MINUTES, trigger=AtWatermark(), allowed_lateness=FOREVER).combine_per_key(
-        Sum()
-    )
-    timeline = (
-        Timeline[Score]()
-        .at(minute(3), Score("a", 1, minute(0)), watermark=minute(3))
-        .at(minute(4), Score("a", 1, minute(0)), watermark=minute(3))
-    )
-    run = reference.run(totals, {SCORES: timeline})
-    assert summaries(run) == [("a", 1, Timing.ON_TIME, 0, True)]
-    assert [drop.reason for drop in run.dropped] == [DropReason.CLOSED]
-
-
-def test_the_end_of_the_input_flushes_every_window() -> None:
-    """The end of the input flushes every window, whether or not its trigger has fired (SEMANTICS section 5)."""
-    timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(0))).end(minute(2))
-    run = reference.run(POINTS.combine_per_key(Sum()), {SCORES: timeline})
-    assert summaries(run) == [("a", 1, Timing.ON_TIME, 0, False)]
-    assert run.watermarks[-1].output == MAX_TIME
 
 
 def test_a_second_grouping_receives_the_panes_of_the_first() -> None:
@@ -272,24 +224,6 @@ def test_a_filter_returns_a_bool_and_a_flat_map_an_iterable() -> None:
         ElementError, match=r"the result of flat_map\(.*\) must be an iterable of elements; got 'a'"
     ):
         reference.run_batch(letters.combine_per_key(Count()), {SCORES: [Score("a", 3, minute(0))]})
-
-
-@given(st.integers(0, 30), st.lists(st.integers(0, 40)))
-def test_bounded_out_of_orderness_is_the_greatest_time_minus_the_delay(
-    delay: int, minutes: list[int]
-) -> None:
-    """The watermark of ``BoundedOutOfOrderness`` is the greatest event time minus the delay."""
-    scores = [Score("a", 1, minute(number)) for number in minutes]
-    timeline = Timeline.micro_batches(
-        SCORES,
-        [[score] for score in scores],
-        processing_time=lambda s: minute(100),
-        watermark=BoundedOutOfOrderness(timedelta(minutes=delay)),
-        ends=False,
-    )
-    for position, instant in enumerate(timeline):
-        latest = max(minutes[: position + 1])
-        assert instant.watermark == event_time(minute(latest - delay))
 
 
 @pytest.mark.parametrize("amount", [True, 1.5, -1, 2**63, None])
