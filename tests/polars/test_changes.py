@@ -44,6 +44,7 @@ from flowalg import (
     ToList,
     flatten,
 )
+from flowalg.analysis.features import Area, features_in
 from flowalg.errors import ArgumentError, CheckpointError
 from flowalg.pipeline.structure import sources_of
 from flowalg.triggers import Trigger
@@ -343,13 +344,17 @@ def test_a_stage_continues_only_with_the_same_upstreams(
     assert {finding.stage: finding.outcome.value for finding in findings} == outcomes
 
 
+STATEFUL: Final = covering(JOBS, features_in(*set(Area) - {Area.WATERMARKS}))
+"""Jobs with every feature but those of clocks, which each shard has as a whole."""
+
+
 @pytest.mark.parametrize(
     "jobs",
     [
-        pytest.param(covering(JOBS), marks=pytest.mark.long),
+        pytest.param(STATEFUL, marks=pytest.mark.long),
         pytest.param(JOBS, marks=pytest.mark.thorough),
     ],
-    ids=["every feature", "every job"],
+    ids=["features of the state", "every job"],
 )
 def test_a_query_whose_state_is_resharded_conforms(jobs: Sequence[Job]) -> None:
     """A query whose state is divided into other numbers of shards between its runs has the panes of the reference."""

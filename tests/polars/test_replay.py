@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 import pytest
@@ -45,8 +46,11 @@ from flowalg import (
     Timeline,
     flatten,
 )
+from flowalg.analysis.features import Area, Feature, features_in
 from flowalg.data.errors import FlowalgError
 from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
+from flowalg.pipeline.nodes import Process
+from flowalg.pipeline.side_inputs import AsMap
 from flowalg.runs import Drop
 from tests.support.replays import LocalReplays, recorded_readings
 
@@ -91,13 +95,25 @@ def expected(run: Run[object]) -> tuple[list[str], Counter[object]]:
     return [full_line(pane) for pane in run.panes], counts_of(run.dropped)
 
 
+RECORDED: Final = covering(
+    JOBS,
+    {
+        *features_in(Area.RUNS, Area.OUTPUTS, Area.WATERMARKS, Area.REFINEMENTS),
+        Feature.SIGNALS_TO_KEYS,
+        Process,
+        AsMap,
+    },
+)
+"""Jobs with what a replay makes of rows again: clocks, signals, lateness, several sources and outputs."""
+
+
 @pytest.mark.parametrize(
     "jobs",
     [
-        pytest.param(covering(JOBS), marks=pytest.mark.long),
+        pytest.param(RECORDED, marks=pytest.mark.long),
         pytest.param(JOBS, marks=pytest.mark.thorough),
     ],
-    ids=["every feature", "every job"],
+    ids=["features of rows", "every job"],
 )
 def test_a_replay_conforms(jobs: Sequence[Job]) -> None:
     """Recorded rows with the numbers of their micro-batches give the panes and drops of their timeline.
