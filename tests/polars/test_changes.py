@@ -344,8 +344,10 @@ def test_a_stage_continues_only_with_the_same_upstreams(
     assert {finding.stage: finding.outcome.value for finding in findings} == outcomes
 
 
-STATEFUL: Final = covering(JOBS, features_in(*set(Area) - {Area.WATERMARKS}))
-"""Jobs with every feature but those of clocks, which each shard has as a whole."""
+STATEFUL: Final = covering(
+    JOBS, {*features_in(*set(Area) - {Area.WATERMARKS}), *streaming.CAPABILITIES.missing}
+)
+"""Jobs with every feature but those of clocks, of which each shard has all, and jobs that are rejected."""
 
 
 @pytest.mark.parametrize(
