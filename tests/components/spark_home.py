@@ -15,10 +15,10 @@ from tempfile import mkdtemp
 
 def spark_home() -> Path | None:
     """Returns a folder of links to the installed PySpark, which goes with this process; ``None`` without PySpark."""
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
         return None
-    package, home = Path(found.origin).parent, Path(mkdtemp(prefix="spark-home-"))
+    package, home = Path(spec.origin).parent, Path(mkdtemp(prefix="spark-home-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     for entry in package.iterdir():
         if entry.name != "python":

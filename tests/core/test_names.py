@@ -77,8 +77,8 @@ def test_a_name_has_no_lone_surrogate(named: Callable[[str], object]) -> None:
 @pytest.mark.parametrize("name", ["", LONE])
 def test_the_name_of_a_source_in_a_document_is_one(name: str) -> None:
     """A document whose source has no valid name is an error with its path."""
-    given = Source("given", Score, event_time=at_of)
-    document = json.loads(to_json(given))
+    source = Source("given", Score, event_time=at_of)
+    document = json.loads(to_json(source))
     text = json.dumps(document).replace('"given"', json.dumps(name))
     with pytest.raises(DocumentError, match=r"nodes\[0\].*Source\.name must be"):
         from_json(text, PCollection[object])

@@ -178,12 +178,12 @@ def test_selections_equal_plain_python(kind: str, arrivals: Arrivals) -> None:
     """The final values are those of plain Python, with their own event times, on every engine and as they change."""
     pipeline = joined(kind, FixedWindows(2 * MINUTE), times=TimestampCombiner.EARLIEST)
     for engine in ENGINES:
-        found = Counter(
+        values = Counter(
             (final.element.key, final.element.value, final.event_time.datetime)
             for final in finals(engine, kind, pipeline, arrivals)
             if isinstance(final.element, KV)
         )
-        assert found == KINDS[kind](arrivals)
+        assert values == KINDS[kind](arrivals)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -254,8 +254,8 @@ def test_corrected_values_are_selected_again(kind: str) -> None:
     ]
     expected = {"semi_join": [KV("b", 2)], "anti_join": [KV("a", 1)], "except_": [KV("a", 1), KV("b", 2)]}
     for engine in ENGINES:
-        found = finals(engine, kind, pipeline, arrivals)
-        assert [final.element for final in found] == expected[kind]
+        values = finals(engine, kind, pipeline, arrivals)
+        assert [final.element for final in values] == expected[kind]
 
 
 @pytest.mark.parametrize("kind", ["anti_join", "except_"])
@@ -399,5 +399,5 @@ def test_a_selection_whose_trigger_finishes_is_no_join_without_output(kind: str)
         left, right = (
             points(source).window(FixedWindows(MINUTE), trigger=AtCount(1)) for source in (SCORES, OTHERS)
         )
-        found = {hazard.danger for hazard in hazards(getattr(left, name)(right))}
-        assert (Danger.NO_OUTPUT in found) is expected
+        dangers = {hazard.danger for hazard in hazards(getattr(left, name)(right))}
+        assert (Danger.NO_OUTPUT in dangers) is expected

@@ -132,8 +132,8 @@ def test_a_waiting_element_holds_the_watermark(
 
     def drops_of(pipeline: PCollection[tuple[Reading, int]], *sources: Source[object]) -> Counter[object]:
         strict = pipeline.window(FIVE, allowed_lateness=timedelta(0)).combine_globally(Count())
-        given_to: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
-        run = reference.run(strict, {source: given_to[source] for source in sources})
+        timelines: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
+        run = reference.run(strict, {source: timelines[source] for source in sources})
         return Counter(drop.element for drop in run.dropped if drop.reason is DropReason.EXPIRED)
 
     assert drops_of(with_side, READINGS, RATES) <= drops_of(plain, READINGS)

@@ -277,4 +277,4 @@ def test_a_result_that_no_later_step_reads_is_computed(
     run = engine.run(steps, {SCORES: timeline})
     assert 0 < len(expected.bad_records) < 8
     assert run.bad_records == expected.bad_records
-    assert [each.element for each in run.elements] == [each.element for each in expected.elements]
+    assert [element.element for element in run.elements] == [element.element for element in expected.elements]

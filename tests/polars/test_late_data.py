@@ -23,7 +23,7 @@ from flowalg_polars import Cluster, PolarsStreaming, replay, streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_reference import Reference
 from flowalg_sinks import SQLite, changelog, late_data
-from hypothesis import given
+from hypothesis import given, settings
 
 from flowalg import (
     KV,
@@ -94,6 +94,7 @@ def test_what_a_stage_drops_is_what_the_reference_drops(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PIPELINES)
+@settings(max_examples=max(3, settings().max_examples // 2))
 @given(timeline=free_timelines())
 def test_late_data_of_any_timeline_are_those_of_the_reference(name: str, timeline: Timeline[Reading]) -> None:
     """The dropped elements of a generated timeline are those of the reference, as a bag."""

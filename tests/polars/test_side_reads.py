@@ -88,7 +88,7 @@ READS: dict[str, Callable[[int | None], tuple[SideInput[object], Callable[..., o
     ),
     "a number as a key": lambda m: (
         by_number(m),
-        lambda r, found: found.get(r.value % 50, -7),
+        lambda r, values: values.get(r.value % 50, -7),
     ),
     "a mapping": lambda m: (mappings(m), in_python),
 }

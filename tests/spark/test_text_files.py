@@ -208,7 +208,7 @@ def test_a_parquet_file_of_a_stream_with_the_name_of_a_pattern_is_an_error(
     write("a[1]", "a")
     one = stream_files(spark, ITEMS, str(folder), per_batch=1)
     elements = run(ALL, {ITEMS: StreamInput(one, POLICY)}).elements
-    assert sorted(str(each.element[0]) for each in elements) == ["a", "b"]
+    assert sorted(str(element.element[0]) for element in elements) == ["a", "b"]
 
 
 def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSession, tmp_path: Path) -> None:
@@ -240,4 +240,4 @@ def test_a_path_with_characters_of_patterns_is_that_of_its_file(spark: SparkSess
         streaming.compile(ALL, {ITEMS: StreamInput(one, POLICY)}), tmp_path / "out", tmp_path / "checkpoint"
     )
     streamed = collect_elements(ALL, spark.read.parquet(str(tmp_path / "out")))
-    assert sorted(str(each.element[0]) for each in streamed) == ["b", "c", "other"]
+    assert sorted(str(element.element[0]) for element in streamed) == ["b", "c", "other"]

@@ -65,8 +65,8 @@ def require_bad(engine: Interpreter, steps: PCollection[object]) -> None:
     run = engine.run(steps, {ORDERS: _TIMELINE})
     assert len(expected.bad_records) == 3
     assert sorted(run.bad_records, key=repr) == sorted(expected.bad_records, key=repr)
-    assert Counter(each.element for each in run.elements) == Counter(
-        each.element for each in expected.elements
+    assert Counter(element.element for element in run.elements) == Counter(
+        element.element for element in expected.elements
     )
     assert {(pane.window, repr(pane.element)) for pane in run.panes} == {
         (pane.window, repr(pane.element)) for pane in expected.panes
