@@ -44,7 +44,7 @@ from flowalg import (
     ToList,
     flatten,
 )
-from flowalg.analysis.features import Area, features_in
+from flowalg.analysis.features import AREA_OF, Area
 from flowalg.errors import ArgumentError, CheckpointError
 from flowalg.pipeline.structure import sources_of
 from flowalg.triggers import Trigger
@@ -345,7 +345,11 @@ def test_a_stage_continues_only_with_the_same_upstreams(
 
 
 STATEFUL: Final = covering(
-    JOBS, {*features_in(*set(Area) - {Area.WATERMARKS}), *streaming.CAPABILITIES.missing}
+    JOBS,
+    {
+        *(feature for feature, area in AREA_OF.items() if area is not Area.WATERMARKS),
+        *streaming.CAPABILITIES.missing,
+    },
 )
 """Jobs with every feature but those of clocks, of which each shard has all, and jobs that are rejected."""
 

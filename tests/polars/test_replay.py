@@ -46,7 +46,7 @@ from flowalg import (
     Timeline,
     flatten,
 )
-from flowalg.analysis.features import Area, Feature, features_in
+from flowalg.analysis.features import AREA_OF, Area, Feature
 from flowalg.data.errors import FlowalgError
 from flowalg.errors import ArgumentError, ElementError, SchemaMismatchError
 from flowalg.pipeline.nodes import Process
@@ -95,13 +95,12 @@ def expected(run: Run[object]) -> tuple[list[str], Counter[object]]:
     return [full_line(pane) for pane in run.panes], counts_of(run.dropped)
 
 
+ROWS: Final = (Area.RUNS, Area.OUTPUTS, Area.WATERMARKS, Area.REFINEMENTS)
 RECORDED: Final = covering(
     JOBS,
     {
-        *features_in(Area.RUNS, Area.OUTPUTS, Area.WATERMARKS, Area.REFINEMENTS),
-        Feature.SIGNALS_TO_KEYS,
-        Process,
-        AsMap,
+        *(feature for feature, area in AREA_OF.items() if area in ROWS),
+        *(Feature.SIGNALS_TO_KEYS, Process, AsMap),
     },
 )
 """Jobs with what a replay makes of rows again: clocks, signals, lateness, several sources and outputs."""
