@@ -9,7 +9,7 @@ from tests.mutations.mutant import Area, Mutant
 REFERENCE: Final = (
     Area(
         "firing",
-        ("laws", "reference", "corrections"),
+        ("laws", "reference", "corrections", "conformance"),
         (
             Mutant(
                 "AtWatermark fires only when the watermark exceeds the end of the window",
