@@ -35,7 +35,9 @@ and interpreted expressions.
 
 A lifted function becomes Spark columns, or expressions of Polars. A function that is not lifted runs in Python over
 Arrow batches, with the same result. `explain()` of Spark's and of the local engine's frames names the functions that
-are not lifted, with the reason and the source location.
+are not lifted, with the reason and the source location. The log `flowalg.lifting` names each of them once, and with
+`require_lifted=True` (of `batch.compile`, `streaming.compile`, and the local `streaming.batches` and `run`) they are an
+`UnsupportedError`.
 
 - A lifted function returns exactly what Python returns, bit for bit. Where Python raises, or where an integer to be
   stored exceeds 64 bits, the query fails with a message that names the location in the function. The only difference:

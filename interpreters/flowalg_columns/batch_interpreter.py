@@ -24,10 +24,13 @@ F = TypeVar("F")
 
 
 class BatchOptions(TypedDict, total=False):
-    """The options of a batch: the processing time of its output, and whether bad records are kept apart."""
+    """The options of a batch: the processing time of its output, whether bad records are kept apart, and whether a
+    function that runs in Python is an error.
+    """
 
     time: datetime | None
     dead_letters: bool
+    require_lifted: bool
 
 
 @frozen

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
 from attrs import frozen
 
 from flowalg.computations.library import built_in
+from flowalg.data.errors import UnsupportedError
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.tree.expressions import Opaque
 from flowalg.pipeline.nodes import Process
+
+_LOG: Final = logging.getLogger("flowalg.lifting")
 
 
 @frozen
@@ -24,6 +32,22 @@ class LiftingNote:
             return f"{self.transform}: lifted to {self.engine} columns"
         where = f", at {self.location}" if self.location else ""
         return f"{self.transform}: runs in Python: {self.reason}{where}"
+
+
+def report_functions(notes: Iterable[LiftingNote], *, require_lifted: bool) -> None:
+    """Logs each function that runs in Python once; raises ``UnsupportedError`` if all functions must be lifted."""
+    in_python = [note for note in dict.fromkeys(notes) if note.reason is not None]
+    if in_python and require_lifted:
+        raise UnsupportedError(f"require_lifted: {'; '.join(map(str, in_python))}")
+    for note in in_python:
+        _log(note)
+
+
+@lru_cache(maxsize=1_024)
+def _log(note: LiftingNote) -> None:
+    _LOG.info(
+        "%s. Each element becomes an object there, which costs some twenty times a lifted function", note
+    )
 
 
 def note_of_function(label: str, opaque: Opaque | None, engine: str = "Spark") -> LiftingNote:

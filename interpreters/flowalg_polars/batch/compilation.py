@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from glob import glob
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, Unpack, assert_never, cast, overload
@@ -17,6 +18,7 @@ import polars as pl
 from attrs import field, frozen
 from flowalg_columns.batch_interpreter import BatchOptions
 from flowalg_columns.layout import fields_in
+from flowalg_columns.notes import report_functions
 from flowalg_columns.text.listing import nested_files, require_file
 from flowalg_shard.tables.columns import PROCESSING_TIME
 
@@ -80,6 +82,9 @@ def compile(
     ``time`` is the processing time of the output; it defaults to the time of the call. Raises ``UnboundSourceError``,
     ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
+    Functions that are not lifted run in Python, and are named in the log ``flowalg.lifting``; with ``require_lifted``
+    they raise ``UnsupportedError``.
+
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
     ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and of each frame if there are several.
     ``pl.collect_all`` of both frames computes the elements once.
@@ -104,9 +109,11 @@ def _compile(
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
+    require_lifted: bool = False,
 ) -> dict[str, PaneFrame[A]]:
     """Returns named outputs as frames; when they are computed, ``unfired`` has the unfired timers of computations."""
     require_flag("dead_letters", dead_letters)
+    require_flag("require_lifted", require_lifted)
     plan = plan_batch(outputs, dead_letters=dead_letters, most_paths=_MOST_PATHS)
     data = inputs_by_name(inputs, "frame", *plan.roots)
     frames = {name: lazy_frame(read.source, data[name]) for name, read in plan.sources.items()}
@@ -114,6 +121,9 @@ def _compile(
     letters = DeadLetters() if dead_letters else None
     flow = Fold(_Lowering(frames, now, letters, unfired))
     flows = {name: flow(node) for name, node in plan.outputs.items()}
+    report_functions(
+        chain.from_iterable(flow.notes for flow in flows.values()), require_lifted=require_lifted
+    )
     kept_apart = None if letters is None else dead_letter_frame(letters.frames, now)
     return {
         name: cast("PaneFrame[A]", _output_frame(flows[name], now, kept_apart, panes=plan.emits_panes(name)))

@@ -44,6 +44,9 @@ class StreamOptions(TypedDict, total=False):
     dropped element as a ``DroppedElement``, with its value and event time; otherwise a ``Drop`` is for all of one key
     and window. With ``metrics``, ``MicroBatch.metrics`` has those of each stage.
 
+    Functions that are not lifted run in Python, and are named in the log ``flowalg.lifting``; with ``require_lifted``
+    they raise ``UnsupportedError``.
+
     The ``observers`` are called when the query starts, after each micro-batch when it is committed, and when it ends
     or fails, with a ``QueryEvent`` in which the query has its ``name``; by default its id. They imply ``metrics``. An
     observer that raises fails the query.
@@ -57,6 +60,7 @@ class StreamOptions(TypedDict, total=False):
     drain: bool
     dead_letters: bool
     late_data: bool
+    require_lifted: bool
     metrics: bool
     shards: int
     max_skew: timedelta | None
@@ -76,6 +80,7 @@ class Options:
     drain: bool = False
     dead_letters: bool = False
     late_data: bool = False
+    require_lifted: bool = False
     metrics: bool = False
     shards: int = 1
     max_skew: timedelta | None = None
@@ -83,7 +88,15 @@ class Options:
     observers: Sequence[Observer] = ()
 
     def __attrs_post_init__(self) -> None:
-        for name in ("follow", "tick_when_idle", "drain", "dead_letters", "late_data", "metrics"):
+        for name in (
+            "follow",
+            "tick_when_idle",
+            "drain",
+            "dead_letters",
+            "late_data",
+            "metrics",
+            "require_lifted",
+        ):
             require_flag(name, getattr(self, name))
         require_shards(self.shards)
         if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):

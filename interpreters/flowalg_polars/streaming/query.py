@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar, overload
 import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.checks.streams import require_observable, ticks_with_times
-from flowalg_columns.notes import LiftingNote
+from flowalg_columns.notes import LiftingNote, report_functions
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
@@ -237,6 +237,7 @@ class Query:
         graph, operators = Graph.compile(
             plan, upstreams, cluster, finite=replays, bad_records=bad, late_data=options.late_data
         )
+        report_functions(graph.notes, require_lifted=options.require_lifted)
         readers = {
             name: reader_of(source.node, source.stream.data, named_columns(source.stream))
             if recording is None

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Final, TypeVar, Unpack, cast, overload
 
 from flowalg_columns import batch_interpreter as shared
+from flowalg_columns.notes import report_functions
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import DataFrame
 
@@ -84,6 +86,9 @@ def compile(
     ``time`` is the processing time of the output; it defaults to the time at which the query runs. Raises
     ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
 
+    Functions that are not lifted run in Python, and are named in the log ``flowalg.lifting``; with ``require_lifted``
+    they raise ``UnsupportedError``.
+
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
     ``dead_letters`` it is a row of ``dead_letters()`` of the frame instead, and a drop of ``with_drops()``; each of
     several frames has those of all outputs. Functions that can fail then run in Python. ``corrupt_record`` names the
@@ -108,10 +113,12 @@ def _compile(
     *,
     time: datetime | None = None,
     dead_letters: bool = False,
+    require_lifted: bool = False,
     corrupt_record: str | None = None,
 ) -> dict[str, PaneFrame[A]]:
     """Returns named outputs as frames."""
     require_flag("dead_letters", dead_letters)
+    require_flag("require_lifted", require_lifted)
     plan = plan_batch(outputs, dead_letters=dead_letters)
     frames = inputs_by_name(inputs, "frame", *plan.roots)
     clock = sql.unix_micros(sql.current_timestamp()) if time is None else sql.long(processing_time(time))
@@ -128,6 +135,9 @@ def _compile(
 
     with require_sendable(*plan.roots):
         flows = lower(plan, bounded, bind, clock, letters)
+        report_functions(
+            chain.from_iterable(flow.notes for flow in flows.values()), require_lifted=require_lifted
+        )
         kept_apart = None if letters is None else letters.frame
         return {
             name: cast("PaneFrame[A]", _compile_flow(pipeline, flows[name], clock, kept_apart))

@@ -15,6 +15,7 @@ from typing import Final, TypeVar, Unpack, overload
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, LATE_TIME, METRICS
+from flowalg_columns.notes import report_functions
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
@@ -208,7 +209,9 @@ def compile(
         rows.writeStream.foreachBatch(sink).option("checkpointLocation", "checkpoint").start()
     """
     settings = Options(**options)
-    return compile_sources(outputs, stream_sources(outputs, inputs, settings), settings)
+    frame = compile_sources(outputs, stream_sources(outputs, inputs, settings), settings)
+    report_functions(frame.lifting, require_lifted=settings.require_lifted)
+    return frame
 
 
 def stream_sources(

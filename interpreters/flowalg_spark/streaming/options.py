@@ -42,6 +42,9 @@ class StreamOptions(TypedDict, total=False):
     ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON. Functions that can fail then
     run in Python. An error that belongs to no element, as that of a merge or a trigger's predicate, fails the query.
 
+    Functions that are not lifted run in Python, and are named in the log ``flowalg.lifting``; with ``require_lifted``
+    they raise ``UnsupportedError``.
+
     With ``late_data`` each row of a drop in ``with_drops`` is one element: the ``value`` is the element as JSON, and
     the ``drop`` has its ``event_time``, ``change`` and ``input``, and the ``watermark`` before its micro-batch. Each
     grouping then receives its elements besides the combined ones.
@@ -55,6 +58,7 @@ class StreamOptions(TypedDict, total=False):
     metrics: bool
     dead_letters: bool
     late_data: bool
+    require_lifted: bool
 
 
 @frozen
@@ -69,11 +73,12 @@ class Options:
     metrics: bool = False
     dead_letters: bool = False
     late_data: bool = False
+    require_lifted: bool = False
 
     def __attrs_post_init__(self) -> None:
         size = self.state_cache_bytes
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             valid = "the size of a Python worker's state cache in bytes, 0 or more"
             raise ArgumentError("state_cache_bytes", size, valid)
-        for flag in ("metrics", "dead_letters", "late_data", "tick", "tick_when_idle"):
+        for flag in ("metrics", "dead_letters", "late_data", "require_lifted", "tick", "tick_when_idle"):
             require_flag(flag, getattr(self, flag))
