@@ -33,7 +33,7 @@ from flowalg.data.shapes import (
     shape_of,
 )
 from flowalg.lifting import builtin_calls
-from flowalg.lifting.operations import mappings, patterns, records, strings, times
+from flowalg.lifting.operations import formats, mappings, patterns, records, strings, times
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number
@@ -383,7 +383,7 @@ def _lift_membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
 
 
 def _lift_fstring(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope) -> Expr:
-    """Lifts an f-string without formats and conversions."""
+    """Lifts an f-string: without conversions, and with formats that only fill up or write a time."""
     parts: list[Expr] = []
     for value_node in values:
         match value_node:
@@ -394,6 +394,12 @@ def _lift_fstring(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope)
                 parts.append(text)
             case ast.FormattedValue(value=inner, conversion=-1 | 115, format_spec=None):
                 parts.append(strings.to_string(lift_expression(inner, scope), scope.location(inner)))
+            case ast.FormattedValue(
+                value=inner, conversion=-1, format_spec=ast.JoinedStr(values=[ast.Constant(value=str(spec))])
+            ) if (
+                formatted := formats.lift_format(lift_expression(inner, scope), spec, scope.location(inner))
+            ) is not None:
+                parts.append(formatted)
             case _:
                 return scope.opaque(node, "an f-string with a format or conversion", TEXT)
     return strings.concatenate(parts, scope.location(node)) if parts else strings.string_constant("")
@@ -500,7 +506,13 @@ def _lift_method(
         case MapOf() as mapping if not named:
             return mappings.lift_method(name, mapping, of, args, location)
         case _ if times.is_time(of):
-            return times.lift_method(name, of, args, named, location)
+            layout = (
+                strings.constant_string(args[0])
+                if name == "strftime" and len(args) == 1 and not named
+                else None
+            )
+            written = None if layout is None else formats.format_time(of, layout, location)
+            return times.lift_method(name, of, args, named, location) if written is None else written
         case _:
             return scope.opaque(function, f"the method {name} of {of.shape}")
 

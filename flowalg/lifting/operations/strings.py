@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
 from flowalg.data.shapes import BOOLEAN, DAY, INTEGER, TEXT, ListOf, TupleOf
+from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.conversions import int_constant, to_int
 from flowalg.lifting.tree.expressions import FALSE, Apply, Build, Constant, Expr, Opaque, disjunction
@@ -15,6 +17,8 @@ from flowalg.lifting.tree.primitives import Op
 
 Arguments: TypeAlias = Sequence[Expr]
 
+WIDEST: Final = 100
+"""The largest width that a text is filled up to."""
 UNICODE_REASON: Final = "engines differ beyond ASCII and between Unicode versions"
 _LEFT_TO_PYTHON: Final[Mapping[str, str]] = {
     **dict.fromkeys(("upper", "lower", "title", "capitalize", "swapcase", "casefold"), UNICODE_REASON),
@@ -78,6 +82,39 @@ def get_character(of: Expr, index: int, location: str) -> Expr:
     return Apply(Op.CHARACTER, (of, int_constant(index)), TEXT, location)
 
 
+def pad_left(text: Expr, width: int, fill: str, location: str) -> Expr:
+    """Returns a text of at least a width, by characters before it."""
+    padded = slice_string(
+        concatenate((string_constant(fill * width), text), location), -width, None, location
+    )
+    return _if_shorter(text, width, padded, location)
+
+
+def pad_right(text: Expr, width: int, fill: str, location: str) -> Expr:
+    """Returns a text of at least a width, by characters after it."""
+    padded = slice_string(concatenate((text, string_constant(fill * width)), location), 0, width, location)
+    return _if_shorter(text, width, padded, location)
+
+
+def zero_filled(text: Expr, width: int, location: str) -> Expr:
+    """Returns a text of at least a width, by zeros before it, after a sign."""
+    filled = pad_left(text, width, "0", location)
+    for sign in "+-":
+        has_sign = Apply(Op.STARTS_WITH, (text, string_constant(sign)), BOOLEAN, location)
+        rest = pad_left(slice_string(text, 1, None, location), width - 1, "0", location)
+        filled = choose(has_sign, concatenate((string_constant(sign), rest), location), filled, location)
+    return filled
+
+
+def _if_shorter(text: Expr, width: int, padded: Expr, location: str) -> Expr:
+    size = Apply(Op.LENGTH, (text,), INTEGER, location)
+    return (
+        choose(compare(ast.Lt(), size, int_constant(width), location), padded, text, location)
+        if width > 0
+        else text
+    )
+
+
 def contains(of: Expr, inner: Expr, location: str) -> Expr:
     """Lifts ``inner in of``."""
     return Apply(Op.CONTAINS, (of, inner), BOOLEAN, location)
@@ -118,6 +155,12 @@ def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> E
         case (("strip" | "lstrip" | "rstrip"), ([] | [str()])):
             characters = args[0] if args else string_constant(whitespace())
             return Apply(_STRIPS[name], (of, characters), TEXT, location)
+        case "zfill", [_] if (width := _width(args[0])) is not None:
+            return zero_filled(of, width, location)
+        case (("ljust" | "rjust"), [_, *fills]) if (width := _width(args[0])) is not None:
+            fill = fills[0] if fills else " "
+            pad = pad_left if name == "rjust" else pad_right
+            return pad(of, width, fill, location) if fill is not None and len(fill) == 1 else None
         case "split", []:
             return Apply(Op.WORDS, (of, string_constant(whitespace())), ListOf(TEXT), location)
         case "split", [str() as separator] if separator:
@@ -126,6 +169,12 @@ def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> E
             return _join(of, args[0], location)
         case _:
             return None
+
+
+def _width(argument: Expr) -> int | None:
+    """Returns a constant width; ``None`` for other arguments, and beyond ``WIDEST``."""
+    value = argument.value if isinstance(argument, Constant) else None
+    return max(value, 0) if type(value) is int and value <= WIDEST else None
 
 
 _STRIPS: Final[Mapping[str, Op]] = {

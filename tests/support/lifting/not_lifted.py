@@ -114,9 +114,7 @@ NOT_LIFTED: Final = (
     NotLifted(lambda e: e.s[::-1], TEXT, "a slice of str", "engines have no slices with steps"),
     NotLifted(lambda e: e.s[e.x], None, "at an index that is not constant", "not implemented"),
     NotLifted(lambda e: str(e.f), TEXT, "the string form of float", "engines format floats differently"),
-    NotLifted(
-        lambda e: f"{e.x:>10}", TEXT, "an f-string with a format", "format specifications are not implemented"
-    ),
+    NotLifted(lambda e: f"{e.f:.2f}", TEXT, "an f-string with a format", "engines round floats differently"),
     NotLifted(
         lambda e: int(e.s), INTEGER, "a call of int", "Python accepts digits of all scripts, and underscores"
     ),
@@ -179,7 +177,7 @@ NOT_LIFTED: Final = (
         "which has type datetime",
         "a datetime in a repeated hour equals no other",
     ),
-    NotLifted(lambda e: e.at.strftime("%H"), TEXT, "the method strftime", "formats depend on the platform"),
+    NotLifted(lambda e: e.at.strftime("%A"), TEXT, "the method strftime", "names depend on the platform"),
     NotLifted(
         lambda e: e.at.replace(month=2), TIMESTAMP, "the method replace", "not every month has every day"
     ),

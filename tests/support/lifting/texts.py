@@ -25,7 +25,7 @@ FAMILIES: Final = (
         "Text",
         "Counted in code points. Slices and indices have constant bounds; an index out of range fails. The string to "
         "replace, count, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace "
-        "is defined by the running Python.",
+        "is defined by the running Python. Formats fill integers and texts up to a constant width.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
@@ -71,6 +71,9 @@ FAMILIES: Final = (
             lambda e: f"{e.s}: {e.x} of {e.b!s}",
             lambda e: f"",  # noqa: F541
             lambda e: f"{e.x + e.y}",
+            lambda e: f"{e.x:5d}|{e.y:05}|{e.x:<4}|{e.s:6}|{e.t:*>3s}",
+            lambda e: e.s.zfill(4) + str(e.x).zfill(21),
+            lambda e: e.s.ljust(3) + e.t.rjust(5, "語") + e.s.rjust(-1),
             lambda e: SEPARATOR.join((e.s, e.t, "end")),
             lambda e: ", ".join([e.s, str(e.x)]),
         ),

@@ -16,7 +16,7 @@ FAMILIES: Final = (
         "Points in time",
         "In UTC, as elements have them, whatever the time zone of the session. Results outside the years 1 to "
         "9999 fail. A captured datetime in another zone can be compared and subtracted. `replace` takes constant "
-        "clock fields, and a day up to 28.",
+        "clock fields, and a day up to 28, and `strftime` the directives of numbers.",
         (
             lambda e: e.at,
             lambda e: e.at.year,
@@ -56,6 +56,8 @@ FAMILIES: Final = (
             lambda e: NOON if e.b else e.at,
             lambda e: datetime(2024, 3, 1, tzinfo=UTC),
             lambda e: NOON.hour + e.x % 5,
+            lambda e: e.at.strftime("%Y-%m-%d %H:%M:%S.%f"),
+            lambda e: f"{e.at:%d/%m/%y at 100%%}",
         ),
     ),
     Family(
@@ -79,6 +81,7 @@ FAMILIES: Final = (
             lambda e: e.day == date(2024, 2, 29),
             lambda e: e.day.replace(day=1),
             lambda e: date(1999, 12, 31),
+            lambda e: e.day.strftime("%d.%m.%Y, %H h"),
         ),
     ),
     Family(
