@@ -13,12 +13,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import frozen
 
@@ -42,6 +42,8 @@ COPIED: Final = (
 )
 SOURCES: Final = ("", "interpreters", "laws", "docs/examples")
 WORKERS: Final = 2
+A = TypeVar("A")
+B = TypeVar("B")
 PATIENCE: Final = 3
 """The tests of an area are stopped when they take this many times as long as without a fault."""
 
@@ -176,27 +178,30 @@ def select_mutants(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
     ]
 
 
-def outcomes(
-    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], limits: Mapping[tuple[str, ...], float]
-) -> Iterator[Outcome]:
-    """Yields the outcome of each mutant, in order; each copy tests one mutant at a time.
-
-    ``limits`` has the time limit in seconds of the tests of each area.
-    """
+def on_copies(copies: Sequence[Copy], work: Callable[[Copy, A], B], items: Iterable[A]) -> Iterator[B]:
+    """Yields the result of each item, in order; each copy of the tree works on one item at a time."""
     free: SimpleQueue[Copy] = SimpleQueue()
     for copy in copies:
         free.put(copy)
 
-    def test_mutant(item: tuple[Area, Mutant]) -> Outcome:
-        area, mutant = item
+    def work_on(item: A) -> B:
         copy = free.get()
         try:
-            return copy.test_mutant(area, mutant, limits[area.tests])
+            return work(copy, item)
         finally:
             free.put(copy)
 
     with ThreadPoolExecutor(len(copies)) as pool:
-        yield from pool.map(test_mutant, mutants)
+        yield from pool.map(work_on, items)
+
+
+def seconds_of(copy: Copy, name: str) -> float:
+    """Returns how long the tests of a name take without a fault; raises ``RuntimeError`` if they fail."""
+    start = time.monotonic()
+    kind, by = copy.run_tests([name])
+    if kind != "survived" or not copy.imports_itself():
+        raise RuntimeError(f"the tests of {name} fail without a fault\n{by}")
+    return time.monotonic() - start
 
 
 def report(results: Sequence[Outcome]) -> bool:
@@ -219,16 +224,19 @@ def main(words: Sequence[str]) -> int:
     mutants = select_mutants(words)
     with TemporaryDirectory(prefix="mutants") as folder:
         copies = [Copy.create(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
-        limits: dict[tuple[str, ...], float] = {}
-        for tests in sorted({area.tests for area, _ in mutants}):
-            start = time.monotonic()
-            kind, by = copies[0].run_tests(tests)
-            if not copies[0].imports_itself() or kind != "survived":
-                print(f"mutants: the tests fail without a fault\n{by}", file=sys.stderr)
-                return 2
-            limits[tests] = PATIENCE * (time.monotonic() - start) + 60
+        names = sorted({name for area, _ in mutants for name in area.tests})
+        try:
+            seconds = dict(zip(names, on_copies(copies, seconds_of, names), strict=True))
+        except RuntimeError as error:
+            print(f"mutants: {error}", file=sys.stderr)
+            return 2
+
+        def test_mutant(copy: Copy, item: tuple[Area, Mutant]) -> Outcome:
+            area, mutant = item
+            return copy.test_mutant(area, mutant, 60 + PATIENCE * sum(map(seconds.__getitem__, area.tests)))
+
         results: list[Outcome] = []
-        for outcome in outcomes(mutants, copies, limits):
+        for outcome in on_copies(copies, test_mutant, mutants):
             results.append(outcome)
             print(f"{len(results)}/{len(mutants)} {outcome}", flush=True)
     return 0 if report(results) else 1
