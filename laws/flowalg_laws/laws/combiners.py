@@ -167,12 +167,12 @@ COMBINER_LAWS: tuple[Law[[AnyCombiner, object, object, object, object], object],
     adding_merges_a_single_value,
     timed_values_are_added,
     extraction_has_no_side_effects,
+    subtracting_merges_a_negative,
     *laws_of(
         INVERTIBLE,
         has_an_inverse,
         relied_on_by={"has_an_inverse": "groupings that receive retractions"},
     ),
-    subtracting_merges_a_negative,
     accumulators_can_be_stored,
     discarding_shows_nothing_again,
 )
