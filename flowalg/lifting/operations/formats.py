@@ -29,7 +29,7 @@ from flowalg.lifting.tree.primitives import Op
 _SPEC: Final = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<>]))?(?P<zero>0)?(?P<width>[1-9][0-9]*)?(?P<kind>[ds])?", re.DOTALL
 )
-_DIRECTIVE: Final = re.compile(r"%(.)|([^%]+)", re.DOTALL)
+_DIRECTIVE: Final = re.compile(r"%(.?)|([^%]+)", re.DOTALL)
 _LETTERS: Final[Mapping[str, str]] = {"m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"}
 
 
@@ -55,20 +55,18 @@ def format_time(of: Expr, layout: str, location: str) -> Expr | None:
     if not is_in_utc(of) or not layout or "\0" in layout:
         return None
     parts: list[Expr] = []
-    position = 0
     for match in _DIRECTIVE.finditer(layout):
         part = string_constant(match[2]) if match[2] else _directive(of, match[1], location)
-        if part is None or match.start() != position:
+        if part is None:
             return None
         parts.append(part)
-        position = match.end()
-    return concatenate(parts, location) if position == len(layout) else None
+    return concatenate(parts, location)
 
 
 def _directive(of: Expr, letter: str, location: str) -> Expr | None:
     def field(name: str) -> Expr:
-        is_clock = of.shape == DAY and name in ("hour", "minute", "second", "microsecond")
-        return int_constant(0) if is_clock else times.lift_attribute(of, name, location)
+        is_midnight = of.shape == DAY and name in ("hour", "minute", "second", "microsecond")
+        return int_constant(0) if is_midnight else times.lift_attribute(of, name, location)
 
     if letter in _LETTERS:
         return _two_digits(field(_LETTERS[letter]), location)

@@ -35,6 +35,8 @@ _MOST: Final = 100
 """The largest bound of a repetition."""
 _LARGEST: Final = 100_000
 """The largest size of a pattern, in ranges of characters: Rust writes a repeated part again for each round."""
+_FEW: Final = 20
+"""The number of ranges up to which Java searches a class quickly."""
 _FLAGS: Final = re.UNICODE | re.ASCII | re.DOTALL | re.VERBOSE
 
 
@@ -224,13 +226,13 @@ def _character(ranges: Ranges) -> _Part:
         return _Part(_numbered(valid[0][0]), 1, 1, True)
     near = "".join(_written(first, min(last, 127)) for first, last in valid if first < 128)
     far = "".join(_written(max(first, 128), last) for first, last in valid if last > 127)
-    if near and far and len(valid) > 20:
+    if near and far and len(valid) > _FEW:
         far = rf"[\x{{80}}-\x{{10ffff}}&&[{far}]]"
     return _Part(f"[{near}{far}]", 1, len(valid), True)
 
 
 def _without_surrogates(ranges: Ranges) -> Ranges:
-    """Returns the same without the numbers of surrogates, which no text of an engine has."""
+    """Returns the ranges without surrogates, which no text of an engine has."""
     return [
         (first, last)
         for low, high in ranges

@@ -74,8 +74,8 @@ def matches(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
 
 def group(node: Apply, text: pl.Expr, *_: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles a group of the first match."""
-    failure = fail_where(~matches(node, text, text), node.location, node.text(3))
-    return text.str.extract(node.text(1), node.integer(2)), failure
+    matched = text.str.extract(node.text(1), node.integer(2))
+    return matched, fail_where(matched.is_null(), node.location, node.text(3))
 
 
 def substitute(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
