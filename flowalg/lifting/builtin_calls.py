@@ -30,10 +30,11 @@ from flowalg.lifting.operations import records, times
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import is_number, to_float
-from flowalg.lifting.operations.numbers import absolute_value, round_to_int
+from flowalg.lifting.operations.numbers import absolute_value, round_to_digits, round_to_int
 from flowalg.lifting.operations.strings import to_string
 from flowalg.lifting.python.captured_values import to_constant
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Match, Opaque, disjunction, negation
+from flowalg.lifting.tree.halves import MOST_DIGITS
 from flowalg.lifting.tree.primitives import Op
 
 Arguments: TypeAlias = tuple[Expr, ...]
@@ -94,6 +95,17 @@ def _round_with(op: Op) -> Builtin:
     return lift
 
 
+def _round(args: Arguments, location: str) -> Expr | None:
+    """Lifts ``round`` to an integer, or to a constant number of digits."""
+    match args:
+        case [of]:
+            return _round_with(Op.ROUND_HALF_EVEN)((of,), location)
+        case [of, Constant(value=int() as digits)] if type(digits) is int and 0 <= digits <= MOST_DIGITS:
+            return round_to_digits(of, digits, location) if is_number(of) else None
+        case _:
+            return None
+
+
 def _apply_to_float(make: Callable[[Expr, str], Expr]) -> Builtin:
     def lift(args: Arguments, location: str) -> Expr | None:
         if len(args) == 1 and is_number(args[0]):
@@ -132,7 +144,7 @@ _BUILTINS: Final[Mapping[object, Builtin]] = {
     bool: _to_bool,
     float: _to_float,
     int: _round_with(Op.TRUNCATE),
-    round: _round_with(Op.ROUND_HALF_EVEN),
+    round: _round,
     math.trunc: _round_with(Op.TRUNCATE),
     math.floor: _round_with(Op.FLOOR),
     math.ceil: _round_with(Op.CEILING),

@@ -20,6 +20,7 @@ from flowalg.data.shapes import TupleOf
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.python.captured_values import default_values, resolve_global
+from flowalg.lifting.python.collections_read import as_constant
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
@@ -96,7 +97,7 @@ def _bind(
 
 def _captured(f: FunctionType, defaults: Mapping[str, object], name: str) -> object:
     """Returns the value of a name that has no expression: a default value, or that of a variable."""
-    return defaults[name] if name in defaults else resolve_global(f, name)
+    return defaults[name] if name in defaults else as_constant(f, name, resolve_global(f, name))
 
 
 def _limit_size(lifted: Expr, location: str) -> Expr:

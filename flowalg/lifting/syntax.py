@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Final, get_args, get_origin, get_type_hints
 
 import attrs
@@ -33,10 +33,10 @@ from flowalg.data.shapes import (
     shape_of,
 )
 from flowalg.lifting import builtin_calls
-from flowalg.lifting.operations import formats, mappings, patterns, records, strings, times
+from flowalg.lifting.operations import dictionaries, formats, mappings, patterns, records, strings, times
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
-from flowalg.lifting.operations.conversions import int_constant, is_number
+from flowalg.lifting.operations.conversions import int_constant, is_number, to_int
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
 from flowalg.lifting.python.captured_values import MISSING, to_constant, without_partial
@@ -84,6 +84,10 @@ def _lift_node(node: ast.expr, scope: Scope) -> Expr:
         case ast.Attribute():
             return _lift_attribute(node, scope)
         case ast.Subscript(value=value, slice=index):
+            dictionary = scope.resolve(value)
+            if isinstance(dictionary, MappingProxyType):
+                name = ast.unparse(value)
+                return dictionaries.get_value(dictionary, name, lift_expression(index, scope), location)
             return _lift_subscript(node, lift_expression(value, scope), index, scope)
         case ast.BinOp(left=left, op=op, right=right):
             return _lift_binary(op, lift_expression(left, scope), lift_expression(right, scope), location)
@@ -218,12 +222,20 @@ def _lift_captured(node: ast.expr, scope: Scope) -> Expr:
     if lifted is None:
         kind = type(value)
         shape = shape_of(kind) if attrs.has(kind) and _has_shape(kind) else None
-        return scope.opaque(
-            node,
-            f"{ast.unparse(node)}, which has type {kind.__name__} and is not an immutable constant",
-            shape,
-        )
+        reason = _COLLECTIONS.get(kind, f"which has type {kind.__name__} and is not an immutable constant")
+        return scope.opaque(node, f"{ast.unparse(node)}, {reason}", shape)
     return lifted
+
+
+_CHANGING: Final = "that its module does not bind once, to a display, and otherwise only read"
+_COLLECTIONS: Final[Mapping[type, str]] = {
+    dict: f"a dict {_CHANGING}",
+    MappingProxyType: "a dict of which only lookups are lifted",
+    set: f"a set {_CHANGING}",
+    frozenset: "a set of which only `in` is lifted",
+    list: "a mutable list",
+}
+"""The reasons why a name of a collection has no expression."""
 
 
 def _has_shape(kind: type) -> bool:
@@ -264,9 +276,8 @@ def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope
     location = scope.location(node)
     match index:
         case _ if isinstance(of, Match):
-            return of.group(
-                scope.resolve(index), "TypeError: 'NoneType' object is not subscriptable", location
-            )
+            error = "TypeError: 'NoneType' object is not subscriptable"
+            return of.group(scope.resolve(index), "" if of.found in scope.present else error, location)
         case _ if isinstance(of, Opaque) and of.shape is None:
             return of
         case ast.Slice(lower=lower, upper=upper, step=None) if of.shape == TEXT:
@@ -285,13 +296,23 @@ def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope
             return mappings.get_value(of.shape, of, lift_expression(index, scope), location)
         case _:
             at = scope.resolve(index)
-            if type(at) is not int:
-                return scope.opaque(node, f"an item of {of.shape} at an index that is not constant")
-            return (
-                strings.get_character(of, at, location)
-                if of.shape == TEXT
-                else records.get_item(of, at, location)
+            if type(at) is int and of.shape != TEXT:
+                return records.get_item(of, at, location)
+            return _lift_index(
+                of, int_constant(at) if type(at) is int else lift_expression(index, scope), location
             )
+
+
+def _lift_index(of: Expr, index: Expr, location: str) -> Expr:
+    """Lifts ``of[index]`` of a text or a list."""
+    opaque = first_opaque(index)
+    shape = of.shape.of if isinstance(of.shape, ListOf) else TEXT if of.shape == TEXT else None
+    if opaque is not None:
+        return Opaque(shape, opaque.reason, opaque.location)
+    if shape is None or index.shape not in (INTEGER, BOOLEAN):
+        return Opaque(None, f"an item of {of.shape} at an index of type {index.shape}", location)
+    op = Op.CHARACTER if of.shape == TEXT else Op.ITEM
+    return Apply(op, (of, to_int(index)), shape, location)
 
 
 def _constant_bound(node: ast.expr | None, scope: Scope) -> object:
@@ -371,6 +392,8 @@ def _lift_membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
     if isinstance(container, ast.Tuple | ast.List | ast.Set) and not _has_starred(container.elts):
         return is_one_of(of, [lift_expression(item, scope) for item in container.elts], location)
     captured = scope.resolve(container)
+    if isinstance(captured, MappingProxyType):
+        return dictionaries.has_key(captured, ast.unparse(container), of, location)
     if isinstance(captured, tuple | frozenset) and type(captured) in (tuple, frozenset):
         items = [to_constant(item) for item in sorted(captured, key=repr)]
         constants = [item for item in items if item is not None]
@@ -378,7 +401,8 @@ def _lift_membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
             return is_one_of(of, constants, location)
     if isinstance(captured, list | set | dict):
         name = ast.unparse(container)
-        return scope.opaque(container, f"{name}, a mutable {type(captured).__name__}", BOOLEAN)
+        reason = _COLLECTIONS.get(type(captured), f"a mutable {type(captured).__name__}")
+        return scope.opaque(container, f"{name}, {reason}", BOOLEAN)
     return is_member(of, lift_expression(container, scope), location)
 
 
@@ -426,6 +450,10 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
         owner = scope.resolve(node.func.value)
         if isinstance(owner, re.Pattern) and isinstance(owner.pattern, str) and not named:
             return _lift_pattern(owner, node.func.attr, args, location)
+        if isinstance(owner, MappingProxyType) and not named:
+            return dictionaries.lift_method(
+                owner, ast.unparse(node.func.value), node.func.attr, args, location
+            )
         return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
     target, args, named = without_partial(target, args, named) or (target, args, named)
     pattern = None if named else patterns.pattern_of(target, args)
@@ -491,11 +519,13 @@ def _lift_method(
     match of.shape:
         case None if isinstance(of, Match) and name == "group" and not named and len(args) < 2:
             number = args[0].value if args and isinstance(args[0], Constant) else None if args else 0
-            return of.group(number, "AttributeError: 'NoneType' object has no attribute 'group'", location)
+            error = "AttributeError: 'NoneType' object has no attribute 'group'"
+            return of.group(number, "" if of.found in scope.present else error, location)
         case None:
             return of
         case shape if shape == TEXT and not named:
-            return strings.lift_method(name, of, args, location)
+            predicate = patterns.lift_predicate(name, of, args, location)
+            return predicate or strings.lift_method(name, of, args, location)
         case RecordOf(cls=cls):
             code = records.defined_code(cls, name)
             if isinstance(code, FunctionType) and records.get_field(of, name, location) is None:

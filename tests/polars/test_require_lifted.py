@@ -19,14 +19,14 @@ MINUTE = timedelta(minutes=1)
 
 def shout(score: Score) -> str:
     """A function that engines leave to Python."""
-    return score.team.upper()
+    return score.team.title()
 
 
 LIFTED = SCORES.key_by(lambda score: score.team).map_values(lambda score: score.points).combine_per_key(Sum())
 SHOUTED = SCORES.key_by(shout).map_values(lambda score: score.points).combine_per_key(Sum())
 ROWS = pl.DataFrame({"team": ["a"], "points": [1], "at": [None]}).cast({"at": pl.Datetime("us", "UTC")})
 NAMED = (
-    r"require_lifted: key_by\(shout at \S+\): runs in Python: the method upper: .*, at shout at \S+\.py:\d+"
+    r"require_lifted: key_by\(shout at \S+\): runs in Python: the method title: .*, at shout at \S+\.py:\d+"
 )
 
 
@@ -52,7 +52,7 @@ def test_functions_in_python_are_logged_once(caplog: pytest.LogCaptureFixture) -
     """The log ``flowalg.lifting`` has a line for each function that runs in Python, and none for lifted ones."""
 
     def quiet(score: Score) -> str:
-        return score.team.lower()
+        return score.team.swapcase()
 
     with caplog.at_level(logging.INFO, "flowalg.lifting"):
         for _ in range(2):
@@ -60,4 +60,4 @@ def test_functions_in_python_are_logged_once(caplog: pytest.LogCaptureFixture) -
             batch.compile(LIFTED, {SCORES: ROWS.lazy()})
     [line] = [record.getMessage() for record in caplog.records]
     assert line.startswith("map(quiet at ")
-    assert "runs in Python: the method lower" in line
+    assert "runs in Python: the method swapcase" in line

@@ -176,3 +176,10 @@ def round_to_int(op: Op, of: Expr, location: str) -> Expr:
     if of.shape != FLOAT:
         return to_int(of)
     return Apply(op, (of,), INTEGER, location)
+
+
+def round_to_digits(of: Expr, digits: int, location: str) -> Expr:
+    """Rounds a number to digits after the decimal point; an integer is returned unchanged."""
+    if of.shape != FLOAT:
+        return to_int(of)
+    return Apply(Op.ROUND_DIGITS, (of, int_constant(digits)), FLOAT, location)

@@ -9,7 +9,7 @@ word boundaries, ``$`` before the end, and loops that could exhaust Java's stack
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from types import FunctionType
@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, cast
 
 from attrs import frozen
 
-from flowalg.data.shapes import TEXT, ListOf
+from flowalg.data.shapes import BOOLEAN, TEXT, ListOf
 from flowalg.lifting.operations.strings import constant_string, string_constant
 from flowalg.lifting.tree.expressions import Apply, Expr, Match, Opaque
 from flowalg.lifting.tree.primitives import Op
@@ -252,6 +252,46 @@ def _written(first: int, last: int) -> str:
 def _numbered(character: int) -> str:
     plain = character < 128 and chr(character).isalnum()
     return chr(character) if plain else rf"\x{{{character:x}}}"
+
+
+_EACH: Final[Mapping[str, Callable[[str], bool]]] = {
+    "isalpha": str.isalpha,
+    "isalnum": str.isalnum,
+    "isascii": str.isascii,
+    "isdecimal": str.isdecimal,
+    "isdigit": str.isdigit,
+    "isnumeric": str.isnumeric,
+    "isprintable": str.isprintable,
+    "isspace": str.isspace,
+}
+"""Methods that ask whether each character is of a class."""
+_CASED: Final[Mapping[str, Callable[[str], bool]]] = {"islower": str.islower, "isupper": str.isupper}
+"""Methods that ask whether there are characters of a case, and none of another."""
+
+
+def lift_predicate(name: str, of: Expr, args: Sequence[Expr], location: str) -> Expr | None:
+    """Lifts ``isdigit`` and the like as patterns; returns ``None`` for other methods."""
+    if args or name not in {*_EACH, *_CASED}:
+        return None
+    return Apply(Op.MATCHES, (of, string_constant(_predicate(name))), BOOLEAN, location)
+
+
+@lru_cache(maxsize=16)
+def _predicate(name: str) -> str:
+    """Returns the pattern of the texts for which a method is true in the running Python."""
+    if name in _EACH:
+        holds = _EACH[name]
+        return rf"\A{_character(_ranges_of(holds)).text}{'*' if holds('') else '+'}\z"
+    case = _CASED[name]
+    wanted = _ranges_of(case)
+    cased = _ranges_of(lambda of: of.islower() or of.istitle())
+    others = _ranges_of(lambda of: (of.islower() or of.istitle()) and not case(of))
+    parts = (_character(ranges).text for ranges in (_complement(cased), wanted, _complement(others)))
+    return r"\A{}*{}{}*\z".format(*parts)
+
+
+def _ranges_of(holds: Callable[[str], bool]) -> Ranges:
+    return _union([(number, number) for number in range(_LAST + 1) if holds(chr(number))])
 
 
 _FUNCTIONS: Final = (re.search, re.match, re.fullmatch, re.sub, re.findall)

@@ -20,15 +20,14 @@ Arguments: TypeAlias = Sequence[Expr]
 WIDEST: Final = 100
 """The largest width that a text is filled up to."""
 UNICODE_REASON: Final = "engines differ beyond ASCII and between Unicode versions"
-_LEFT_TO_PYTHON: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("upper", "lower", "title", "capitalize", "swapcase", "casefold"), UNICODE_REASON),
-    **dict.fromkeys(("isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace"), UNICODE_REASON),
-}
+_LEFT_TO_PYTHON: Final[Mapping[str, str]] = dict.fromkeys(
+    ("title", "capitalize", "swapcase", "istitle"), UNICODE_REASON
+)
 _TEXTUAL: Final = frozenset(
     {"upper", "lower", "title", "capitalize", "swapcase", "casefold", "join", "format", "zfill"}
     | {"strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "center", "ljust", "rjust"}
 )
-_BOOLEAN: Final = frozenset({"startswith", "endswith"})
+_BOOLEAN: Final = frozenset({"startswith", "endswith", "istitle", "isidentifier"})
 
 
 def string_constant(value: str) -> Constant:
@@ -75,11 +74,6 @@ def slice_string(of: Expr, start: int | None, stop: int | None, location: str) -
     """Lifts ``of[start:stop]``."""
     bounds = [int_constant(start or 0), *([] if stop is None else [int_constant(stop)])]
     return Apply(Op.SLICE, (of, *bounds), TEXT, location)
-
-
-def get_character(of: Expr, index: int, location: str) -> Expr:
-    """Lifts ``of[index]``, which fails if the index is out of range."""
-    return Apply(Op.CHARACTER, (of, int_constant(index)), TEXT, location)
 
 
 def pad_left(text: Expr, width: int, fill: str, location: str) -> Expr:
@@ -155,6 +149,8 @@ def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> E
         case (("strip" | "lstrip" | "rstrip"), ([] | [str()])):
             characters = args[0] if args else string_constant(whitespace())
             return Apply(_STRIPS[name], (of, characters), TEXT, location)
+        case (("lower" | "upper" | "casefold"), []):
+            return Apply(Op[name.upper()], (of,), TEXT, location)
         case "zfill", [_] if (width := _width(args[0])) is not None:
             return zero_filled(of, width, location)
         case (("ljust" | "rjust"), [_, *fills]) if (width := _width(args[0])) is not None:

@@ -36,8 +36,9 @@ _VARIABLE_ARGUMENTS: Final = 0x04 | 0x08
 
 @frozen
 class _File:
-    """The functions in the syntax of a file, and all code objects that it compiles to."""
+    """The syntax of a file, the functions in it, and all code objects that it compiles to."""
 
+    module: ast.Module
     functions: tuple[Syntax, ...]
     codes: tuple[CodeType, ...]
 
@@ -53,7 +54,7 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
         return Failure("a generator or coroutine")
     if code.co_flags & _VARIABLE_ARGUMENTS:
         return Failure("variable arguments")
-    file = _compile("".join(linecache.getlines(code.co_filename, f.__globals__)), code.co_filename)
+    file = _file_of(f)
     if file is None:
         return Failure("source that is not available")
     if not any(_is_same(candidate, code) for candidate in file.codes):
@@ -73,12 +74,25 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
     return Failure("an ambiguous location in its source file")
 
 
+def module_of(f: FunctionType) -> ast.Module | None:
+    """Returns the syntax of the file that a function was compiled from; ``None`` if it differs from the code."""
+    file = _file_of(f)
+    is_same = file is not None and any(_is_same(candidate, f.__code__) for candidate in file.codes)
+    return file.module if file is not None and is_same else None
+
+
+def _file_of(f: FunctionType) -> _File | None:
+    name = f.__code__.co_filename
+    return _compile("".join(linecache.getlines(name, f.__globals__)), name)
+
+
 @lru_cache(maxsize=128)
 def _compile(text: str, filename: str) -> _File | None:
     try:
-        functions = tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, Syntax))
+        module = ast.parse(text)
+        functions = tuple(node for node in ast.walk(module) if isinstance(node, Syntax))
         codes = tuple(_code_objects(compile(text, filename, "exec", dont_inherit=True)))
-        return _File(functions, codes) if text else None
+        return _File(module, functions, codes) if text else None
     except (SyntaxError, ValueError):
         return None
 

@@ -164,7 +164,10 @@ class Match(Opaque):
         return Apply(Op.MATCHES, (self.of, Constant(self.pattern, TEXT)), BOOLEAN, self.location)
 
     def group(self, number: object, error: str, location: str) -> Expr:
-        """Returns a group, which fails with ``error`` without a match; the match if it need not have that group."""
+        """Returns a group, which fails with ``error`` without a match; the match if it need not have that group.
+
+        The error is empty if there certainly is a match.
+        """
         if type(number) is not int or number not in self.groups:
             return self
         args = (Constant(self.pattern, TEXT), Constant(number, INTEGER), Constant(error, TEXT))

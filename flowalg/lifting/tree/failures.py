@@ -42,7 +42,6 @@ _PARTIAL: Final = (
     Op.CEILING,
     Op.ROUND_HALF_EVEN,
     Op.CHARACTER,
-    Op.GROUP,
     Op.ITEM,
     Op.REQUIRE,
 )
@@ -57,6 +56,8 @@ def can_fail_itself(expr: Expr) -> bool:
     if expr.op in _FLOAT_DIVISIONS:
         divisor = expr.args[1]
         return not (isinstance(divisor, Constant) and divisor.value)
+    if expr.op is Op.GROUP:
+        return bool(expr.text(3))
     if expr.op in _RANGES:
         return not interval(expr.args[0]).within(_RANGES[expr.op])
     return expr.op in _PARTIAL

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Final
 
 from attrs import frozen
@@ -164,6 +164,8 @@ def _operation_interval(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interva
             return Interval(min(b.low + 1, 0), max(b.high - 1, 0))
         case ((Op.MICROS | Op.DAYS | Op.DURATION_MICROS), [a]):
             return a
+        case Op.ENTRY, [_, *of_entries]:
+            return reduce(Interval.hull, of_entries[len(of_entries) // 2 :])
         case Op.INSTANT, [a]:
             return a.clamp(INSTANTS)
         case Op.DAY, [a]:

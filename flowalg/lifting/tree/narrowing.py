@@ -7,13 +7,15 @@ from flowalg.lifting.tree.primitives import Op
 
 
 def non_null_given(condition: Expr, outcome: bool) -> frozenset[Expr]:
-    """Returns the expressions that are certainly not ``None`` if the condition had the outcome.
+    """Returns the expressions that are certainly not ``None``, and the matches that there are, given the outcome.
 
     Expressions are pure, so they keep the value that they had when the condition was evaluated.
     """
     match condition:
         case Apply(op=Op.IS_NONE, args=(of,)):
             return frozenset() if outcome else frozenset({of})
+        case Apply(op=Op.MATCHES):
+            return frozenset({condition}) if outcome else frozenset()
         case Apply(op=Op.NOT, args=(of,)):
             return non_null_given(of, not outcome)
         case Choice(condition=test, then=then, otherwise=otherwise):

@@ -6,7 +6,9 @@ times is arithmetic on microseconds. An engine needs one table to compile them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from typing import Final
 
 
 class Op(Enum):
@@ -39,6 +41,12 @@ class Op(Enum):
     FLOAT_ABSOLUTE = auto()
     FLOAT_CANONICAL = auto()
     """The float; zero for a negative zero. ``None`` stays ``None``."""
+    ROUND_DIGITS = auto()
+    """The float nearest to the decimal that a float rounds to, with a constant number of digits after its point.
+
+    The decimal is that nearest to the exact value of the float, and even if two are; the digits are at most
+    ``halves.MOST_DIGITS``.
+    """
     SQUARE_ROOT = auto()
     TO_FLOAT = auto()
     """The float nearest to an integer."""
@@ -80,6 +88,10 @@ class Op(Enum):
     """Strips the characters of the second argument, a constant, from both ends of the first."""
     STRIP_LEFT = auto()
     STRIP_RIGHT = auto()
+    LOWER = auto()
+    """The lower case of each character by the tables of the running Python, like the next two; see ``CASES``."""
+    UPPER = auto()
+    CASEFOLD = auto()
     SLICE = auto()
     """The slice from a constant index to another or to the end; negative indices count from the end."""
     CHARACTER = auto()
@@ -90,7 +102,10 @@ class Op(Enum):
     MATCHES = auto()
     """Whether a constant pattern, in the common notation of ``operations.patterns``, is in a text; so for the next."""
     GROUP = auto()
-    """A group of the first match, by its constant number; fails with a constant message without a match."""
+    """A group of the first match, by its constant number; fails with a constant message without a match.
+
+    The message is empty if there certainly is a match.
+    """
     SUBSTITUTE = auto()
     """Replaces every match by a constant text."""
     FIND_ALL = auto()
@@ -107,9 +122,14 @@ class Op(Enum):
     POSITION = auto()
     """The position of the item that a comprehension has come to, counted from 0; as a column, that number itself."""
 
-    # Mappings, which are side inputs.
+    # Dictionaries and other mappings.
+    ENTRY = auto()
+    """The value for the first argument in a constant dictionary, whose keys and then values are the others.
+
+    It is arbitrary if the dictionary has no such key.
+    """
     LOOKUP = auto()
-    """Whether the mapping has a key, and its value, which is arbitrary if it has not. A join computes it."""
+    """Whether a side input has a key, and its value, which is arbitrary if it has not. A join computes it."""
     REQUIRE = auto()
     """The second argument. Fails where the first one, whether a mapping has a key, is false."""
 
@@ -123,3 +143,11 @@ class Op(Enum):
     YEAR = auto()
     MONTH = auto()
     DAY_OF_MONTH = auto()
+
+
+CASES: Final[Mapping[Op, Callable[[str], str]]] = {
+    Op.LOWER: str.lower,
+    Op.UPPER: str.upper,
+    Op.CASEFOLD: str.casefold,
+}
+"""What changes the case of a text in the running Python, whose version has its own tables of Unicode."""

@@ -16,6 +16,7 @@ import polars as pl
 
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import INFINITY_AS_INTEGER, NAN_AS_INTEGER, OVERFLOW, can_fail_itself
+from flowalg.lifting.tree.halves import SPLITTER, halves
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.expressions.failures import Failures, fail_where
@@ -98,6 +99,34 @@ def modulo(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
 def floor_divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles ``//`` of floats."""
     return _in_numpy(np.floor_divide, a, b), check_divisor(node, b, "float floor division by zero")
+
+
+def round_digits(node: Apply, a: pl.Expr, _: pl.Expr) -> pl.Expr:
+    """Compiles ``round`` to digits: multiplied by a power of ten, rounded, and divided.
+
+    The product is a float and its exact error, which decides where the float is in the middle of two integers. It has
+    no fraction from 2**53 on; then the rounded decimal is so near that its float is the first one.
+    """
+    scale = 10.0 ** node.integer(1)
+    upper_scale, lower_scale = halves(scale)
+
+    def compute(columns: Sequence[pl.Series]) -> pl.Series:
+        floats = columns[0].to_numpy()
+        size = np.abs(floats)
+        with np.errstate(all="ignore"):
+            product = size * scale
+            shifted = size * SPLITTER
+            upper = shifted - (shifted - size)
+            lower = size - upper
+            error = upper * upper_scale - product + upper * lower_scale + lower * upper_scale
+            error += lower * lower_scale
+            whole = np.rint(product)
+            beyond = product - whole
+            is_farther = (np.abs(beyond) == 0.5) & (beyond * error > 0)
+            rounded = np.copysign(np.where(is_farther, whole + beyond * 2, whole) / scale, floats)
+        return pl.Series(np.where(product < _EXACT_FLOATS.high, rounded, floats), dtype=FLOAT)
+
+    return pl.map_batches([a], compute, return_dtype=FLOAT, is_elementwise=True)
 
 
 def _in_numpy(operation: np.ufunc, a: pl.Expr, b: pl.Expr) -> pl.Expr:

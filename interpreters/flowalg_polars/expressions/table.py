@@ -36,6 +36,15 @@ def _one_of(_: Apply, of: pl.Expr, *items: pl.Expr) -> pl.Expr:
     return of.is_in(pl.concat_list(items))
 
 
+def _entry(_: Apply, key: pl.Expr, *entries: pl.Expr) -> pl.Expr:
+    half = len(entries) // 2
+    keys, values = (
+        pl.select(pl.concat_list(constants).explode()).to_series()
+        for constants in (entries[:half], entries[half:])
+    )
+    return key.replace_strict(keys, values, default=None, return_dtype=values.dtype)
+
+
 TOTAL: Final[Mapping[Op, Builder]] = {
     Op.BIT_AND: _ignore_node(lambda a, b: a & b),
     Op.BIT_OR: _ignore_node(lambda a, b: a | b),
@@ -46,6 +55,7 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.FLOAT_NEGATE: _ignore_node(lambda a: -a),
     Op.FLOAT_ABSOLUTE: _ignore_node(lambda a: a.abs()),
     Op.FLOAT_CANONICAL: _ignore_node(without_negative_zeros),
+    Op.ROUND_DIGITS: floats.round_digits,
     Op.TO_FLOAT: _ignore_node(lambda a: a.cast(floats.FLOAT)),
     Op.IS_NAN: _ignore_node(lambda a: a.is_nan()),
     Op.IS_INFINITE: _ignore_node(lambda a: a.is_infinite()),
@@ -68,6 +78,9 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.STRIP: texts.strip,
     Op.STRIP_LEFT: texts.strip,
     Op.STRIP_RIGHT: texts.strip,
+    Op.LOWER: texts.change_case,
+    Op.UPPER: texts.change_case,
+    Op.CASEFOLD: texts.change_case,
     Op.SLICE: texts.slice_text,
     Op.SPLIT: texts.split,
     Op.WORDS: texts.words,
@@ -81,6 +94,7 @@ TOTAL: Final[Mapping[Op, Builder]] = {
     Op.LIST: texts.make_list,
     Op.HAS_ITEM: texts.has_item,
     Op.POSITION: _ignore_node(lambda a: a),
+    Op.ENTRY: _entry,
     Op.MICROS: times.to_long,
     Op.DAYS: times.to_long,
     Op.DURATION_MICROS: times.to_long,
@@ -115,7 +129,7 @@ PARTIAL: Final[Mapping[Op, PartialBuilder]] = {
 RANGED: Final = (Op.INSTANT, Op.DAY, Op.DURATION)
 """The times of integers in a range, which are in ``flowalg_polars.expressions.compiler``."""
 
-STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
+STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR, Op.ENTRY)
 """The operations whose integer arguments must fit 64 bits."""
 
 assert {*TOTAL, *PARTIAL, *RANGED, *ARITHMETIC} == set(Op) - {Op.LOOKUP}, (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import polars as pl
 
 from flowalg.data.shapes import TEXT, ListOf, MapOf, OptionalOf, SetOf, Shape
-from flowalg.lifting.tree.expressions import Apply, Param, walk
-from flowalg.lifting.tree.primitives import Op
+from flowalg.lifting.tree.expressions import Apply, Constant, Param, walk
+from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.primitives import CASES, Op
 from flowalg_polars.expressions.failures import Failures, fail_where
 
 
@@ -39,6 +43,23 @@ def strip(node: Apply, text: pl.Expr, characters: pl.Expr) -> pl.Expr:
             return text.str.strip_chars(characters)
 
 
+def change_case(node: Apply, text: pl.Expr) -> pl.Expr:
+    """Compiles ``lower``, ``upper`` and ``casefold``. Python has its own tables for texts beyond ASCII."""
+    return pl.map_batches(
+        [text], partial(_change_case, node.op), return_dtype=pl.String(), is_elementwise=True
+    )
+
+
+def _change_case(op: Op, columns: Sequence[pl.Series]) -> pl.Series:
+    [texts] = columns
+    changed = texts.str.to_uppercase() if op is Op.UPPER else texts.str.to_lowercase()
+    beyond_ascii = (texts.str.len_bytes() > texts.str.len_chars()).arg_true()
+    if beyond_ascii.is_empty():
+        return changed
+    others: Sequence[str] = texts[beyond_ascii].to_list()
+    return changed.scatter(beyond_ascii, list(map(CASES[op], others)))
+
+
 def slice_text(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
     """Compiles a slice between constant indices."""
     start = node.integer(1)
@@ -59,12 +80,20 @@ def _length(text: pl.Expr) -> pl.Expr:
     return text.str.len_chars().cast(pl.Int64())
 
 
-def character_at(node: Apply, text: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
-    """Compiles the character at a constant index."""
-    index = node.integer(1)
-    too_short = text.str.len_chars() < (index + 1 if index >= 0 else -index)
-    failure = fail_where(too_short, node.location, "IndexError: string index out of range")
+def character_at(node: Apply, text: pl.Expr, index: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles the character at an index."""
+    outside = _is_outside(node, text.str.len_chars(), index)
+    failure = fail_where(outside, node.location, "IndexError: string index out of range")
     return text.str.slice(index, 1), failure
+
+
+def _is_outside(node: Apply, size: pl.Expr, index: pl.Expr) -> pl.Expr:
+    """Returns whether an index, from the start or the end, is out of range."""
+    if isinstance(node.args[1], Constant):
+        at = node.integer(1)
+        return size < (at + 1 if at >= 0 else -at)
+    size = size.cast(pl.Int64())
+    return (index >= size) | (index < -size)
 
 
 def matches(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
@@ -75,7 +104,8 @@ def matches(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
 def group(node: Apply, text: pl.Expr, *_: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles a group of the first match."""
     matched = text.str.extract(node.text(1), node.integer(2))
-    return matched, fail_where(matched.is_null(), node.location, node.text(3))
+    missing = matched.is_null()
+    return matched, fail_where(missing, node.location, node.text(3)) if can_fail_itself(node) else ()
 
 
 def substitute(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
@@ -121,11 +151,10 @@ def _is_list(shape: Shape) -> bool:
             return isinstance(shape, ListOf | SetOf | MapOf)
 
 
-def item_at(node: Apply, items: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
-    """Compiles the item at a constant index."""
-    index = node.integer(1)
-    too_short = items.list.len() < (index + 1 if index >= 0 else -index)
-    failure = fail_where(too_short, node.location, "IndexError: list index out of range")
+def item_at(node: Apply, items: pl.Expr, index: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles the item at an index."""
+    outside = _is_outside(node, items.list.len(), index)
+    failure = fail_where(outside, node.location, "IndexError: list index out of range")
     return items.list.get(index, null_on_oob=True), failure
 
 

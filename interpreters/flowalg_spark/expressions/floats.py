@@ -10,6 +10,7 @@ from typing import Final
 
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import INFINITY_AS_INTEGER, NAN_AS_INTEGER, OVERFLOW, can_fail_itself
+from flowalg.lifting.tree.halves import SPLITTER, halves
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.encoding import sql
@@ -117,6 +118,42 @@ def to_integer(node: Apply, a: Sql) -> Sql:
     whole = fail_where(outside, node, OVERFLOW, rounded.cast("bigint"))
     finite = fail_where(is_infinite(node, a), node, INFINITY_AS_INTEGER, whole)
     return fail_where(sql.isnan(a), node, NAN_AS_INTEGER, finite)
+
+
+def round_digits(node: Apply, a: Sql, _: Sql) -> Sql:
+    """Compiles ``round`` to digits: multiplied by a power of ten, rounded, and divided.
+
+    The product is a float and its exact error, which decides where the float is in the middle of two integers. It has
+    no fraction from 2**53 on; then the rounded decimal is so near that its float is the first one.
+    """
+    scale = 10.0 ** node.integer(1)
+    size = sql.abs(a)
+    product = size * scale
+    whole = sql.rint(product)
+    in_middle = sql.abs(product - whole) == 0.5
+    nearest = sql.when(
+        in_middle, sql.given(size, lambda floats: _nearest_to_product(floats, scale))
+    ).otherwise(whole)
+    return sql.when((product < 2.0**53) & (a != 0.0), nearest / scale * sql.signum(a)).otherwise(a)
+
+
+def _nearest_to_product(a: Sql, factor: float) -> Sql:
+    """Returns the integer nearest to a product whose float is in the middle of two."""
+    product = a * factor
+    whole = sql.rint(product)
+    beyond = product - whole
+    is_farther = beyond * _error_of_product(a, factor, product) > 0.0
+    return sql.when(is_farther, whole + beyond * 2.0).otherwise(whole)
+
+
+def _error_of_product(a: Sql, factor: float, product: Sql) -> Sql:
+    """Returns the exact difference of a product of floats and its float, by the halves of both."""
+    shifted = a * SPLITTER
+    upper = shifted - (shifted - a)
+    lower = a - upper
+    upper_factor, lower_factor = halves(factor)
+    error = upper * upper_factor - product + upper * lower_factor + lower * upper_factor
+    return error + lower * lower_factor
 
 
 def is_infinite(_: Apply, a: Sql) -> Sql:

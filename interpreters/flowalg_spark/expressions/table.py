@@ -7,13 +7,14 @@ tries 64 bits first, and null marks an overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Final
 
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
-from flowalg_spark.expressions import floats, texts, times
+from flowalg_spark.expressions import cases, floats, texts, times
 from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import ARITHMETIC
 
@@ -31,6 +32,12 @@ def _ignore_node(make: Callable[..., Sql]) -> Builder:
 
 def _one_of(_: Apply, of: Sql, *items: Sql) -> Sql:
     return of.is_in(*items)
+
+
+def _entry(_: Apply, key: Sql, *entries: Sql) -> Sql:
+    half = len(entries) // 2
+    pairs = zip(entries[:half], entries[half:], strict=True)
+    return sql.try_element_at(sql.map(*chain.from_iterable(pairs)), key)
 
 
 def _require(node: Apply, has_key: Sql, value: Sql) -> Sql:
@@ -52,6 +59,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.FLOAT_ABSOLUTE: _ignore_node(sql.abs),
     Op.FLOAT_CANONICAL: _ignore_node(floats.canonical),
     Op.SQUARE_ROOT: floats.square_root,
+    Op.ROUND_DIGITS: floats.round_digits,
     Op.TO_FLOAT: _ignore_node(lambda a: a.cast("double")),
     Op.TRUNCATE: floats.to_integer,
     Op.FLOOR: floats.to_integer,
@@ -78,6 +86,9 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.STRIP: texts.strip,
     Op.STRIP_LEFT: texts.strip,
     Op.STRIP_RIGHT: texts.strip,
+    Op.LOWER: cases.change_case,
+    Op.UPPER: cases.change_case,
+    Op.CASEFOLD: cases.change_case,
     Op.SLICE: texts.slice_text,
     Op.CHARACTER: texts.character_at,
     Op.SPLIT: texts.split,
@@ -94,6 +105,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.LIST: _ignore_node(sql.array),
     Op.HAS_ITEM: _ignore_node(sql.array_contains),
     Op.POSITION: _ignore_node(lambda a: a),
+    Op.ENTRY: _entry,
     Op.REQUIRE: _require,
     Op.MICROS: _ignore_node(sql.unix_micros),
     Op.INSTANT: times.timestamp_from_micros,
@@ -107,7 +119,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
 }
 """All operations except integer arithmetic, which is in ``flowalg_spark.expressions.integers``."""
 
-STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
+STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR, Op.ENTRY, Op.ITEM, Op.CHARACTER)
 """The operations whose integer arguments must be 64-bit columns."""
 
 assert TABLE.keys() | set(ARITHMETIC) == set(Op) - {Op.LOOKUP}, "every operation but a join has a column"

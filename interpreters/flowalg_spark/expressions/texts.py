@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flowalg.data.shapes import TEXT, OptionalOf
-from flowalg.lifting.tree.expressions import Apply
+from flowalg.lifting.tree.expressions import Apply, Constant
+from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
@@ -40,17 +41,34 @@ def _position(index: int, text: Sql) -> Sql:
     return sql.lit(index) if index >= 0 else sql.greatest(sql.length(text) + index, 0)
 
 
-def character_at(node: Apply, text: Sql, _: Sql) -> Sql:
-    """Compiles the character at a constant index."""
-    index = node.integer(1)
-    too_short = sql.length(text) < (index + 1 if index >= 0 else -index)
-    position = _position(index, text) + 1
-    return fail_where(too_short, node, "IndexError: string index out of range", sql.substr(text, position, 1))
+def character_at(node: Apply, text: Sql, index: Sql) -> Sql:
+    """Compiles the character at an index."""
+    size, message = sql.length(text), "IndexError: string index out of range"
+    position = _place(node, size, index) + 1
+    return fail_where(_is_outside(node, size, index), node, message, sql.substr(text, position, 1))
+
+
+def _place(node: Apply, size: Sql, index: Sql) -> Sql:
+    """Returns the place of an index that is in range."""
+    if isinstance(node.args[1], Constant):
+        at = node.integer(1)
+        return sql.lit(at) if at >= 0 else size + at
+    return sql.when(index < 0, size + index).otherwise(index).cast("int")
+
+
+def _is_outside(node: Apply, size: Sql, index: Sql) -> Sql:
+    """Returns whether an index, from the start or the end, is out of range."""
+    if isinstance(node.args[1], Constant):
+        at = node.integer(1)
+        return size < (at + 1 if at >= 0 else -at)
+    return (index >= size) | (index < -size)
 
 
 def group(node: Apply, text: Sql, pattern: Sql, *_: Sql) -> Sql:
     """Compiles a group of the first match."""
     matched = sql.regexp_extract(text, pattern, node.integer(2))
+    if not can_fail_itself(node):
+        return matched
     return fail_where(~sql.regexp_like(text, pattern), node, node.text(3), matched)
 
 
@@ -78,16 +96,14 @@ def _escape(character: str) -> str:
     return character if is_plain else f"\\x{{{ord(character):x}}}"
 
 
-def item_at(node: Apply, items: Sql, _: Sql) -> Sql:
-    """Compiles the item at a constant index."""
-    index = node.integer(1)
-    position = sql.lit(index) if index >= 0 else sql.size(items) + index
-    item, message = sql.get(items, position), "IndexError: list index out of range"
-    if not isinstance(node.shape, OptionalOf):
+def item_at(node: Apply, items: Sql, index: Sql) -> Sql:
+    """Compiles the item at an index."""
+    size, message = sql.size(items), "IndexError: list index out of range"
+    item = sql.get(items, _place(node, size, index))
+    if isinstance(node.args[1], Constant) and not isinstance(node.shape, OptionalOf):
         # The list is read once, and a split that several items are read of is computed once.
         return sql.coalesce(item, fail(node.location, message))
-    too_short = sql.size(items) < (index + 1 if index >= 0 else -index)
-    return fail_where(too_short, node, message, item)
+    return fail_where(_is_outside(node, size, index), node, message, item)
 
 
 def size(node: Apply, of: Sql) -> Sql:

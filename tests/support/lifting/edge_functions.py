@@ -42,7 +42,7 @@ def python_result(f: EdgeFunction, row: Edge) -> object:
     """Returns the result of the function in Python, or ``Raised`` if it has no valid result."""
     try:
         return canonicalize(f(row), "the result")
-    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError, FlowalgError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, FlowalgError) as error:
         return Raised(repr(error))
 
 

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from tests.support.lifting.family import Family
-from tests.support.lifting.rows import Inner, Kind, Level
+from tests.support.lifting.rows import DECIMALS, Edge, Inner, Kind, Level
+from tests.support.lifting.times import NOON
 
 SMALL: Final = (0, 1, 2)
 NOTHING: Final[tuple[int, ...]] = ()
 LETTERS: Final = frozenset({"a", "ab", "日本語"})
+ONLY_READ: Final = {"b", "σας"}
+CODES: Final = {"a": "1", "ab": "2", "σας": "3", "日本語": "ß", "": ""}
+WEIGHTS: Final = {0: 10, 1: -1, 2**53 + 1: 2**62, -7: 5}
+BY_KIND: Final = {Kind.RED: "warm", Kind.BLUE: None}
+BY_DAY: Final = {date(2024, 2, 29): True, date(1, 1, 1): False}
+BY_DECIMAL: Final = MappingProxyType({DECIMALS[0]: datetime(2024, 1, 1, tzinfo=UTC)})
+OF_BOOLEANS: Final = {True: timedelta(1), False: timedelta(0)}
+WORD: Final = re.compile(r"(\w)b")
+
+
+class Tables:
+    """Constants of a class."""
+
+    SIZES: Final = MappingProxyType({1: 0.5, 2: math.nan, 3: -0.0})
+
+
+def channel(e: Edge) -> str | None:
+    """A default that is a group of a match."""
+    match = WORD.search(e.t)
+    return CODES.get(e.s.lower(), match[1] if match else None)
+
+
+def sizes() -> list[int]:
+    """Reads a dictionary and a set, which stay constants."""
+    return [len(CODES), *(len(word) for word in ONLY_READ), *WEIGHTS.values()]
+
 
 FAMILIES: Final = (
     Family(
@@ -84,8 +115,9 @@ FAMILIES: Final = (
     ),
     Family(
         "Membership",
-        "In a tuple, list or set display, in a captured tuple or frozenset, and in a list of the element. A "
-        "captured list or set is mutable, so it stays in Python.",
+        "In a tuple, list or set display, in a captured tuple or frozenset, in a set that its module only reads (as "
+        "dictionaries are, below), and in a list of the element. Other lists and sets can be changed, so they stay in "
+        "Python.",
         (
             lambda e: e.x in (1, 2, 10**9),
             lambda e: e.x not in SMALL,
@@ -100,6 +132,33 @@ FAMILIES: Final = (
             lambda e: e.kind in (Kind.RED, Kind.BLUE),
             lambda e: e.d in (e.p, e.p),
             lambda e: e.x in NOTHING,
+            lambda e: e.s in ONLY_READ,
+        ),
+    ),
+    Family(
+        "Dictionaries",
+        "`d[key]`, `d.get(key)`, `d.get(key, default)` and `key in d` of a dictionary of a module. The module of "
+        "the function binds its name once, to a display, and otherwise only looks keys up, iterates over it, or "
+        "calls `get`, `keys`, `values`, `items`, `copy`, `len`, `sorted` or a constructor of a collection with it. "
+        "So nothing in the module can change it; a change by another module has no effect on lifted functions, as "
+        "that of a captured variable. A `MappingProxyType` may be used in any way. Keys and values are constants "
+        "of one type each, the values or `None`. A missing key is the `KeyError` of Python.",
+        (
+            lambda e: CODES["a" if e.b else e.s],
+            lambda e: CODES.get(e.s.lower()),
+            lambda e: CODES.get(e.s, e.t) + "!",
+            channel,
+            lambda e: e.s in CODES and CODES[e.s] > e.t,
+            lambda e: e.s not in CODES,
+            lambda e: CODES.get(e.o, "none"),  # type: ignore[arg-type]
+            lambda e: WEIGHTS[e.x],
+            lambda e: WEIGHTS.get(e.x, 0) * e.y,
+            lambda e: WEIGHTS.get(e.m) or 7,  # type: ignore[arg-type]
+            lambda e: BY_KIND[e.kind],
+            lambda e: BY_DAY.get(e.day),
+            lambda e: BY_DECIMAL.get(e.price, NOON),
+            lambda e: Tables.SIZES.get(len(e.s), 0.0),
+            lambda e: OF_BOOLEANS[e.b],
         ),
     ),
     Family(

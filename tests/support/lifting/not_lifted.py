@@ -15,10 +15,22 @@ from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf
 from tests.support.lifting.family import NotLifted
 from tests.support.lifting.rows import Edge, Inner, Kind
 
-ALLOWED: Final = {1, 2}
+PASSED: Final = {1, 2}
 TABLE: Final = {"a": 1}
+LISTS: Final = {"a": ["b"]}
+RANKS: Final = {1: 2}
 IN_NEW_YORK: Final = datetime(2024, 6, 1, 12, tzinfo=ZoneInfo("America/New_York"))
 AMBIGUOUS: Final = datetime(2024, 11, 3, 1, 30, tzinfo=ZoneInfo("America/New_York"))
+
+
+def allowed() -> set[int]:
+    """A function that returns a set, which may be changed."""
+    return PASSED
+
+
+def enter(key: str, value: int) -> None:
+    """Changes a dictionary."""
+    TABLE[key] = value
 
 
 @frozen
@@ -99,9 +111,9 @@ _UNICODE: Final = "case mapping and character classes differ between engines"
 _UNBOUND: Final = "Python's integers are unbounded, those of engines are not"
 
 NOT_LIFTED: Final = (
-    NotLifted(lambda e: e.s.upper(), TEXT, "the method upper: engines differ", _UNICODE),
-    NotLifted(lambda e: e.s.lower() == "a", BOOLEAN, "the method lower: engines differ", _UNICODE),
-    NotLifted(lambda e: e.s.isdigit(), None, "the method isdigit: engines differ", _UNICODE),
+    NotLifted(lambda e: e.s.title(), TEXT, "the method title: engines differ", _UNICODE),
+    NotLifted(lambda e: e.s.swapcase() == "a", BOOLEAN, "the method swapcase: engines differ", _UNICODE),
+    NotLifted(lambda e: e.s.istitle(), BOOLEAN, "the method istitle: engines differ", _UNICODE),
     NotLifted(
         lambda e: e.s.replace("", "-"), TEXT, "the method replace", "Python inserts it between all characters"
     ),
@@ -112,7 +124,9 @@ NOT_LIFTED: Final = (
         "Python raises for an empty separator, which is not excluded here",
     ),
     NotLifted(lambda e: e.s[::-1], TEXT, "a slice of str", "engines have no slices with steps"),
-    NotLifted(lambda e: e.s[e.x], None, "at an index that is not constant", "not implemented"),
+    NotLifted(
+        lambda e: e.pair[e.x % 2], None, "an item of tuple", "the items of a tuple have different types"
+    ),
     NotLifted(lambda e: str(e.f), TEXT, "the string form of float", "engines format floats differently"),
     NotLifted(lambda e: f"{e.f:.2f}", TEXT, "an f-string with a format", "engines round floats differently"),
     NotLifted(
@@ -127,7 +141,9 @@ NOT_LIFTED: Final = (
         "a call of math.log",
         "logarithms and trigonometric functions are not rounded correctly everywhere",
     ),
-    NotLifted(lambda e: round(e.f, 2), None, "a call of round", "Python rounds the exact binary value"),
+    NotLifted(
+        lambda e: round(e.f, e.x), None, "a call of round", "only to a constant number of digits, up to 22"
+    ),
     NotLifted(lambda e: e.x * e.x * e.x, INTEGER, "more than 38 digits", _UNBOUND),
     NotLifted(lambda e: e.x**e.y, None, "a power whose exponent is not a constant", _UNBOUND),
     NotLifted(lambda e: int(e.f) + 1, INTEGER, "more than 38 digits", _UNBOUND),
@@ -156,13 +172,19 @@ NOT_LIFTED: Final = (
         "the results have different types",
     ),
     NotLifted(lambda e: e.x and e.s, None, "a conditional with", "the results have different types"),
-    NotLifted(lambda e: e.x in ALLOWED, BOOLEAN, "a mutable set", "capture a frozenset"),
+    NotLifted(lambda e: e.x in PASSED, BOOLEAN, "does not bind once, to a display", "a function returns it"),
+    NotLifted(lambda e: TABLE[e.s], None, "does not bind once, to a display", "a function changes it"),
     NotLifted(
-        lambda e: TABLE[e.s],
-        None,
-        "which has type dict and is not an immutable constant",
-        "a dict is mutable",
+        lambda e: LISTS.get(e.s), None, "whose values are not constants of one type", "lists are mutable"
     ),
+    NotLifted(lambda e: RANKS[e.f], INTEGER, "a key of type float in RANKS", "1.0 equals 1"),  # type: ignore[index]
+    NotLifted(
+        lambda e: RANKS.get(e.x, e.x // e.y),
+        None,
+        "a default that may fail",
+        "Python evaluates it always, an engine only where there is no such key",
+    ),
+    NotLifted(lambda e: len(RANKS) + e.x, INTEGER, "of which only lookups are lifted", "not implemented"),
     NotLifted(
         lambda e: e.f in (math.nan, 1.0),
         BOOLEAN,

@@ -23,7 +23,7 @@ FLOATS: Final = (
 )
 TEXTS: Final = (
     *("", "a", "A", "ab", "a b", "abab", " a ", "\u3000a\x1c", "a,b,,c", ",", "ß", "é", "e\u0301"),
-    *("日本語", "\U0001f600", "a\U0001f600b", "\uffff", "z", "-7", "Σας", "a\x00b"),
+    *("日本語", "\U0001f600", "a\U0001f600b", "\uffff", "z", "-7", "Σας", "a\x00b", "ΑΣ.", "İǅ", "ﬁŉ"),
 )
 POINTS: Final = (
     datetime(2024, 1, 1, 12, tzinfo=UTC),

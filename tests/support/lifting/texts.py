@@ -23,9 +23,10 @@ def first_letters(e: Edge) -> str:
 FAMILIES: Final = (
     Family(
         "Text",
-        "Counted in code points. Slices and indices have constant bounds; an index out of range fails. The string to "
-        "replace, count, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace "
-        "is defined by the running Python. Formats fill integers and texts up to a constant width.",
+        "Counted in code points. Slices have constant bounds; an index out of range fails. The string to "
+        "replace, count, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace, "
+        "case and other classes of characters are those of the running Python, whose version of Unicode need not be "
+        "that of an engine. Formats fill integers and texts up to a constant width.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
@@ -53,8 +54,17 @@ FAMILIES: Final = (
             lambda e: e.s.lstrip("a"),
             lambda e: e.s.rstrip("\U0001f600b"),
             lambda e: e.s.strip(""),
+            lambda e: e.s.lower(),
+            lambda e: (e.s + e.t).upper(),
+            lambda e: e.s.casefold() == e.t.casefold(),
+            lambda e: e.s.isdigit() or e.s.isdecimal() or e.s.isnumeric(),
+            lambda e: e.s.isalpha() or e.t.isalnum(),
+            lambda e: e.s.islower() or e.t.isupper(),
+            lambda e: e.s.isspace() or (e.s.isascii() and e.s.isprintable()),
             lambda e: e.s[0],
             lambda e: e.s[-2],
+            lambda e: e.s[e.x],
+            lambda e: e.s[e.x % 5 - 2],
             lambda e: e.s[1:],
             lambda e: e.s[:2],
             lambda e: e.s[1:3],
@@ -106,7 +116,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Lists and tuples",
-        "All items of a list have the same shape. Indices are constants; an index out of range fails.",
+        "All items of a list have the same shape. An index out of range fails; that of a tuple is a constant.",
         (
             lambda e: e.s.split(","),
             lambda e: e.s.split("ab"),
@@ -120,6 +130,11 @@ FAMILIES: Final = (
             lambda e: e.xs,
             lambda e: e.xs[0],
             lambda e: e.xs[-1] + 1,
+            lambda e: e.xs[e.x],
+            lambda e: e.words[e.x % 5 - 2],
+            lambda e: e.xs[e.x + e.y - e.y],
+            lambda e: [e.m, e.m][e.b],
+            lambda e: e.s.split(",")[len(e.s) // 2],
             lambda e: len(e.xs),
             lambda e: e.x in e.xs,
             lambda e: "a" in e.words,

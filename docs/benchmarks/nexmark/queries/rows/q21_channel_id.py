@@ -34,7 +34,7 @@ def channel_id(channel: str, url: str) -> str | None:
 QUERY: Final = Query(
     21,
     "channel id",
-    "map, filter, a user function in Python",
+    "map, filter, a user function of texts",
     BIDS.map(
         lambda bid: Row(bid.auction, bid.bidder, bid.price, bid.channel, channel_id(bid.channel, bid.url))
     ).filter(lambda row: row.channel_id is not None),

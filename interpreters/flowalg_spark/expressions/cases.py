@@ -1,0 +1,92 @@
+"""Upper and lower case by the tables of the running Python, whose version of Unicode need not be that of Java.
+
+A text in ASCII is the same in all versions. In any other, characters are replaced by those of Python: first those that
+become several, which are in no table themselves, then the others. Only one character depends on those around it: a
+capital sigma becomes another letter at the end of a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import groupby
+from typing import Final
+
+from attrs import frozen
+
+from flowalg.lifting.tree.expressions import Apply
+from flowalg.lifting.tree.primitives import CASES, Op
+from flowalg_spark.encoding import sql
+from flowalg_spark.encoding.sql import Sql
+
+_CHARACTERS: Final = tuple(chr(number) for number in range(0x110000) if not 0xD800 <= number < 0xE000)
+_SIGMA: Final = "\u03a3"
+_FINAL_SIGMA: Final = "\u03c2"
+
+
+@frozen
+class _Table:
+    """What characters become that change: one character or several."""
+
+    single: Mapping[str, str]
+    several: Mapping[str, str]
+
+
+def change_case(node: Apply, text: Sql) -> Sql:
+    """Compiles ``lower``, ``upper`` and ``casefold``."""
+    in_ascii = sql.upper(text) if node.op is Op.UPPER else sql.lower(text)
+    beyond = sql.given(text, lambda written: _by_table(node.op, written))
+    return sql.when(sql.octet_length(text) == sql.length(text), in_ascii).otherwise(beyond)
+
+
+def _by_table(op: Op, text: Sql) -> Sql:
+    table = _table(op)
+    expanded = _expand(_end_words(text) if op is Op.LOWER else text, table.several)
+    return sql.translate(expanded, "".join(table.single), "".join(table.single.values()))
+
+
+@lru_cache(maxsize=len(CASES))
+def _table(op: Op) -> _Table:
+    changed = {old: new for old in _CHARACTERS if (new := CASES[op](old)) != old}
+    return _Table(
+        {old: new for old, new in changed.items() if len(new) == 1},
+        {old: new for old, new in changed.items() if len(new) > 1},
+    )
+
+
+def _expand(text: Sql, several: Mapping[str, str]) -> Sql:
+    """Returns a text in which each of some characters is replaced by several others."""
+    if len(several) == 1:
+        [(old, new)] = several.items()
+        return sql.replace(text, old, new)
+    pairs = sql.array(*(sql.array(old, new) for old, new in several.items()))
+    expanded = sql.aggregate(
+        pairs, text, lambda done, pair: sql.replace(done, sql.get(pair, 0), sql.get(pair, 1))
+    )
+    return sql.when(sql.translate(text, "".join(several), "") == text, text).otherwise(expanded)
+
+
+def _end_words(text: Sql) -> Sql:
+    """Returns a text with a final sigma where a capital sigma ends a word: a cased letter precedes, and none follows.
+
+    Ignorable characters, such as marks, may be in between.
+    """
+    cased, ignorable = _neighbours()
+    pattern = f"([{cased}][{ignorable}]*){_SIGMA}(?![{ignorable}]*[{cased}])"
+    ended = sql.regexp_replace(text, pattern, f"$1{_FINAL_SIGMA}")
+    return sql.when(sql.contains(text, _SIGMA), ended).otherwise(text)
+
+
+@lru_cache(maxsize=1)
+def _neighbours() -> tuple[str, str]:
+    """Returns the cased characters and the ignorable ones that Python sees next to a sigma, as classes of Java."""
+    cased = [of for of in _CHARACTERS if (of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
+    either = [of for of in _CHARACTERS if ("a" + of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
+    return _ranges(cased), _ranges(sorted({*either} - {*cased}))
+
+
+def _ranges(characters: Iterable[str]) -> str:
+    """Returns characters as ranges. None of them has a meaning in a class of Java but ``^``, which is not the first."""
+    runs = groupby(enumerate(map(ord, characters)), lambda numbered: numbered[1] - numbered[0])
+    ends = [[number for _, number in run] for _, run in runs]
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in ends)
