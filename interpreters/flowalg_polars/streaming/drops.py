@@ -218,14 +218,17 @@ def _window(start: int, end: int) -> Window:
     return Window(EventTime(start), EventTime(end))
 
 
-def pair_columns(stage: Stage, table: pl.DataFrame, pair: RecordOf) -> pl.DataFrame:
-    """Returns the columns of pairs of a shape, from the keys and the results of a table of the step."""
+def pair_columns(
+    stage: Stage, table: pl.DataFrame, pair: RecordOf, others: Sequence[pl.Expr] = ()
+) -> pl.DataFrame:
+    """Returns the columns of pairs of a shape, from the keys and the results of a table of the step, and ``others``."""
     keys = _key_columns(stage, pair)
     value = key_and_value(layout_of(pair))[1]
     if stage.combiner is not None:
-        return table.select(*keys).with_columns(result_columns(table, value, stage.label))
+        results = result_columns(table, value, stage.label)
+        return table.select(*keys, *results, *others)
     names = zip(stage.results, leaf_columns(value), strict=True)
-    return table.select(*keys, *(pl.col(old).alias(new) for old, new in names))
+    return table.select(*keys, *(pl.col(old).alias(new) for old, new in names), *others)
 
 
 def _key_columns(stage: Stage, pair: RecordOf) -> list[pl.Expr]:

@@ -202,17 +202,14 @@ class ShardedGrouping(ShardedStage[Grouping]):
         if table.is_empty():
             return pl.DataFrame(schema=frame_schema(pair, PANE_META))
         ordered = _sorted(table, self._order(table)) if table.height > 1 else table
-        meta = {
-            **{name: pl.col(name) for name in PANE_META},
+        columns = {name: pl.col(name) for name in PANE_META} | {
             PANE_TIME: pl.lit(clocks.processing_time, pl.Int64()),
             WATERMARK: pl.lit(clocks.watermark, pl.Int64()),
             CHANGE: pl.col(CHANGE).cast(pl.String()),
             TIMING: pl.col(TIMING).cast(pl.String()),
         }
-        element = pair_columns(self.prepared.stage, ordered, pair)
-        return element.with_columns(
-            ordered.select(column.alias(name) for name, column in meta.items()).get_columns()
-        )
+        meta = [column.alias(name) for name, column in columns.items()]
+        return pair_columns(self.prepared.stage, ordered, pair, meta)
 
     def _order(self, table: pl.DataFrame) -> list[str]:
         """Returns the columns that order panes. A retraction stands before the value that replaces it."""

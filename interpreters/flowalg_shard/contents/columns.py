@@ -230,7 +230,7 @@ def combine_columns(
     else:
         combined = table.group_by(group).agg(*merge, *extra)
     fits = [name for name in wide if _outside(combined, name).is_empty()]
-    return combined.with_columns(pl.col(name).cast(pl.Int64) for name in fits)
+    return combined.with_columns(pl.col(name).cast(pl.Int64) for name in fits) if fits else combined
 
 
 def _outside(table: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -347,8 +347,8 @@ class ActiveWindows:
     ) -> ActiveWindows:
         """Whole segments, and windows with their current panes that were taken from others."""
         tables = [*((part.windows, part.current_panes) for part in whole), *taken]
-        windows = stack([windows.drop(_LOOKUP, strict=False) for windows, _ in tables])
-        panes = stack([panes.drop(_LOOKUP, strict=False) for _, panes in tables])
+        windows = stack([_without_lookups(windows) for windows, _ in tables])
+        panes = stack([_without_lookups(panes) for _, panes in tables])
         hidden = [] if not dormant.parts else [windows, *(table for part in whole for table in part.hidden)]
         return cls(windows, panes, dormant, hidden)
 
@@ -377,6 +377,11 @@ class ActiveWindows:
             return self.dormant
         needed = None if rows.is_empty() else wake_up
         return self.dormant.append(Segment(hashed, rows, current_panes, tombstones, needed))
+
+
+def _without_lookups(table: pl.DataFrame) -> pl.DataFrame:
+    own = [name for name in _LOOKUP if name in table.columns]
+    return table.drop(own) if own else table
 
 
 def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:

@@ -40,9 +40,7 @@ def emit(
     ``state.watermark`` is the watermark before the instant. ``ended_panes`` are those of windows that have come apart.
     """
     table = _decide(stage, contents, state.windows, state.watermark, clocks)
-    emitted = contents.extract(table.filter(EMITS_VALUE)).with_columns(
-        pane_event_time(stage).alias(columns.EVENT_TIME), pl.col(columns.PANES).alias(columns.INDEX)
-    )
+    emitted = contents.extract(table.filter(EMITS_VALUE))
     panes = emitted.select(
         *_pane_columns(stage, Change.VALUE), pl.col(columns.IS_LAST), *_order_columns(stage, pl.lit(_LAST))
     )
@@ -64,7 +62,7 @@ def emit(
 def _decide(
     stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the windows with columns for whether they expire, emit anything, and emit a value.
+    """Returns the windows with columns for whether they expire, emit anything, and emit a value, and of their panes.
 
     Where merged windows come apart, ``RETURNS`` says that the bounds of an expired window may come again.
     """
@@ -87,6 +85,8 @@ def _decide(
         expires.alias(EXPIRES),
         (final | closed).alias(columns.IS_LAST),
         timing(before, clocks.watermark).alias(columns.TIMING),
+        pane_event_time(stage).alias(columns.EVENT_TIME),
+        pl.col(columns.PANES).alias(columns.INDEX),
     )
 
 
@@ -240,7 +240,7 @@ def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -
 
 def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
     """Returns the least hold of all windows, which is that of windows with pending changes."""
-    pending = table.filter(columns.CHANGED)
+    pending = table if current_panes.is_empty() else table.filter(columns.CHANGED)
     if pending.is_empty():
         return MAX_TIME
     least = with_holds(stage, pending, current_panes)[HOLD].min()

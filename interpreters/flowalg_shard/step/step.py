@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -98,12 +98,12 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
     names = [*group, *contents.columns, *own, *observed]
     rows = []
     if not arrived.touched.is_empty():
-        touched = arrived.touched.with_row_index(_ROW) if one_each else arrived.touched
-        rows.append(touched.with_columns(**_nulls(observed)).select(names))
+        numbered = {_ROW: pl.int_range(pl.len(), dtype=pl.UInt32())} if one_each else {}
+        rows.append(_named(arrived.touched, names, numbered | _nulls(observed)))
     if not arrived.accepted.is_empty():
         now = {NEW + name: pl.lit(clocks.processing_time, pl.Int64()) for name in summary.arrivals}
         initial = _nulls(own) | now | {CHANGED: pl.lit(True)}
-        rows.append(arrived.accepted.with_columns(**initial).select(names))
+        rows.append(_named(arrived.accepted, names, initial))
     if not rows:
         return arrived.touched.clear()
     together = stack(rows)
@@ -112,8 +112,8 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
     if not one_each:
         table = summary.merge_groups(table, PENDING)
     if one_each:
-        table = table.with_columns(_kept(stage, arrived.touched, table[_ROW]))
-    return _observe(stage, table.with_columns(**implied) if implied else table)
+        table = table.with_columns(*_kept(stage, arrived.touched, table[_ROW]), **implied)
+    return _observe(stage, table)
 
 
 def _combine_regrouped(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
@@ -151,6 +151,11 @@ def _kept(stage: Stage, windows: pl.DataFrame, rows: pl.Series) -> list[pl.Serie
     return windows.select(pl.col(*kept).gather(rows)).get_columns()
 
 
+def _named(table: pl.DataFrame, names: Sequence[str], new: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Returns some columns of a table, of which some are new."""
+    return table.select(**{name: new.get(name, pl.col(name)) for name in names})
+
+
 def _nulls(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
     return {name: pl.lit(None, type_) for name, type_ in columns.items()}
 
@@ -170,7 +175,7 @@ def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
     observed = {PANES: pl.col(PANES).fill_null(0), **automaton.observe(NEW)}
     if automaton.accumulates:
         table, observed = _accumulate(stage, table.with_columns(**observed)), {}
-    return table.select(**{name: observed.get(name, pl.col(name)) for name in state_columns(stage)})
+    return _named(table, state_columns(stage), observed)
 
 
 def _accumulate(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:

@@ -49,11 +49,6 @@ class CompiledOnce:
     trigger: OnceTrigger
     summary: SummaryColumns
 
-    @property
-    def satisfied(self) -> str:
-        """The column for whether its predicate is satisfied."""
-        return self.prefix + "satisfied"
-
     def holds(self, name: str) -> str:
         """Returns the column for whether a predicate of an accumulator holds; that of ``AtValue`` latches."""
         return f"{self.prefix}{name}.holds"
@@ -131,6 +126,9 @@ class CompiledOrFinally:
 
 CompiledTrigger: TypeAlias = CompiledOnce | CompiledSequence | CompiledRepeat | CompiledOrFinally
 """A compiled trigger."""
+
+Satisfied: TypeAlias = Callable[[CompiledOnce], pl.Expr]
+"""A function that returns the predicate of a once-trigger at some clocks."""
 
 
 @frozen
@@ -245,15 +243,15 @@ class Automaton:
         ``end`` is the column of the ends of windows.
         """
         table = self._with_ready(table, end, clocks)
-        satisfied = {
-            once.satisfied: _satisfied(once.trigger, once, end, clocks) for once in self.once_triggers
-        }
-        evaluated = table.with_columns(**satisfied)
-        fires = _ready(self.root)
+
+        def is_satisfied(once: CompiledOnce) -> pl.Expr:
+            return _satisfied(once.trigger, once, end, clocks)
+
+        fires = _ready(self.root, is_satisfied)
         if self.finishes:
             fires &= ~pl.col(CLOSED)
-        evaluated = evaluated.with_columns(fires.alias(FIRES))
-        finished, after = _fire(self.root)
+        evaluated = table.with_columns(fires.alias(FIRES))
+        finished, after = _fire(self.root, is_satisfied)
         moved = {
             name: pl.when(FIRES).then(expr).otherwise(pl.col(name)).alias(name)
             for name, expr in after.items()
@@ -261,7 +259,8 @@ class Automaton:
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
         ready = [once.holds(name) for once in self.once_triggers for name, _ in once.timed]
-        return (evaluated.with_columns(**moved) if moved else evaluated).drop(*satisfied, *ready)
+        evaluated = evaluated.with_columns(**moved) if moved else evaluated
+        return evaluated.drop(ready) if ready else evaluated
 
     def next_deadline(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.Series | None:
         """Returns the next time at which the trigger is ready without new elements; ``None`` without such triggers.
@@ -357,33 +356,33 @@ def _initial(part: CompiledTrigger) -> dict[str, pl.Expr]:
     assert_never(part)
 
 
-def _ready(part: CompiledTrigger) -> pl.Expr:
+def _ready(part: CompiledTrigger, is_satisfied: Satisfied) -> pl.Expr:
     match part:
         case CompiledOnce():
-            return pl.col(part.satisfied)
+            return is_satisfied(part)
         case CompiledSequence(active=active, members=members):
             turns = [
-                (pl.col(active) == number) & _ready(member)
+                (pl.col(active) == number) & _ready(member, is_satisfied)
                 for number, member in enumerate(members)
                 if all(map(_finishes, members[:number]))
             ]
             return pl.any_horizontal(turns)
         case CompiledRepeat(inner=inner):
-            return _ready(inner)
+            return _ready(inner, is_satisfied)
         case CompiledOrFinally(main=main, until=until):
-            return pl.col(until.satisfied) | _ready(main)
+            return is_satisfied(until) | _ready(main, is_satisfied)
     assert_never(part)
 
 
-def _fire(part: CompiledTrigger) -> tuple[pl.Expr, dict[str, pl.Expr]]:
+def _fire(part: CompiledTrigger, is_satisfied: Satisfied) -> tuple[pl.Expr, dict[str, pl.Expr]]:
     """Returns whether a ready trigger finishes by firing, and the columns that firing changes."""
     match part:
         case CompiledOnce():
             return pl.lit(True), {}
         case CompiledSequence(active=active, members=members):
-            return _fire_active(active, members)
+            return _fire_active(active, members, is_satisfied)
         case CompiledRepeat(inner=inner):
-            finished, after = _fire(inner)
+            finished, after = _fire(inner, is_satisfied)
             unchanged = {name: after.get(name, pl.col(name)) for name in _initial(inner)}
             fresh = _initial(inner)
             return pl.lit(False), {
@@ -391,19 +390,21 @@ def _fire(part: CompiledTrigger) -> tuple[pl.Expr, dict[str, pl.Expr]]:
                 for name, expr in unchanged.items()
             }
         case CompiledOrFinally(main=main, until=until):
-            finished, after = _fire(main)
-            return pl.col(until.satisfied) | finished, after
+            finished, after = _fire(main, is_satisfied)
+            return is_satisfied(until) | finished, after
     assert_never(part)
 
 
-def _fire_active(active: str, members: tuple[CompiledTrigger, ...]) -> tuple[pl.Expr, dict[str, pl.Expr]]:
+def _fire_active(
+    active: str, members: tuple[CompiledTrigger, ...], is_satisfied: Satisfied
+) -> tuple[pl.Expr, dict[str, pl.Expr]]:
     """Fires the active member. If it finishes, the next member is reset and becomes active."""
     now = pl.col(active)
     changes: dict[str, pl.Expr] = {}
     ended: list[pl.Expr] = []
     passed = pl.lit(False)
     for number, member in enumerate(members):
-        finished, after = _fire(member)
+        finished, after = _fire(member, is_satisfied)
         fresh = _initial(member) if number else {}
         for name in {**after, **fresh}:
             unchanged = pl.when(now == number).then(after[name]) if name in after else None
