@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 from flowalg_spark import batch
+from flowalg_spark.batch import windows
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
@@ -274,12 +275,23 @@ def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> No
     assert by_operator["ArrowEvalPython"] == 1
 
 
-def test_one_function_of_the_event_times_computes_calendar_windows(visits: DataFrame) -> None:
-    """Python receives a column for calendar windows, and not the rows."""
+def test_calendar_windows_are_looked_up_in_a_table(visits: DataFrame) -> None:
+    """No row goes to Python for its calendar window: Spark joins it with the table of the windows of all time."""
     windowed = POINTS.window(CalendarDays("Asia/Tokyo")).combine_per_key(Sum())
     by_operator = operators(compiled_plan(windowed, visits))
-    names = ("ArrowEvalPython", "MapInArrow", "Exchange")
-    assert tuple(by_operator[name] for name in names) == (1, 0, 1)
+    names = ("ArrowEvalPython", "MapInArrow", "Exchange", "BroadcastHashJoin")
+    assert tuple(by_operator[name] for name in names) == (0, 0, 1, 1)
+
+
+def test_one_function_of_the_event_times_computes_windows_of_unknown_clocks(
+    visits: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no table of the windows is known, Python receives a column for them, and not the rows."""
+    monkeypatch.setattr(windows, "calendar_blocks", lambda _: None)
+    windowed = POINTS.window(CalendarDays("Asia/Tokyo")).combine_per_key(Sum())
+    by_operator = operators(compiled_plan(windowed, visits))
+    names = ("ArrowEvalPython", "MapInArrow", "Exchange", "BroadcastHashJoin")
+    assert tuple(by_operator[name] for name in names) == (1, 0, 1, 0)
 
 
 def test_python_receives_rows_of_generated_code(visits: DataFrame, tmp_path: Path) -> None:

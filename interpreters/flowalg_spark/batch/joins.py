@@ -39,7 +39,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_spark.batch.lookups import READ, SIDE_START, lower_lookups
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
-from flowalg_spark.batch.windows import WindowedFlow, assign_windows, calendar_window, fixed_start, key_layout
+from flowalg_spark.batch.windows import WindowedFlow, assign_windows, calendar_bounds, fixed_start, key_layout
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import EXPRESSIONS, Columns, aggregate, col, nest, select, unnest, where
 from flowalg_spark.encoding.meta import pane_meta_types
@@ -388,7 +388,8 @@ def _with_window_start(frame: DataFrame, windows: WindowFn | None, name: str) ->
         case FixedWindows(offset_by_key=None):
             start = fixed_start(windows)
         case Calendar():
-            return frame.withColumn(name, calendar_window(windows).getField(START))
+            placed, bounds = calendar_bounds(frame, windows)
+            return select(placed, *map(col, frame.columns), bounds[START].alias(name))
         case _:
             return None
     return select(frame, "*", start.alias(name))

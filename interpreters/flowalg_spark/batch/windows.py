@@ -12,8 +12,9 @@ from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_column
 from flowalg_columns.names import SPAN
 from flowalg_columns.python.windows import AssignWindows, CalendarWindows, MergeWindows, Values
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
+from pyspark.sql.functions import broadcast
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.windows.calendars import Calendar
@@ -27,6 +28,7 @@ from flowalg.windows.window_functions import (
     WindowsByValue,
     as_merging,
 )
+from flowalg_spark.batch.calendar_blocks import BEGIN, BLOCK, LENGTH, CalendarBlocks, calendar_blocks
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, select, where
 from flowalg_spark.encoding.schema import arrow_schema
@@ -36,6 +38,7 @@ from flowalg_spark.lowering.python_columns import arrow_column, in_rows
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _POINT: Final = "__point"
+_AT: Final = "__at"
 _WINDOW: Final = "__window"
 
 
@@ -219,15 +222,41 @@ def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     return WindowedFlow(islands, (START,), col(START), None, lambda latest: _clamp(latest + sql.long(gap)))
 
 
-def calendar_window(calendar: Calendar) -> Column:
-    """Returns the calendar window of an element's event time, a struct: Python computes it from that column alone."""
-    struct = T.StructType([T.StructField(name, T.LongType()) for name in (START, END)])
-    return arrow_column(CalendarWindows(calendar), struct, [col(EVENT_TIME)])
+def calendar_bounds(frame: DataFrame, calendar: Calendar) -> tuple[DataFrame, Mapping[str, Sql]]:
+    """Returns the start and the end of the calendar window of each element, from the frame with more columns.
+
+    They are looked up in a table of the windows of all time, or by Python if it does not know this table.
+    """
+    blocks = calendar_blocks(calendar)
+    if blocks is None:
+        struct = T.StructType([T.StructField(name, T.LongType()) for name in (START, END)])
+        window = arrow_column(CalendarWindows(calendar), struct, [col(EVENT_TIME)])
+        with_window = in_rows(frame).select("*", window.alias(_WINDOW))
+        return with_window, {name: col(_WINDOW)[name] for name in (START, END)}
+    first, last = sql.long(blocks.first), sql.long(blocks.last)
+    point, at = col(EVENT_TIME), col(_AT)
+    earlier = first + sql.pmod(point - first, sql.long(blocks.before))
+    later = last - sql.long(blocks.after) + sql.pmod(point - last, sql.long(blocks.after))
+    similar = sql.when(point < first, earlier).when(point >= last, later).otherwise(point)
+    table = frame.sparkSession.createDataFrame(blocks.table)
+    block = (at - first).div(sql.long(CalendarBlocks.SIZE)) == col(BLOCK)
+    # Each time is in a block. Of an inner join, Spark would first filter by whether it is, and compute it twice.
+    joined = select(frame, "*", similar.alias(_AT)).join(broadcast(table), block.column, "left")
+    begin, length = (_of_last(at, blocks.most, name) for name in (BEGIN, LENGTH))
+    start = begin + (at - begin).div(length) * length
+    return joined, {START: _clamp_start(start + (point - at)), END: _clamp(start + length + (point - at))}
+
+
+def _of_last(at: Sql, count: int, name: str) -> Sql:
+    """Returns a column of the last run of a block that has begun at a time."""
+    value = col(f"{name}0")
+    for number in range(1, count):
+        value = sql.when(at >= col(f"{BEGIN}{number}"), col(f"{name}{number}")).otherwise(value)
+    return value
 
 
 def _assign_calendar(flow: Flow, calendar: Calendar) -> WindowedFlow:
-    frame = in_rows(flow.frame).select("*", calendar_window(calendar).alias(_WINDOW))
-    bounds = {name: col(_WINDOW)[name] for name in (START, END)}
+    frame, bounds = calendar_bounds(flow.frame, calendar)
     windowed = evolve(flow, frame=frame).with_meta(**bounds)
     return WindowedFlow(windowed, (START, END), col(START), col(END))
 
