@@ -7,9 +7,9 @@ capital sigma becomes another letter at the end of a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from attrs import frozen
@@ -19,9 +19,13 @@ from flowalg.lifting.tree.primitives import CASES, Op
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
 
-_CHARACTERS: Final = tuple(chr(number) for number in range(0x110000) if not 0xD800 <= number < 0xE000)
 _SIGMA: Final = "\u03a3"
 _FINAL_SIGMA: Final = "\u03c2"
+
+
+def _characters() -> Iterator[str]:
+    """Yields all characters but surrogates, which are in no text."""
+    return map(chr, chain(range(0xD800), range(0xE000, 0x110000)))
 
 
 @frozen
@@ -47,7 +51,7 @@ def _by_table(op: Op, text: Sql) -> Sql:
 
 @lru_cache(maxsize=len(CASES))
 def _table(op: Op) -> _Table:
-    changed = {old: new for old in _CHARACTERS if (new := CASES[op](old)) != old}
+    changed = {old: new for old in _characters() if (new := CASES[op](old)) != old}
     return _Table(
         {old: new for old, new in changed.items() if len(new) == 1},
         {old: new for old, new in changed.items() if len(new) > 1},
@@ -80,8 +84,8 @@ def _end_words(text: Sql) -> Sql:
 @lru_cache(maxsize=1)
 def _neighbours() -> tuple[str, str]:
     """Returns the cased characters and the ignorable ones that Python sees next to a sigma, as classes of Java."""
-    cased = [of for of in _CHARACTERS if (of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
-    either = [of for of in _CHARACTERS if ("a" + of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
+    cased = [of for of in _characters() if (of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
+    either = [of for of in _characters() if ("a" + of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
     return _ranges(cased), _ranges(sorted({*either} - {*cased}))
 
 
