@@ -277,7 +277,7 @@ def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope
     match index:
         case _ if isinstance(of, Match):
             error = "TypeError: 'NoneType' object is not subscriptable"
-            return of.group(scope.resolve(index), "" if of.found in scope.present else error, location)
+            return _lift_group(of, scope.resolve(index), error, scope, location)
         case _ if isinstance(of, Opaque) and of.shape is None:
             return of
         case ast.Slice(lower=lower, upper=upper, step=None) if of.shape == TEXT:
@@ -301,6 +301,11 @@ def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope
             return _lift_index(
                 of, int_constant(at) if type(at) is int else lift_expression(index, scope), location
             )
+
+
+def _lift_group(of: Match, number: object, error: str, scope: Scope, location: str) -> Expr:
+    """Lifts a group of a match, which fails with an error if there may be no match."""
+    return of.group(number, "" if of.found in scope.present else error, location)
 
 
 def _lift_index(of: Expr, index: Expr, location: str) -> Expr:
@@ -520,7 +525,7 @@ def _lift_method(
         case None if isinstance(of, Match) and name == "group" and not named and len(args) < 2:
             number = args[0].value if args and isinstance(args[0], Constant) else None if args else 0
             error = "AttributeError: 'NoneType' object has no attribute 'group'"
-            return of.group(number, "" if of.found in scope.present else error, location)
+            return _lift_group(of, number, error, scope, location)
         case None:
             return of
         case shape if shape == TEXT and not named:

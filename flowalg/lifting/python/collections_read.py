@@ -1,7 +1,6 @@
 """Dictionaries and sets that the module that makes them only reads, so that they are constants.
 
-Nothing else is known to leave a dictionary as it is: it may be changed wherever a name of it, or a function that it was
-passed to, can reach it.
+Any other use may change a dictionary: by another name of it, or in a function that it is passed to.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ def _bound(module: ast.Module) -> Iterator[str]:
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name
-            case ast.alias(name=name, asname=given):
-                yield given or name.partition(".")[0]
+            case ast.alias(name=name, asname=alias):
+                yield alias or name.partition(".")[0]
             case (
                 ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)

@@ -62,7 +62,7 @@ def emit(
 def _decide(
     stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the windows with columns for whether they expire, emit anything, and emit a value, and of their panes.
+    """Returns the windows with columns for whether they expire, emit anything and emit a value, and those of a pane.
 
     Where merged windows come apart, ``RETURNS`` says that the bounds of an expired window may come again.
     """

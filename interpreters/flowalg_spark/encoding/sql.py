@@ -286,7 +286,7 @@ def _function(of_items: Callable[..., Sql]) -> Sql:
     return Sql(f"{variables} -> {body}", Binds.NAMED)
 
 
-def given(value: Sql, of_value: Callable[..., Sql]) -> Sql:
+def let(value: Sql, of_value: Callable[..., Sql]) -> Sql:
     """Returns what a function computes of a value, whose text is written once. Spark interprets such a function."""
     return call("get", call("transform", call("array", value), of_value), 0)
 

@@ -39,7 +39,7 @@ class _Table:
 def change_case(node: Apply, text: Sql) -> Sql:
     """Compiles ``lower``, ``upper`` and ``casefold``."""
     in_ascii = sql.upper(text) if node.op is Op.UPPER else sql.lower(text)
-    beyond = sql.given(text, lambda written: _by_table(node.op, written))
+    beyond = sql.let(text, lambda written: _by_table(node.op, written))
     return sql.when(sql.octet_length(text) == sql.length(text), in_ascii).otherwise(beyond)
 
 

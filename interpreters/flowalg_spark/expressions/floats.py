@@ -131,9 +131,9 @@ def round_digits(node: Apply, a: Sql, _: Sql) -> Sql:
     product = size * scale
     whole = sql.rint(product)
     in_middle = sql.abs(product - whole) == 0.5
-    nearest = sql.when(
-        in_middle, sql.given(size, lambda floats: _nearest_to_product(floats, scale))
-    ).otherwise(whole)
+    nearest = sql.when(in_middle, sql.let(size, lambda floats: _nearest_to_product(floats, scale))).otherwise(
+        whole
+    )
     return sql.when((product < 2.0**53) & (a != 0.0), nearest / scale * sql.signum(a)).otherwise(a)
 
 
