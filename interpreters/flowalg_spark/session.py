@@ -73,6 +73,7 @@ def local_session(
         # Checkpoints, and what else Spark writes, are for their owner alone.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "spark.python.daemon.module": "flowalg_spark.daemon",
     }
     conf.setAll([*local.items(), *SETTINGS.items(), *(settings or {}).items()])
     with _require_java():

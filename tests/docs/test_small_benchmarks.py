@@ -26,7 +26,7 @@ from tests.support.programs import HOURS, run_program
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_SPARK = ["reference", "local"]
-ON_SPARK = ["batch --more", "batch.python_rows", "stream", "millwheel", "depth", "nexmark"]
+ON_SPARK = ["batch --more", "batch.python_rows", "stream", "millwheel", "depth", "nexmark", "dirty"]
 
 
 def run_small(name: str) -> None:

@@ -45,10 +45,13 @@ from flowalg import (
     Repeat,
     Source,
     Sum,
+    Timeline,
 )
 from flowalg.errors import ArgumentError, ElementError
+from flowalg.runs import Outputs
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
 from tests.support import dirty, far_times
+from tests.support.failing_steps import READINGS, STEPS, Reading
 from tests.support.scores import NOON
 
 POLICY = BoundedOutOfOrderness(MINUTE)
@@ -159,6 +162,53 @@ def weight(row: Row) -> int:
     if row.n == 9:
         raise ValueError("not nine")
     return row.n
+
+
+READ = [
+    Reading(text, n, m)
+    for text, n, m in (
+        ("1", 1, 1),
+        ("x", 0, 0),
+        ("22", 7, 0),
+        ("", -3, 2),
+        ("7", 0, 3),
+        ("2", 9, 1),
+        ("13", 8, 0),
+    )
+]
+
+
+def read_outputs() -> dict[str, PCollection[object]]:
+    """Returns an output for each kind of step that fails on some elements."""
+    return {name: make(READINGS) for name, make in STEPS.items()}
+
+
+def counted_elements(run: Outputs) -> dict[str, Counter[str]]:
+    """Returns the elements of each output."""
+    return {name: Counter(str(element.element) for element in run[name].elements) for name in STEPS}
+
+
+def test_steps_that_fail_give_the_elements_and_bad_records_of_the_reference(spark: SparkSession) -> None:
+    """This holds for each kind of step, whether a column says where it fails or Python finds it."""
+    timelines = {READINGS: Timeline.batch(READ, time=NOON)}
+    expected = reference.ReferenceBatch(dead_letters=True).run(read_outputs(), timelines)
+    frame = spark.createDataFrame([(r.text, r.n, r.m) for r in READ], "text string, n long, m long")
+    run = batch.run(read_outputs(), {READINGS: frame}, time=NOON, dead_letters=True)
+    assert counted_elements(run) == counted_elements(expected)
+    assert Counter(run.bad_records) == Counter(expected.bad_records)
+
+
+def test_panes_read_no_column_of_bad_records(spark: SparkSession) -> None:
+    """A lifted step that can fail starts no Python for the panes, and of the bad records it sends no others there."""
+    sums = READINGS.key_by(lambda r: r.text).combine_per_key(Sum.of(lambda r: r.n // r.m))
+    frame = spark.createDataFrame([(r.text, r.n, r.m) for r in READ], "text string, n long, m long")
+    panes = batch.compile(sums, {READINGS: frame}, dead_letters=True)
+    plan, letters = (
+        shown._jdf.queryExecution().executedPlan().toString()  # pyright: ignore[reportOptionalCall]
+        for shown in (panes, panes.dead_letters())
+    )
+    assert ("Python" in plan, "ArrowEvalPython" in letters) == (False, True)
+    assert letters.index("ArrowEvalPython") < letters.index("Filter")
 
 
 def test_an_element_on_which_a_function_fails_is_a_dead_letter(spark: SparkSession, tmp_path: Path) -> None:

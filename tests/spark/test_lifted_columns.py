@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pytest
-from flowalg_spark.encoding.columns import select
+from flowalg_spark.encoding.columns import frame_columns, select
+from flowalg_spark.expressions import compile_fallible, may_fail
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
@@ -19,11 +20,11 @@ from pyspark.sql import SparkSession
 from flowalg.data.errors import describe_function
 from flowalg.lifting.tree.expressions import first_opaque
 from tests.support.lifting.cases import LIFTED
-from tests.support.lifting.edge_functions import Raised, lift_edge_function, python_result
+from tests.support.lifting.edge_functions import EDGE, Raised, lift_edge_function, python_result
 from tests.support.lifting.family import EdgeFunction
 from tests.support.lifting.generated import draw_lifted
 from tests.support.lifting.rows import Edge, rows
-from tests.support.lifting.spark_engine import column_of, frame_of, spark_results
+from tests.support.lifting.spark_engine import column_of, fallible_results, frame_of, spark_results
 
 ROWS: Final = rows(300)
 PER_QUERY: Final = 50
@@ -89,14 +90,49 @@ def test_an_error_of_a_lifted_function_fails_the_query(session: SparkSession) ->
     assert missing == []
 
 
+def failures_told_wrongly(
+    spark: SparkSession, functions: Sequence[EdgeFunction], elements: Sequence[Edge]
+) -> list[str]:
+    """Returns where Spark says that a function fails, or has its result, and Python says otherwise."""
+    compiled = []
+    for f in functions:
+        expression = lift_edge_function(f)
+        fallible = compile_fallible(expression, frame_columns(EDGE))
+        if fallible is not None and expression.shape is not None:
+            compiled.append((f, (fallible, expression.shape)))
+    results = fallible_results(frame_of(spark, elements), [parts for _, parts in compiled])
+    return [
+        f"{describe_function(f)}: {row}: {expected!r}, not {result!r}, {fails}"
+        for (f, _), pairs in zip(compiled, results, strict=True)
+        for row, (fails, result) in zip(elements, pairs, strict=True)
+        if fails != isinstance(expected := python_result(f, row), Raised)
+        or (not fails and repr(expected) != repr(result))
+    ]
+
+
+def test_a_column_says_where_a_lifted_function_fails(spark: SparkSession) -> None:
+    """No row fails the query: a column is true where Python raises, and elsewhere the value is Python's."""
+    fallible = [f for f in LIFTED if may_fail(lift_edge_function(f))]
+    for first in range(0, len(fallible), PER_QUERY):
+        assert failures_told_wrongly(spark, fallible[first : first + PER_QUERY], ROWS) == []
+
+
+def test_most_functions_that_can_fail_have_a_column_that_says_where() -> None:
+    """A tenth at most has none, for its length or since a null may be its result."""
+    fallible = [lifted for lifted in map(lift_edge_function, LIFTED) if may_fail(lifted)]
+    told = [compile_fallible(lifted, frame_columns(EDGE)) is not None for lifted in fallible]
+    assert sum(told) > 0.9 * len(fallible) > 50
+
+
 @settings(max_examples=3)
 @given(data=st.data())
 def test_generated_expressions_have_the_results_of_python(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Nested generated expressions agree with Python, and at least half of them are lifted."""
+    """Nested generated expressions agree with Python, on where they fail too, and at least half of them are lifted."""
     lifted = draw_lifted(data, tmp_path_factory.mktemp("generated"))
     assert differences(spark, lifted, ROWS[:100]) == []
+    assert failures_told_wrongly(spark, lifted, ROWS[:100]) == []
 
 
 def test_every_case_is_lifted() -> None:

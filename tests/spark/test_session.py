@@ -9,10 +9,12 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
+import psutil
+import pyarrow as pa
 import pytest
 from flowalg_spark.session import (
     PARTITIONS_KEY,
@@ -112,6 +114,18 @@ def test_many_partitions_are_reported_once(default: SparkSession, caplog: pytest
     (line,) = caplog.messages
     assert line.startswith("this Spark session has 200 shuffle partitions and 2 cores")
     assert line.endswith("run: flowalg_spark.configure(spark)")
+
+
+def parent_of_worker(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields the command of the process that forked this worker."""
+    for _ in batches:
+        yield pa.RecordBatch.from_pylist([{"command": " ".join(psutil.Process(os.getppid()).cmdline())}])
+
+
+def test_workers_start_with_the_libraries_imported(spark: SparkSession) -> None:
+    """Each worker of a local session is a fork of a daemon that has imported flowalg."""
+    rows = spark.range(1, numPartitions=1).mapInArrow(parent_of_worker, "command string").collect()
+    assert ["flowalg_spark.daemon" in row["command"] for row in rows] == [True]
 
 
 class _Locked:

@@ -19,7 +19,7 @@ from flowalg_shard.tables.columns import (
     PROCESSING_TIME,
 )
 
-from flowalg.data.errors import FlowalgError
+from flowalg.data.errors import FlowalgError, format_value
 from flowalg.elementwise.functions import Function, apply_all, one_by_one
 from flowalg.elementwise.steps import (
     Filter,
@@ -217,6 +217,20 @@ class PythonSteps:
                 raise
         rows.apply(chain[-1], lambda elements: [write_arrays(self.after, elements, where)])
         return write_arrays(self.after, rows.elements, where)
+
+    def failures(self, inputs: list[object]) -> list[BadRecord]:
+        """Returns the bad records of elements on each of which the steps, a single chain, fail."""
+        count = len(inputs)
+        bad: list[BadElement] = []
+        (chain,) = self.chains
+        rows = Rows(inputs, [None] * count, list(range(count)), bad)
+        for step in chain:
+            rows.apply_step(step)
+        self.write(rows, chain)
+        if rows.origins:
+            shown = format_value(inputs[rows.origins[0]])
+            raise AssertionError(f"{chain[-1].label} fails as columns and not in Python, for {shown}")
+        return [element.record for element in sorted(bad, key=lambda element: element.origin)]
 
     def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns one batch after the steps."""

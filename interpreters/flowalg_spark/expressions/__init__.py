@@ -4,5 +4,6 @@ The results do not depend on settings of the session, such as ANSI mode or the t
 """
 
 from flowalg_spark.expressions.compiler import compile_expression, compile_scalar
+from flowalg_spark.expressions.failures import Fallible, compile_fallible, may_fail
 
-__all__ = ["compile_expression", "compile_scalar"]
+__all__ = ["Fallible", "compile_expression", "compile_fallible", "compile_scalar", "may_fail"]

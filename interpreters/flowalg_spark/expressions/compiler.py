@@ -47,7 +47,7 @@ from flowalg_spark.expressions.table import STORING, TABLE
 
 def compile_expression(expr: Expr, element: Columns) -> Columns:
     """Compiles an expression to columns; ``element`` has the columns of its parameter."""
-    return _Compiler(element).compile(expr)
+    return Compiler(element).compile(expr)
 
 
 def compile_scalar(expr: Expr, element: Columns) -> Sql:
@@ -58,7 +58,9 @@ def compile_scalar(expr: Expr, element: Columns) -> Sql:
 
 
 @frozen
-class _Compiler:
+class Compiler:
+    """Compiles expressions of an element with these columns."""
+
     element: Columns
 
     def compile(self, expr: Expr) -> Columns:
@@ -117,17 +119,17 @@ class _Compiler:
     def operation(self, node: Apply) -> Sql:
         """Compiles an operation in 64 bits; where they overflow, which gives null, in decimals."""
         build = TABLE[node.op]
-        if node.op in STORING or not any(map(_may_overflow, node.args)):
+        if node.op in STORING or not any(map(may_overflow, node.args)):
             return build(node, *map(self.single, node.args))
-        fast = build(node, *(self.fast(arg) if _may_overflow(arg) else self.single(arg) for arg in node.args))
+        fast = build(node, *(self.fast(arg) if may_overflow(arg) else self.single(arg) for arg in node.args))
         exact = build(
-            node, *(self.exact(arg) if _may_overflow(arg) else self.single(arg) for arg in node.args)
+            node, *(self.exact(arg) if may_overflow(arg) else self.single(arg) for arg in node.args)
         )
         return sql.coalesce(fast, exact)
 
     def stored_integer(self, expr: Apply | Choice) -> Sql:
         """Compiles an integer that must fit 64 bits."""
-        if not _may_overflow(expr):
+        if not may_overflow(expr):
             return self.fast(expr)
         attempts = [self.fast(expr)]
         if _may_overflow_inside(expr):
@@ -171,15 +173,15 @@ def _choose(condition: Sql, then: Columns, otherwise: Columns) -> Columns:
     return Branch(then.shape, tuple(parts))
 
 
-def _may_overflow(expr: Expr) -> bool:
+def may_overflow(expr: Expr) -> bool:
     """Returns whether an integer or an intermediate result may overflow 64 bits."""
     if expr.shape != INTEGER:
         return False
     match expr:
         case Apply(op=op, args=args) if op in ARITHMETIC:
-            return is_wide(expr) or any(map(_may_overflow, args))
+            return is_wide(expr) or any(map(may_overflow, args))
         case Choice(then=then, otherwise=otherwise):
-            return _may_overflow(then) or _may_overflow(otherwise)
+            return may_overflow(then) or may_overflow(otherwise)
         case Constant():
             return is_wide(expr)
         case _:
@@ -192,7 +194,7 @@ def _may_overflow_inside(expr: Expr) -> bool:
         case Choice(then=then, otherwise=otherwise):
             return _may_overflow_inside(then) or _may_overflow_inside(otherwise)
         case Apply(args=args):
-            return any(map(_may_overflow, args))
+            return any(map(may_overflow, args))
         case _:
             return False
 

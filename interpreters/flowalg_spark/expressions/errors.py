@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
 from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, ValueRangeError
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.failures import DURATION_OVERFLOW, OVERFLOW
 from flowalg_spark.encoding import sql
-from flowalg_spark.encoding.sql import Sql
+from flowalg_spark.encoding.sql import NULL, Sql
+
+_QUIET: Final[ContextVar[bool]] = ContextVar("failures are null", default=False)
+
+
+@contextmanager
+def null_failures() -> Iterator[None]:
+    """Columns that would fail the query are null, if they are built within the ``with`` block."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
 
 
 def fail_with(kind: type[FlowalgError], message: Sql | str) -> Sql:
@@ -14,6 +31,8 @@ def fail_with(kind: type[FlowalgError], message: Sql | str) -> Sql:
 
     The class is a part of Spark's message, as in the last line of a traceback of Python.
     """
+    if _QUIET.get():
+        return NULL
     return sql.raise_error(sql.concat(f"{kind.__module__}.{kind.__qualname__}: ", message))
 
 

@@ -14,7 +14,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import INTEGER
-from flowalg.data.time import BETWEEN, MAX_TIME, MIN_TIME
+from flowalg.data.time import BETWEEN
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
@@ -26,6 +26,7 @@ from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_with
 from flowalg_spark.expressions.times import ISO_8601
+from flowalg_spark.lowering.flagged import apply_with_flags, can_fail, fallible_of, in_range
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.notes import note_lifted
 from flowalg_spark.lowering.python_columns import apply_as_column
@@ -36,8 +37,9 @@ def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
 
     Lifted steps are projections and filters. A step that runs in Python is a column, if it has one result of a known
     type for each element; otherwise it starts a pass over Arrow batches, which ends at the first known type. With
-    ``dead_letters``, a step that can fail runs in Python too, to identify the bad element. Steps that change event
-    times, or the number of elements, do not change the event times that the clocks observe.
+    ``dead_letters``, a lifted step that can fail has a column that says where it fails; without such a column it runs
+    in Python too. Steps that change event times, or the number of elements, do not change the event times that the
+    clocks observe.
     """
     if flow.guarded and any(isinstance(step, FlatMap | WithTimestamps) for step in steps):
         flow = keep_observed_times(flow)
@@ -48,8 +50,10 @@ def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
     """Returns the flow after a chain of element-wise steps that are analysed."""
     analyses = list(steps)
     while analyses:
-        if not runs_in_python(flow, analyses[0]):
-            flow = _apply_lifted(flow, analyses.pop(0))
+        lifted = _apply_lifted(flow, analyses[0])
+        if lifted is not None:
+            flow = lifted
+            del analyses[0]
         else:
             run = [analyses.pop(0)]
             while analyses and run[-1].after is None:
@@ -58,14 +62,14 @@ def apply_analyses(flow: Flow, steps: Sequence[StepAnalysis]) -> Flow:
     return flow
 
 
-def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
-    """Returns whether a step runs in Python."""
-    return analysis.opaque is not None or (flow.dead_letters and analysis.can_raise)
-
-
-def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
-    """Returns the flow after a lifted step."""
+def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow | None:
+    """Returns the flow after a step in columns; ``None`` for a step that runs in Python."""
+    if analysis.opaque is not None:
+        return None
     noted = flow.with_notes(note_lifted(analysis))
+    if flow.dead_letters and can_fail(analysis):
+        fallible = fallible_of(flow, analysis)
+        return None if fallible is None else apply_with_flags(noted, analysis, fallible)
     match analysis.step:
         case Map():
             assert analysis.after is not None
@@ -87,7 +91,7 @@ def event_times(analysis: StepAnalysis, element: Columns) -> Sql:
     micros = sql.unix_micros(compile_scalar(analysis.expression, element))
     if not analysis.may_leave_time:
         return micros
-    valid = micros.between(int(MIN_TIME), MAX_TIME - 1)
+    valid = in_range(micros)
     got = sql.to_csv(sql.struct(sql.timestamp_micros(micros)), ISO_8601)
     message = sql.concat(f"the result of {analysis.step.label} must be {BETWEEN}; got ", got)
     return sql.when(~valid, fail_with(ArgumentError, message)).otherwise(micros)
@@ -149,6 +153,6 @@ def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
 
 def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> LiftingNote:
     """Returns the reason why a step runs in Python; with ``dead_letters`` it may be that the step can fail."""
-    if analysis.opaque is None and dead_letters and analysis.can_raise:
+    if analysis.opaque is None and dead_letters and can_fail(analysis):
         return LiftingNote(analysis.step.label, "it can fail, and dead letters are on", None)
     return note_in_python(analysis)

@@ -23,7 +23,8 @@ from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, col, select
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.element_wise import event_times, run_in_python, runs_in_python
+from flowalg_spark.lowering.element_wise import event_times, run_in_python
+from flowalg_spark.lowering.flagged import can_fail
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
 from flowalg_spark.lowering.notes import note_lifted
 
@@ -36,21 +37,23 @@ _LARGEST: Final = 1_000
 def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
     """Returns the union of several chains of steps over a flow, from one pass over its rows.
 
-    If all steps are lifted, Spark explodes an array with a row for each chain that keeps the element; if one of them
-    runs in Python, all of them do. On a stream, an element that no chain keeps leaves a row that is not kept, and the
-    clocks observe each element once. Returns ``None`` if a plain union is needed.
+    If all steps are lifted, Spark explodes an array with a row for each chain that keeps the element. If one of them is
+    not, or can fail and there are dead letters, all of them run in Python. On a stream, an element that no chain keeps
+    leaves a row that is not kept, and the clocks observe each element once. Returns ``None`` if a plain union is
+    needed.
     """
     analyses = [analyse(chain, flow.shape) for chain in chains]
     shapes = [result_shape("Spark", chain, flow.shape) for chain in analyses]
     require_equal_shapes(shapes)
     if flow.guarded:
         flow = keep_observed_times(flow)
-    if any(runs_in_python(flow, step) for chain in analyses for step in chain):
+    steps = [step for chain in analyses for step in chain]
+    if any(step.opaque is not None or (flow.dead_letters and can_fail(step)) for step in steps):
         return run_in_python(flow, *analyses)
     if not all(map(_is_one_expression, analyses)):
         return None
     branches = [reduce(_Branch.after, chain, _Branch(flow.element)) for chain in analyses]
-    notes = (note_lifted(step) for chain in analyses for step in chain)
+    notes = map(note_lifted, steps)
     return _explode(flow, branches, shapes[0]).with_notes(*notes)
 
 

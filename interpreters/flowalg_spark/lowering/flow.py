@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Final
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
@@ -214,13 +215,16 @@ def keep_observed_times(flow: Flow) -> Flow:
     return flow.with_meta(**{OBSERVED_TIME: sql.when(col(PROCESSING_TIME).is_not_null(), col(EVENT_TIME))})
 
 
-def guard_columns(columns: Columns) -> Columns:
+_KEPT: Final = col(KEEP)
+
+
+def guard_columns(columns: Columns, kept: Sql = _KEPT) -> Columns:
     """Returns columns that are null on rows that are not kept."""
     match columns:
         case Leaf(shape=shape, column=column):
-            return Leaf(shape, sql.when(col(KEEP), column))
+            return Leaf(shape, sql.when(kept, column))
         case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(guard_columns(part) for part in parts))
+            return Branch(shape, tuple(guard_columns(part, kept) for part in parts))
 
 
 def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:

@@ -65,17 +65,24 @@ def compute_where_kept(
     return results.take(take_indices(mask))
 
 
-def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Sql]) -> Column:
+def arrow_column(
+    body: Callable[..., AnyArray],
+    result: T.DataType,
+    arguments: Sequence[Sql],
+    *,
+    deterministic: bool = False,
+) -> Column:
     """Returns the column that a function of Arrow arrays computes from other columns.
 
-    It is marked as nondeterministic, so Spark does not move filters across it, and the function is not called for
+    Unless it is marked as deterministic, Spark does not move filters across it, and the function is not called for
     elements that an earlier step removes.
     """
     with warnings.catch_warnings():
         # PySpark recommends type hints, which cannot express a variable number of arrays.
         warnings.simplefilter("ignore", UserWarning)
         udf = arrow_udf(SentArrays(body), result, ArrowUDFType.SCALAR)
-    return udf.asNondeterministic()(*(argument.column for argument in arguments))
+    marked = udf if deterministic else udf.asNondeterministic()
+    return marked(*(argument.column for argument in arguments))
 
 
 def in_rows(frame: DataFrame) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -10,9 +10,10 @@ from flowalg_columns.values import decode
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, frame_columns, nest, select
 from flowalg_spark.encoding.sql import Sql
-from flowalg_spark.expressions import compile_expression
+from flowalg_spark.expressions import Fallible, compile_expression
 from pyspark.sql import DataFrame, SparkSession
 
+from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
 from tests.support.lifting.edge_functions import EDGE, table_of
 from tests.support.lifting.rows import Edge
@@ -51,4 +52,22 @@ def spark_results(
             None if row in rows else decode(value, shape) for row, value in enumerate(values)
         ]
         results.append(decoded)
+    return results
+
+
+def fallible_results(
+    frame: DataFrame, fallible: Sequence[tuple[Fallible, Shape]]
+) -> list[list[tuple[bool, object]]]:
+    """Returns for each expression whether it fails in each row, and its result where it does not, in one query."""
+    columns = []
+    for number, (compiled, _) in enumerate(fallible):
+        fails = sql.coalesce(compiled.fails, False)
+        columns += [fails.alias(f"f{number}"), nest(compiled.columns).alias(f"c{number}")]
+    table = select(frame, *columns, col(AT_ROW)).orderBy(AT_ROW).toArrow()
+    results = []
+    for number, (_, shape) in enumerate(fallible):
+        pairs: Iterable[tuple[bool, object]] = zip(
+            *(table.column(f"{kind}{number}").to_pylist() for kind in "fc"), strict=True
+        )
+        results.append([(fails, None if fails else decode(value, shape)) for fails, value in pairs])
     return results
