@@ -137,10 +137,10 @@ class _Failures:
     def is_null(self, expr: Apply | Choice, stored: bool) -> Sql:
         """Returns whether the column of an expression is null. An integer that is not stored has two."""
         if not stored and may_overflow(expr):
-            return self.compiler.fast(expr).is_null() & self.compiler.exact(expr).is_null()
+            return sql.isnull(self.compiler.fast(expr)) & sql.isnull(self.compiler.exact(expr))
         compiled = self.compiler.compile(expr)
         assert isinstance(compiled, Leaf), "records and tuples are tested by their parts"
-        return nest(compiled).is_null()
+        return sql.isnull(nest(compiled))
 
 
 @lru_cache(maxsize=4096)
