@@ -41,13 +41,14 @@ PIPELINE: Final = (
 def write_dirty(clean: Path, folder: Path) -> Path:
     """Returns a folder of the sales in which one row in ``EVERY`` is bad; writes it if it is missing."""
     if not folder.exists():
-        row = pl.int_range(pl.len()) % EVERY
+        number = pl.int_range(pl.len())
+        is_bad, is_odd = number % EVERY == 7, number // EVERY % 2 == 1
         for path in sorted(clean.glob("*.parquet")):
-            user = pl.when(row != 7).then("user")
-            amount = pl.when(row != 7 + EVERY // 2).then("amount").otherwise(0)
+            user = pl.when(~is_bad | is_odd).then("user")
+            amount = pl.when(~is_bad | ~is_odd).then("amount").otherwise(pl.lit(0, pl.Int64()))
             changed = pl.read_parquet(path).with_columns(user.alias("user"), amount.alias("amount"))
             folder.mkdir(exist_ok=True)
-            changed.with_columns(pl.col("amount").cast(pl.Int64())).write_parquet(folder / path.name)
+            changed.write_parquet(folder / path.name)
     return folder
 
 
