@@ -119,7 +119,7 @@ def _compile(
     frames = {name: lazy_frame(read.source, data[name]) for name, read in plan.sources.items()}
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
     letters = DeadLetters() if dead_letters else None
-    flow = Fold(_Lowering(frames, now, letters, unfired))
+    flow = Fold(_Lowering(frames, now, plan.readers, letters, unfired))
     flows = {name: flow(node) for name, node in plan.outputs.items()}
     report_functions(
         chain.from_iterable(flow.notes for flow in flows.values()), require_lifted=require_lifted
@@ -232,11 +232,12 @@ _MOST_PATHS: Final = 16
 class _Lowering:
     """Lowers the nodes of a plan to flows. A node with several readers is lowered once.
 
-    Bad records are added to ``letters``; without it they fail the query.
+    ``readers`` counts those of each node. Bad records are added to ``letters``; without it they fail the query.
     """
 
     frames: Mapping[str, pl.LazyFrame]
     time: pl.Expr
+    readers: Mapping[PlanNode, int]
     letters: DeadLetters | None = None
     unfired: MutableMapping[int, int] = field(factory=dict)
 
@@ -252,7 +253,9 @@ class _Lowering:
             case planned.Apply(input=inner, steps=steps):
                 before = flow(inner)
                 program = compile_steps(steps, before.shape, before.meta)
-                return before.after(program) if self.letters is None else self.letters.apply(before, program)
+                if self.letters is None:
+                    return before.after(program)
+                return self.letters.apply(before, program, alone=self.readers[inner] == 1)
             case planned.PairWithMetadata(input=inner, metadata=metadata):
                 before = flow(inner)
                 return before.after(compile_metadata(metadata, before.shape, before.meta))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 import polars as pl
-from attrs import define, field
+from attrs import define, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, STAGE
 from flowalg_columns.notes import LiftingNote
@@ -18,29 +19,53 @@ from flowalg_polars.batch.flow import Flow
 from flowalg_polars.lowering.binding import BoundSource
 from flowalg_polars.lowering.programs import Program
 from flowalg_polars.lowering.python_steps import frame_schema
-from flowalg_polars.lowering.sections import Sift, sift
+from flowalg_polars.lowering.sections import Sift, Sifted, sift
 from flowalg_polars.lowering.sifting import sift_source
 
 _LETTER: Final = {name: pl.String() for name in (STAGE, ERROR, DROPPED_VALUE)}
 """The columns of a bad record, which are null on the rows of elements."""
 
 
+@frozen(eq=False)
+class _Divided:
+    """Work on a frame that keeps bad records apart: the good rows that it gives, and the bad records."""
+
+    frame: pl.LazyFrame
+    work: Sift
+    good: pl.LazyFrame
+    letters: pl.LazyFrame
+    whole: bool
+
+
 @define
 class DeadLetters:
-    """The bad records of the nodes that have been lowered: a lazy frame for each."""
+    """The bad records of the nodes that have been lowered."""
 
-    frames: list[pl.LazyFrame] = field(factory=list)
+    divided: list[_Divided] = field(factory=list)
+
+    @property
+    def frames(self) -> list[pl.LazyFrame]:
+        """A lazy frame of bad records for each piece of work."""
+        return [divided.letters for divided in self.divided]
 
     def bind_source(self, source: SourceNode, program: BoundSource, frame: pl.LazyFrame) -> Flow:
         """Returns the flow of a source's good records."""
         return self._sifted(program, frame, lambda rows: sift_source(source, program, rows))
 
-    def apply(self, flow: Flow, program: Program) -> Flow:
-        """Returns the flow after a program, without the elements on which it fails."""
+    def apply(self, flow: Flow, program: Program, *, alone: bool) -> Flow:
+        """Returns the flow after a program, without the elements on which it fails.
+
+        If it reads the flow ``alone``, it is one piece of work with the one that gives the flow: Polars computes the
+        later of two for panes and bad records together, but then computes the earlier one twice.
+        """
         if not program.can_fail:
             return flow.after(program)
-        after = self._sifted(program, flow.frame, lambda rows: sift(program.sections, rows))
-        return after.with_notes(*flow.notes)
+        frame, work = flow.frame, partial(sift, program.sections)
+        before = next((divided for divided in self.divided if divided.good is flow.frame), None)
+        if alone and before is not None and not before.whole:
+            self.divided.remove(before)
+            frame, work = before.frame, partial(_sift_twice, before.work, work)
+        return self._sifted(program, frame, work).with_notes(*flow.notes)
 
     def _sifted(self, program: Program, frame: pl.LazyFrame, work: Sift) -> Flow:
         return self.divide(frame, work, program.shape, program.meta, program.notes)
@@ -65,9 +90,17 @@ class DeadLetters:
 
         divided = frame.map_batches(divide, schema={**schema, **_LETTER}, streamable=not whole)
         is_letter = pl.col(STAGE).is_not_null()
-        self.frames.append(divided.filter(is_letter).select(*_LETTER))
         names = (*leaf_columns(layout_of(shape)), *meta)
-        return Flow(divided.filter(~is_letter).select(names), shape, meta, notes)
+        good, letters = divided.filter(~is_letter).select(names), divided.filter(is_letter).select(*_LETTER)
+        self.divided.append(_Divided(frame, work, good, letters, whole))
+        return Flow(good, shape, meta, notes)
+
+
+def _sift_twice(first: Sift, second: Sift, rows: pl.DataFrame) -> Sifted:
+    """Returns what the second work makes of the good rows of the first, and the bad records of both."""
+    before = first(rows)
+    after = second(before.frame)
+    return Sifted(after.frame, (*before.bad, *after.bad))
 
 
 def letter_frame(records: Iterable[BadRecord]) -> pl.DataFrame:
