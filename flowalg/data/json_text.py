@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import attrs
 
@@ -25,6 +25,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 """A parsed JSON document."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_AS_THEY_ARE: Final = (str, int, bool)
+"""The types of most values, which are asked for first. Subclasses, as of an enum, may have other documents."""
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -68,6 +70,8 @@ def strip_zeros(value: Decimal) -> Decimal:
 
 
 def _document(value: object) -> Json:
+    if value is None or type(value) in _AS_THEY_ARE:
+        return cast("Json", value)
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, tuple | list):
