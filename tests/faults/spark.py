@@ -31,7 +31,7 @@ FAILURES: Final = 5
 
 def python_workers(query: Process) -> list[psutil.Process]:
     """Returns the Python workers of a query."""
-    workers = [process for process in children_of(query) if "pyspark.daemon" in command_of(process)]
+    workers = [process for process in children_of(query) if "daemon pyspark.worker" in command_of(process)]
     # The first process only starts the others.
     return workers[1:]
 
