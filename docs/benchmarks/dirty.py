@@ -41,14 +41,16 @@ PIPELINE: Final = (
 def write_dirty(clean: Path, folder: Path) -> Path:
     """Returns a folder of the sales in which one row in ``EVERY`` is bad; writes it if it is missing."""
     if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        unfinished.mkdir(exist_ok=True)
         number = pl.int_range(pl.len())
         is_bad, is_odd = number % EVERY == 7, number // EVERY % 2 == 1
         for path in sorted(clean.glob("*.parquet")):
             user = pl.when(~is_bad | is_odd).then("user")
             amount = pl.when(~is_bad | ~is_odd).then("amount").otherwise(pl.lit(0, pl.Int64()))
             changed = pl.read_parquet(path).with_columns(user.alias("user"), amount.alias("amount"))
-            folder.mkdir(exist_ok=True)
-            changed.write_parquet(folder / path.name)
+            changed.write_parquet(unfinished / path.name)
+        unfinished.rename(folder)
     return folder
 
 

@@ -178,6 +178,11 @@ READ = [
 ]
 
 
+def readings(spark: SparkSession) -> DataFrame:
+    """Returns readings as a frame."""
+    return spark.createDataFrame([(r.text, r.n, r.m) for r in READ], "text string, n long, m long")
+
+
 def read_outputs() -> dict[str, PCollection[object]]:
     """Returns an output for each kind of step that fails on some elements."""
     return {name: make(READINGS) for name, make in STEPS.items()}
@@ -192,8 +197,7 @@ def test_steps_that_fail_give_the_elements_and_bad_records_of_the_reference(spar
     """This holds for each kind of step, whether a column says where it fails or Python finds it."""
     timelines = {READINGS: Timeline.batch(READ, time=NOON)}
     expected = reference.ReferenceBatch(dead_letters=True).run(read_outputs(), timelines)
-    frame = spark.createDataFrame([(r.text, r.n, r.m) for r in READ], "text string, n long, m long")
-    run = batch.run(read_outputs(), {READINGS: frame}, time=NOON, dead_letters=True)
+    run = batch.run(read_outputs(), {READINGS: readings(spark)}, time=NOON, dead_letters=True)
     assert counted_elements(run) == counted_elements(expected)
     assert Counter(run.bad_records) == Counter(expected.bad_records)
 
@@ -201,8 +205,7 @@ def test_steps_that_fail_give_the_elements_and_bad_records_of_the_reference(spar
 def test_panes_read_no_column_of_bad_records(spark: SparkSession) -> None:
     """A lifted step that can fail starts no Python for the panes, and of the bad records it sends no others there."""
     sums = READINGS.key_by(lambda r: r.text).combine_per_key(Sum.of(lambda r: r.n // r.m))
-    frame = spark.createDataFrame([(r.text, r.n, r.m) for r in READ], "text string, n long, m long")
-    panes = batch.compile(sums, {READINGS: frame}, dead_letters=True)
+    panes = batch.compile(sums, {READINGS: readings(spark)}, dead_letters=True)
     plan, letters = (
         shown._jdf.queryExecution().executedPlan().toString()  # pyright: ignore[reportOptionalCall]
         for shown in (panes, panes.dead_letters())

@@ -64,7 +64,7 @@ class DeadLetters:
         before = next((divided for divided in self.divided if divided.good is flow.frame), None)
         if alone and before is not None and not before.whole:
             self.divided.remove(before)
-            frame, work = before.frame, partial(_sift_twice, before.work, work)
+            frame, work = before.frame, partial(_sift_in_turn, before.work, work)
         return self._sifted(program, frame, work).with_notes(*flow.notes)
 
     def _sifted(self, program: Program, frame: pl.LazyFrame, work: Sift) -> Flow:
@@ -96,7 +96,7 @@ class DeadLetters:
         return Flow(good, shape, meta, notes)
 
 
-def _sift_twice(first: Sift, second: Sift, rows: pl.DataFrame) -> Sifted:
+def _sift_in_turn(first: Sift, second: Sift, rows: pl.DataFrame) -> Sifted:
     """Returns what the second work makes of the good rows of the first, and the bad records of both."""
     before = first(rows)
     after = second(before.frame)

@@ -13,20 +13,14 @@ from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import require_fields
 from flowalg_columns.layout import PATH_SEPARATOR, Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
 from flowalg_columns.names import (
-    BAD_RECORD,
     CORRUPT_ERROR,
     CORRUPT_RECORD,
     DROPPED_KEY,
-    DROPPED_VALUE,
-    ERROR,
     PANE_TIME,
-    STAGE,
     WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.tables.columns import (
-    DROP_COUNT,
-    DROP_REASON,
     END,
     ENDED,
     EVENT_TIME,
@@ -63,7 +57,7 @@ from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.element_wise import run_in_python
-from flowalg_spark.lowering.flow import Flow, Selection
+from flowalg_spark.lowering.flow import Flow, Selection, bad_record_columns
 from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
 
 INPUT: Final = "__input_"
@@ -167,14 +161,8 @@ class BadRecords:
     def drop_columns(self, processing_time: Sql) -> dict[str, Sql]:
         """Returns the columns of the drops of bad records."""
         bad = self.error.is_not_null()
-        drop = {
-            DROP_REASON: sql.lit(BAD_RECORD),
-            DROP_COUNT: sql.lit(1),
-            STAGE: sql.lit(source_stage(self.source)),
-            ERROR: self.error,
-            DROPPED_VALUE: self.record,
-            PANE_TIME: processing_time,
-        }
+        drop = bad_record_columns(source_stage(self.source), self.error, self.record)
+        drop[PANE_TIME] = processing_time
         unset = dict.fromkeys((DROPPED_KEY, START, END, WATERMARK), NULL)
         return {**{name: sql.when(bad, column) for name, column in drop.items()}, **unset}
 

@@ -7,10 +7,10 @@ from typing import Final, assert_never
 import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import flatten_columns, layout_of, leaf_columns
-from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, PANE_TIME, STAGE
+from flowalg_columns.names import DROPPED_VALUE, ERROR, PANE_TIME
 from flowalg_columns.python.rows import PythonSteps
-from flowalg_columns.values import AnyArray, read_elements, take_indices
-from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, EVENT_TIME, KEEP, PROCESSING_TIME
+from flowalg_columns.values import AnyArray, read_arrays
+from flowalg_shard.tables.columns import EVENT_TIME, KEEP, PROCESSING_TIME
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -24,8 +24,8 @@ from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions import Fallible, compile_fallible, may_fail
-from flowalg_spark.lowering.flow import Flow, guard_columns, row_schema
-from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.lowering.flow import Flow, bad_record_columns, guard_columns, row_schema
+from flowalg_spark.lowering.python_columns import arrow_column, compute_where_kept
 
 _FAILED: Final = "__failed"
 _LETTER: Final = "__letter"
@@ -43,15 +43,14 @@ class LettersOf:
 
     def __call__(self, failed: AnyArray, *leaves: AnyArray) -> AnyArray:
         """Returns a struct for each row, null where the step does not fail."""
-        mask = [bool(fails) for fails in failed.to_pylist()]
-        columns = [leaf.filter(pa.array(mask, pa.bool_())) for leaf in leaves]
-        names = leaf_columns(self.steps.before)
-        batch = pa.RecordBatch.from_arrays(columns, names=list(names))
-        bad = self.steps.failures(read_elements(self.steps.before, batch))
+        return compute_where_kept(self._letters, failed, *leaves)
+
+    def _letters(self, leaves: tuple[AnyArray, ...]) -> AnyArray:
+        named = dict(zip(leaf_columns(self.steps.before), leaves, strict=True))
+        bad = self.steps.failures(read_arrays(self.steps.before, named))
         texts = [[record.error for record in bad], [record.record for record in bad]]
         arrays = [pa.array(column, pa.string()) for column in texts]
-        letters = pa.StructArray.from_arrays(arrays, names=[field.name for field in _LETTER_TYPE])
-        return letters.take(take_indices(mask))
+        return pa.StructArray.from_arrays(arrays, names=[field.name for field in _LETTER_TYPE])
 
 
 def can_fail(analysis: StepAnalysis) -> bool:
@@ -78,13 +77,7 @@ def apply_with_flags(flow: Flow, analysis: StepAnalysis, fallible: Fallible) -> 
     after = analysis.after
     assert after is not None, "the type of a lifted result is known"
     flagged = _with_letters(flow, step, after, sql.coalesce(col(KEEP) & fails, False))
-    drops = {
-        DROP_REASON: sql.lit(BAD_RECORD),
-        DROP_COUNT: sql.lit(1),
-        STAGE: sql.lit(step.label),
-        ERROR: col(_LETTER)[ERROR],
-        DROPPED_VALUE: col(_LETTER)[DROPPED_VALUE],
-    }
+    drops = bad_record_columns(step.label, col(_LETTER)[ERROR], col(_LETTER)[DROPPED_VALUE])
     if PROCESSING_TIME in flow.meta:
         drops[PANE_TIME] = col(PROCESSING_TIME)
     meta = {

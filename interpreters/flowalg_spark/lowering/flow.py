@@ -10,10 +10,17 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 from flowalg_columns.checks.shapes import require_equal_shapes
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
-from flowalg_columns.names import SPAN
+from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, SPAN, STAGE
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python.rows import ArrowFunction
-from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME
+from flowalg_shard.tables.columns import (
+    DROP_COUNT,
+    DROP_REASON,
+    EVENT_TIME,
+    KEEP,
+    OBSERVED_TIME,
+    PROCESSING_TIME,
+)
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -225,6 +232,17 @@ def guard_columns(columns: Columns, kept: Sql = _KEPT) -> Columns:
             return Leaf(shape, sql.when(kept, column))
         case Branch(shape=shape, parts=parts):
             return Branch(shape, tuple(guard_columns(part, kept) for part in parts))
+
+
+def bad_record_columns(stage: str, error: Sql, record: Sql) -> dict[str, Sql]:
+    """Returns the columns of the drop of a bad record, by name, but for its processing time; ``record`` is its JSON."""
+    return {
+        DROP_REASON: sql.lit(BAD_RECORD),
+        DROP_COUNT: sql.lit(1),
+        STAGE: sql.lit(stage),
+        ERROR: error,
+        DROPPED_VALUE: record,
+    }
 
 
 def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
