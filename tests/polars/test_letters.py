@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 import pytest
 from flowalg_columns.layout import Leaf
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Param
 from flowalg.lifting.tree.primitives import CASES, Op
-from tests.support.lifting.letters import cased_texts, texts_of_characters
+from tests.support.depth import a_few
+from tests.support.lifting.letters import ASSIGNED, CHARACTERS, cased_texts, texts_of_characters
 
 
 def changed(op: Op, texts: list[str | None]) -> list[str | None]:
@@ -23,10 +26,11 @@ def changed(op: Op, texts: list[str | None]) -> list[str | None]:
     return frame.select(column.alias("changed")).collect()["changed"].to_list()
 
 
+@pytest.mark.parametrize("numbers", a_few([(ASSIGNED,), (CHARACTERS,)], 1), ids=["assigned", "all"])
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
-def test_each_character_has_the_case_of_python(op: Op) -> None:
+def test_each_character_has_the_case_of_python(op: Op, numbers: Iterable[range]) -> None:
     """All characters, alone and around capital sigmas, become those of Python."""
-    texts = list(texts_of_characters())
+    texts = list(texts_of_characters(numbers))
     assert changed(op, [*texts]) == list(map(CASES[op], texts))
 
 

@@ -5,14 +5,18 @@ These tests catch faults in the lowering of a node, in the order of panes, and i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 from flowalg_laws import check_interpreter
+from flowalg_laws.conformance import JOBS, Job, covering
 from flowalg_laws.kit.readings import READINGS
 from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming, batch
 
 from flowalg import Sum
 from flowalg.analysis.capabilities import Mode
+from flowalg.analysis.features import AREA_OF
 
 
 def test_batch_conforms() -> None:
@@ -21,20 +25,23 @@ def test_batch_conforms() -> None:
 
 
 @pytest.mark.parametrize(
-    "interpreter",
+    ("interpreter", "jobs"),
     [
-        pytest.param(PolarsStreaming(), marks=pytest.mark.thorough),
+        pytest.param(PolarsStreaming(), JOBS, marks=pytest.mark.thorough),
         pytest.param(
-            PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), marks=pytest.mark.thorough
+            PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), JOBS, marks=pytest.mark.thorough
         ),
-        pytest.param(PolarsStreaming(generate_watermarks=True), marks=pytest.mark.thorough),
-        pytest.param(PolarsStreaming(mode=Mode.CONTINUOUS), marks=pytest.mark.long),
+        pytest.param(PolarsStreaming(generate_watermarks=True), JOBS, marks=pytest.mark.thorough),
+        pytest.param(PolarsStreaming(mode=Mode.CONTINUOUS), JOBS, marks=pytest.mark.thorough),
+        pytest.param(
+            PolarsStreaming(mode=Mode.CONTINUOUS), covering(JOBS, {*AREA_OF}), marks=pytest.mark.long
+        ),
     ],
-    ids=["one shard", "divided and restarted", "generated watermarks", "continuous"],
+    ids=["one shard", "divided and restarted", "generated watermarks", "continuous", "each feature"],
 )
-def test_streaming_conforms(interpreter: PolarsStreaming) -> None:
-    """A stream has the panes of the reference, in order, however it is divided; ``tests/shard`` has another pass."""
-    check_interpreter(interpreter, ordered=True, generated=20)
+def test_streaming_conforms(interpreter: PolarsStreaming, jobs: Sequence[Job]) -> None:
+    """A stream has the panes of the reference, in order, however it is divided; ``tests/shard`` has all jobs."""
+    check_interpreter(interpreter, jobs=jobs, ordered=True, generated=len(jobs) // 10)
 
 
 def test_explain_says_how_functions_run() -> None:

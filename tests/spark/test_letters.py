@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pytest
@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Param
 from flowalg.lifting.tree.primitives import CASES, Op
-from tests.support.lifting.letters import cased_texts, texts_of_characters
+from tests.support.depth import a_few
+from tests.support.lifting.letters import ASSIGNED, CHARACTERS, cased_texts, texts_of_characters
 
 
 def differences(spark: SparkSession, op: Op, texts: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -27,10 +28,11 @@ def differences(spark: SparkSession, op: Op, texts: Sequence[str]) -> list[tuple
     return [tuple(row) for row in changed.filter("NOT expected <=> changed").limit(20).collect()]
 
 
+@pytest.mark.parametrize("numbers", a_few([(ASSIGNED,), (CHARACTERS,)], 1), ids=["assigned", "all"])
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
-def test_each_character_has_the_case_of_python(spark: SparkSession, op: Op) -> None:
+def test_each_character_has_the_case_of_python(spark: SparkSession, op: Op, numbers: Iterable[range]) -> None:
     """All characters, alone and around capital sigmas, become those of Python."""
-    assert differences(spark, op, list(texts_of_characters())) == []
+    assert differences(spark, op, list(texts_of_characters(numbers))) == []
 
 
 @settings(max_examples=3)

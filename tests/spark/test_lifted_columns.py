@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from flowalg.data.errors import describe_function
 from flowalg.lifting.tree.expressions import first_opaque
+from tests.support.depth import a_few
 from tests.support.lifting.cases import LIFTED
 from tests.support.lifting.edge_functions import EDGE, Raised, lift_edge_function, python_result
 from tests.support.lifting.family import EdgeFunction
@@ -73,11 +74,14 @@ def test_lifted_columns_have_the_results_of_python(session: SparkSession, first:
     assert differences(session, LIFTED[first : first + PER_QUERY], ROWS) == []
 
 
+@pytest.mark.parametrize("functions", a_few([(LIFTED[::5],), (LIFTED,)], 1), ids=["each fifth", "all"])
 @pytest.mark.parametrize("session", SESSIONS[:1], indirect=True)
-def test_an_error_of_a_lifted_function_fails_the_query(session: SparkSession) -> None:
+def test_an_error_of_a_lifted_function_fails_the_query(
+    session: SparkSession, functions: Sequence[EdgeFunction]
+) -> None:
     """Where Python raises, the query fails, and the message has the file of the function."""
     missing = []
-    for f in LIFTED:
+    for f in functions:
         row = next((row for row in ROWS if isinstance(python_result(f, row), Raised)), None)
         if row is not None:
             try:

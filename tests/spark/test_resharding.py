@@ -33,9 +33,10 @@ MINUTE = timedelta(minutes=1)
     [
         pytest.param("three stages", (1, 3), (4, 2), marks=pytest.mark.thorough),
         pytest.param("a map side input", (1, 2), (3, 1), marks=pytest.mark.thorough),
-        ("a computation after a computation", (2,), (3,)),
+        pytest.param("a computation after a computation", (2,), (3,), marks=pytest.mark.thorough),
         pytest.param("sessions that retract", (1, 3), (5, 3), marks=pytest.mark.thorough),
         pytest.param("a left join", (2,), (3,), marks=pytest.mark.thorough),
+        ("timers of processing time", (2,), (4,)),
         pytest.param("timers of processing time", (1, 2), (1, 4), marks=pytest.mark.thorough),
         pytest.param("several results as a record", (1, 4), (3, 2), marks=pytest.mark.thorough),
         pytest.param("retractions downstream", (2, 3), (1, 3), marks=pytest.mark.thorough),

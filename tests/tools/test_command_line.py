@@ -395,13 +395,28 @@ def run_in_session(capsys: pytest.CaptureFixture[str], folder: Path, *more: str)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("on", ["batch", pytest.param("streaming", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("on", ["batch", "streaming"])
 def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
-    """Both Spark interpreters write the final values of the windows."""
+    """Both Spark interpreters write the final values of the windows, each in a process of its own."""
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
     more = TIMES_AND_POLICY if on == "streaming" else []
     run_on_spark(folder, on, "--output", "panes.jsonl", *more)
+    require_final_values(folder)
+
+
+def test_run_in_an_active_session_writes_the_final_values(
+    folder: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A batch in the session of this process, whose folder is another, writes them as well."""
+    paths = ("--input", str(folder / "scores.csv"), "--output", str(folder / "panes.jsonl"))
+    output_of(capsys, "run", "games:STANDINGS", "--on", "batch", *paths)
+    require_final_values(folder)
+
+
+def require_final_values(folder: Path) -> None:
+    """Fails unless the folder of the output has the final values of the windows of ``scores.csv``."""
     rows = [
         json.loads(line) for file in folder.glob("panes.jsonl/*.json") for line in file.open(encoding="utf-8")
     ]

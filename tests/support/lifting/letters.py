@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from hypothesis import strategies as st
 
-CHARACTERS: Final = tuple(chr(number) for number in range(0x110000) if not 0xD800 <= number < 0xE000)
+ASSIGNED: Final = (range(0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE0200))
+"""The planes that have letters of two cases, and the tags, which a sigma at the end of a word looks through."""
+
+CHARACTERS: Final = (range(0xD800), range(0xE000, 0x110000))
+"""All characters."""
 
 _LETTERS: Final = "aAßŉİıǅΣσςΐᾳǰﬁ\u0345\u0301\u00ad\u200d'.:^`\u02b0ⅣⒶ𐐀1 -\u0378\U0001f600"
 
@@ -16,9 +21,9 @@ cased_texts: Final = st.text(
 )
 
 
-def texts_of_characters() -> Iterator[str]:
+def texts_of_characters(numbers: Iterable[range]) -> Iterator[str]:
     """Yields each character, and texts in which it stands before and after capital sigmas."""
-    for character in CHARACTERS:
+    for character in map(chr, chain(*numbers)):
         yield character
         yield f"{character}Σ"
         yield f"a{character}Σ{character}bΣ{character}"
