@@ -15,7 +15,7 @@ from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Param
 from flowalg.lifting.tree.primitives import CASES, Op
 from tests.support.depth import a_few
-from tests.support.lifting.letters import ASSIGNED, CHARACTERS, cased_texts, texts_of_characters
+from tests.support.lifting.letters import CHARACTERS, LETTERS, cased_texts, texts_of_characters
 
 
 def changed(op: Op, texts: list[str | None]) -> list[str | None]:
@@ -26,7 +26,7 @@ def changed(op: Op, texts: list[str | None]) -> list[str | None]:
     return frame.select(column.alias("changed")).collect()["changed"].to_list()
 
 
-@pytest.mark.parametrize("numbers", a_few([(ASSIGNED,), (CHARACTERS,)], 1), ids=["assigned", "all"])
+@pytest.mark.parametrize("numbers", a_few([(LETTERS,), (CHARACTERS,)], 1), ids=["letters", "all"])
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 def test_each_character_has_the_case_of_python(op: Op, numbers: Iterable[range]) -> None:
     """All characters, alone and around capital sigmas, become those of Python."""

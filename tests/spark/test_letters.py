@@ -17,7 +17,7 @@ from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Param
 from flowalg.lifting.tree.primitives import CASES, Op
 from tests.support.depth import a_few
-from tests.support.lifting.letters import ASSIGNED, CHARACTERS, cased_texts, texts_of_characters
+from tests.support.lifting.letters import CHARACTERS, LETTERS, cased_texts, texts_of_characters
 
 
 def differences(spark: SparkSession, op: Op, texts: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -28,7 +28,7 @@ def differences(spark: SparkSession, op: Op, texts: Sequence[str]) -> list[tuple
     return [tuple(row) for row in changed.filter("NOT expected <=> changed").limit(20).collect()]
 
 
-@pytest.mark.parametrize("numbers", a_few([(ASSIGNED,), (CHARACTERS,)], 1), ids=["assigned", "all"])
+@pytest.mark.parametrize("numbers", a_few([(LETTERS,), (CHARACTERS,)], 1), ids=["letters", "all"])
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 def test_each_character_has_the_case_of_python(spark: SparkSession, op: Op, numbers: Iterable[range]) -> None:
     """All characters, alone and around capital sigmas, become those of Python."""

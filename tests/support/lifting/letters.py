@@ -8,8 +8,15 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-ASSIGNED: Final = (range(0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE0200))
-"""The planes that have letters of two cases, and the tags, which a sigma at the end of a word looks through."""
+LETTERS: Final = (
+    range(0x3400),
+    range(0xA000, 0xAC00),
+    range(0xF900, 0x13500),
+    range(0x16A00, 0x17000),
+    range(0x1AF00, 0x1F400),
+    range(0xE0000, 0xE0200),
+)
+"""All letters of two cases, and all characters that a sigma at the end of a word looks through, with their blocks."""
 
 CHARACTERS: Final = (range(0xD800), range(0xE000, 0x110000))
 """All characters."""
