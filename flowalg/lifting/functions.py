@@ -7,7 +7,7 @@ evaluated on every path of the function, otherwise the function is left to Pytho
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Final
@@ -41,16 +41,24 @@ def lift_function(
     args: tuple[Expr, ...],
     named: Mapping[str, Expr],
     inside: tuple[CodeType, ...],
+    returned: Callable[[ast.expr, Scope], Expr] | None = None,
 ) -> Expr:
-    """Returns the expression that a call of ``f`` computes; ``inside`` are the enclosing functions being inlined."""
-    lifted = _lift_call(f, args, named, inside)
+    """Returns the expression that a call of ``f`` computes; ``inside`` are the enclosing functions being inlined.
+
+    ``returned`` lifts what ``f`` returns, if that is more than an expression.
+    """
+    lifted = _lift_call(f, args, named, inside, returned)
     if lifted.shape is None and isinstance(lifted, Opaque):
         return evolve(lifted, shape=annotated_shape(f))
     return lifted
 
 
 def _lift_call(
-    f: FunctionType, args: tuple[Expr, ...], named: Mapping[str, Expr], inside: tuple[CodeType, ...]
+    f: FunctionType,
+    args: tuple[Expr, ...],
+    named: Mapping[str, Expr],
+    inside: tuple[CodeType, ...],
+    returned: Callable[[ast.expr, Scope], Expr] | None,
 ) -> Expr:
     location = describe_function(f)
     if f.__code__ in inside:
@@ -69,9 +77,9 @@ def _lift_call(
         takes = f"{count - len(defaults)} to {count}" if defaults else str(count)
         return Opaque(None, f"it takes {takes} arguments, not {len(args) + len(named)}", location)
     captured = partial(_captured, f, defaults)
-    scope = Scope(location, captured, names, lift_function, (*inside, f.__code__))
+    scope = Scope(location, captured, names, lift_function, (*inside, f.__code__), returned=returned)
     body = syntax.body
-    lifted = lift_block(body, scope) if isinstance(body, list) else lift_expression(body, scope)
+    lifted = lift_block(body, scope) if isinstance(body, list) else _lift_returned(body, scope)
     for name, value in names.items():
         if can_fail(value) and value not in always_evaluated(lifted):
             return Opaque(
@@ -123,7 +131,7 @@ def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
         case ast.Return(value=None):
             return Constant(None, None)
         case ast.Return(value=ast.expr() as value):
-            return lift_expression(value, scope)
+            return _lift_returned(value, scope)
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return lift_block(rest, scope)
         case (
@@ -141,6 +149,10 @@ def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
             return _lift_branch(first, rest, scope)
         case _:
             return scope.opaque(first, f"a `{describe_statement(first)}` statement")
+
+
+def _lift_returned(value: ast.expr, scope: Scope) -> Expr:
+    return lift_expression(value, scope) if scope.returned is None else scope.returned(value, scope)
 
 
 def _lift_assignment(

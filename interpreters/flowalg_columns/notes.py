@@ -82,3 +82,20 @@ def note_of_computation(node: Process, engine: str = "Spark") -> LiftingNote:
     if built_in(node.computation) is not None:
         return LiftingNote(node.label, None, None, engine)
     return LiftingNote(node.label, "a computation, which observes elements in Python", None, engine)
+
+
+def note_of_rounds(node: Process, opaque: Opaque | None, engine: str) -> LiftingNote:
+    """Returns the note of a computation whose function of elements is lifted, or opaque."""
+    if opaque is not None:
+        reason = f"a computation, which observes elements in Python: {opaque.reason}"
+        return LiftingNote(node.label, reason, opaque.location or None, engine)
+    others = [
+        name
+        for name, f in (
+            ("timers", node.computation.on_timer),
+            ("retractions", node.computation.on_retraction),
+        )
+        if f is not None
+    ]
+    observed = f"a computation, which observes {' and '.join(others)} in Python"
+    return LiftingNote(node.label, observed if others else None, None, engine)

@@ -26,7 +26,8 @@ class Scope:
     """The scope at one location of a function.
 
     ``where`` describes the function, ``names`` are its parameters and the variables so far, as expressions, and
-    ``captured`` returns the value of any other name.
+    ``captured`` returns the value of any other name. ``returned`` lifts what the function returns, if that is more than
+    an expression.
     """
 
     where: str
@@ -36,6 +37,7 @@ class Scope:
     inside: tuple[CodeType, ...]
     present: frozenset[Expr] = frozenset()
     forks: int = 0
+    returned: Callable[[ast.expr, Scope], Expr] | None = None
 
     def location(self, node: ast.expr | ast.stmt) -> str:
         """Returns the source location of a node, for messages."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import polars as pl
-from attrs import frozen
+from attrs import evolve, frozen
+from flowalg_columns.checks.shapes import require_exact_pairs
 from flowalg_columns.checks.stages import computation_stage
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
-from flowalg_columns.notes import LiftingNote, note_of_computation
+from flowalg_columns.notes import LiftingNote, note_of_computation, note_of_rounds
+from flowalg_shard.computations.columns import TransitionColumns
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
 
+from flowalg.computations.library import built_in
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
 from flowalg.windows.window import GLOBAL_WINDOW
 from flowalg_polars.columns import columns_of
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import frame_schema
+from flowalg_polars.lowering.transition_columns import transition_columns
 from flowalg_polars.meta import ELEMENT_META, weight_of
 
 
@@ -35,7 +39,14 @@ class PreparedComputation:
     ) -> PreparedComputation:
         """Prepares a computation; raises ``UnsupportedError`` if the type of its outputs is unknown."""
         stage, pair = computation_stage(node, shape, dead_letters=dead_letters)
-        return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
+        if built_in(node.computation) is not None or stage.in_order:
+            return cls(stage, pair, shape, meta, note_of_computation(node, ENGINE))
+        columns = transition_columns(node, require_exact_pairs(shape, node.label), pair.fields[1].shape)
+        if isinstance(columns, TransitionColumns):
+            stage, opaque = evolve(stage, in_columns=columns), None
+        else:
+            opaque = columns
+        return cls(stage, pair, shape, meta, note_of_rounds(node, opaque, ENGINE))
 
     @property
     def key(self) -> tuple[pl.Expr, ...]:

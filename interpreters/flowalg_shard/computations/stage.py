@@ -15,6 +15,7 @@ from flowalg.computations.library import state_shape
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.nodes import Process
+from flowalg_shard.computations.columns import TransitionColumns
 
 ONLY_KEY: Final = "__only_key"
 """A constant column that stands for a key without columns."""
@@ -70,7 +71,7 @@ class ComputationStage:
     """A compiled computation.
 
     ``key`` and ``value`` are those of its elements, and ``output`` is the value of its outputs. ``state`` is ``None``
-    if the shape of states is unknown.
+    if the shape of states is unknown, and ``in_columns`` if the function of elements is not lifted.
     """
 
     label: str
@@ -82,6 +83,7 @@ class ComputationStage:
     output: Codec
     state: Codec | None
     dead_letters: bool = False
+    in_columns: TransitionColumns | None = None
 
     @classmethod
     def of(

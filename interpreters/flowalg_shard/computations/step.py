@@ -36,6 +36,7 @@ from flowalg_shard.computations.kept_keys import (
     write_states,
 )
 from flowalg_shard.computations.key_run import Element, KeyRun
+from flowalg_shard.computations.rounds import observe_in_rounds
 from flowalg_shard.computations.settling import settle
 from flowalg_shard.computations.stage import ONLY_KEY, ComputationStage
 from flowalg_shard.step.side_inputs import LateElement
@@ -150,8 +151,15 @@ def _run(
         case EmitEvery() as every:
             return *run_tuples(stage, every, key_states, ready, now.watermark), (), 0
         case None:
-            with pause_collector():
-                return _run_functions(stage, key_states, ready, before, now)
+            pass
+    left = observe_in_rounds(stage, key_states, ready, before, now)
+    if left.done.width and left.key_states.is_empty() and left.ready.is_empty():
+        return left.done, left.outputs, (), 0
+    with pause_collector():
+        keys, outputs, bad, unfired = _run_functions(stage, left.key_states, left.ready, before, now)
+    if left.done.height:
+        keys = stack([left.done, keys])
+    return keys, stack([left.outputs, outputs]), bad, unfired
 
 
 def _run_functions(
