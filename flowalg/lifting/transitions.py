@@ -17,7 +17,7 @@ from attrs import frozen
 
 from flowalg.computations.transition import Clocks, EventTimer, Observed, ProcessingTimer, Transition
 from flowalg.data.errors import ArgumentError, describe_function, require_name
-from flowalg.data.shapes import BOOLEAN, TIMESTAMP, Field, RecordOf, Shape, TupleOf, optional
+from flowalg.data.shapes import BOOLEAN, TIMESTAMP, Field, OptionalOf, RecordOf, Shape, TupleOf, optional
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.python.scope import Scope
@@ -88,6 +88,8 @@ def lift_transition(
     location = describe_function(f)
     if not isinstance(f, FunctionType):
         return Opaque(None, f"{type(f).__name__} has no Python source", location)
+    if isinstance(state, OptionalOf):
+        return Opaque(None, f"a state of type {state}, of which None frees the key", location)
     arguments = TupleOf((state, _observed(key, value), _CLOCKS))
     returned = _Returned(state, output, fires)
     try:

@@ -222,6 +222,13 @@ def test_other_functions_are_not_lifted(f: object, reason: str) -> None:
     assert reason in result.reason
 
 
+def test_a_state_that_may_be_none_is_left_to_python() -> None:
+    """Whether the key is freed is then decided by the value."""
+    result = lift_transition(_free, shape_of(int | None), TEXT, INTEGER, INTEGER, fires=True)
+    assert isinstance(result, Opaque)
+    assert "None frees the key" in result.reason
+
+
 def test_most_elements_of_many_keys_are_observed_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only keys that have too many elements for a round are left to Python."""
     left: list[int] = []
