@@ -1,8 +1,8 @@
-"""The functions of computations: a body whose results are transitions is a state and what happens, as expressions.
+"""The functions of computations as expressions: of the new state, of each output, and of the timer of each tag.
 
-Only a ``Transition`` that a function returns is lifted, with outputs, timers and tags that are written out. A function
-is lifted if no row of columns can have an invalid transition, but for times and the failures of expressions: where
-these fail, Python repeats the call.
+A function is lifted if each of its paths returns a call of ``Transition``, with outputs, timers and tags in displays.
+Most errors of a transition are excluded here. Two kinds remain for the engine to find: a time that is not valid, and
+an expression that fails. Python repeats such a call.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from flowalg.lifting.tree.expressions import (
 )
 
 _TRANSITION: Final = RecordOf(Transition, ())
-"""The shape of a transition, whose parts are those of ``_Parts``."""
+"""The shape of a transition. Its parts are the state and three groups: the outputs, the timers and the cleared tags."""
 
 _SEQUENCES: Final = ("emit", "set", "clear")
 _TIMERS: Final = (EventTimer, ProcessingTimer)
+_OUTPUTS_AT, _TIMERS_AT, _TAGS_AT = 1, 2, 3
 
 
 @frozen
@@ -270,7 +271,7 @@ def _tag_of(timer: Expr) -> str:
 
 def _cleared(leaf: Build) -> list[str]:
     """Returns the tags that a transition clears."""
-    return [str(tag.value) for tag in _parts(leaf, 3) if isinstance(tag, Constant)]
+    return [str(tag.value) for tag in _parts(leaf, _TAGS_AT) if isinstance(tag, Constant)]
 
 
 def _group(parts: Iterable[Expr]) -> Build:
@@ -288,7 +289,7 @@ def _leaves(tree: Expr) -> Iterator[Build]:
 
 
 def _parts(leaf: Build, number: int) -> tuple[Expr, ...]:
-    """Returns the outputs (1), the timers (2) or the tags (3) of a transition."""
+    """Returns the parts of a group of a transition."""
     group = leaf.parts[number]
     assert isinstance(group, Build), "a group of parts"
     return group.parts
@@ -310,7 +311,7 @@ def _project(
     before = Part(Param(arguments), 0, "[0]", state)
     kinds: dict[str, type] = {}
     for leaf in _leaves(tree):
-        for timer in _parts(leaf, 2):
+        for timer in _parts(leaf, _TIMERS_AT):
             assert isinstance(timer.shape, RecordOf), "a class of timers"
             kind = timer.shape.cls
             if kinds.setdefault(_tag_of(timer), kind) is not kind:
@@ -322,7 +323,7 @@ def _project(
     def is_freed(leaf: Build) -> bool:
         return isinstance(leaf.parts[0], Constant) and leaf.parts[0].value is None
 
-    most = max(len(_parts(leaf, 1)) for leaf in _leaves(tree))
+    most = max(len(_parts(leaf, _OUTPUTS_AT)) for leaf in _leaves(tree))
     return LiftedTransition(
         arguments,
         _choices(tree, lambda leaf: before if is_freed(leaf) else leaf.parts[0], state),
@@ -336,11 +337,11 @@ def _output(tree: Expr, number: int, output: Shape) -> LiftedOutput:
     shape = optional(output)
 
     def value(leaf: Build) -> Expr:
-        outputs = _parts(leaf, 1)
+        outputs = _parts(leaf, _OUTPUTS_AT)
         return widen(outputs[number], shape) if number < len(outputs) else Constant(None, shape)
 
     def present(leaf: Build) -> Expr:
-        return TRUE if number < len(_parts(leaf, 1)) else FALSE
+        return TRUE if number < len(_parts(leaf, _OUTPUTS_AT)) else FALSE
 
     chosen = _choices(tree, value, shape)
     return LiftedOutput(_choices(tree, present, BOOLEAN), chosen if shape == output else As(chosen, output))
@@ -350,13 +351,13 @@ def _timer(tree: Expr, tag: str, kind: type) -> LiftedTimer:
     shape = optional(TIMESTAMP)
 
     def at(leaf: Build) -> Expr:
-        for timer in _parts(leaf, 2):
+        for timer in _parts(leaf, _TIMERS_AT):
             if _tag_of(timer) == tag:
                 assert isinstance(timer, Build)
                 return widen(timer.parts[1], shape)
         return Constant(None, shape)
 
     def touched(leaf: Build) -> Expr:
-        return TRUE if tag in (*map(_tag_of, _parts(leaf, 2)), *_cleared(leaf)) else FALSE
+        return TRUE if tag in (*map(_tag_of, _parts(leaf, _TIMERS_AT)), *_cleared(leaf)) else FALSE
 
     return LiftedTimer(tag, kind is EventTimer, _choices(tree, touched, BOOLEAN), _choices(tree, at, shape))

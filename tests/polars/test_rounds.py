@@ -152,7 +152,7 @@ def _instants() -> Timeline[Reading]:
             for key in ("a", "bb", "ccc")
             for number in range(1 + (step + len(key)) % 4)
         ]
-        # A timer is set, its key is freed, and begins anew without one.
+        # A timer is set, its key is freed, and the next element does not set it again.
         elements += [
             Reading("d", value, now + number * SECOND, now) for number, value in enumerate((1, 3, 0))
         ]
@@ -165,7 +165,7 @@ def _instants() -> Timeline[Reading]:
 def test_rounds_free_keys_replace_timers_and_repeat_failures(
     computation: Processor[str, int, object], shards: int
 ) -> None:
-    """A key that was freed begins anew, a timer that was cleared does not fire, and a call that fails is Python's."""
+    """A freed key starts from the initial state, a cleared timer does not fire, and Python repeats failing calls."""
     data, pipeline = _instants(), VALUES.process(computation)
     expected = outcome(pipeline, data, Mode.MICRO_BATCH, None)
     assert outcome(pipeline, data, Mode.MICRO_BATCH, Cluster(shards=shards)) == expected
@@ -180,7 +180,7 @@ def test_a_function_that_writes_its_transitions_is_lifted(
 
 
 def _listed(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
-    return Transition(number, emit=[one for one in (1, 2) if one > number])
+    return Transition(number, emit=[output for output in (1, 2) if output > number])
 
 
 def _unwritten(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
@@ -215,7 +215,7 @@ def _freed_with_timer(number: int, seen: Seen, clocks: Clocks) -> Transition[int
     ],
 )
 def test_other_functions_are_not_lifted(f: object, reason: str) -> None:
-    """The reason says what is not written as columns can have it."""
+    """The reason names the part of the transition that is not lifted."""
     assert callable(f)
     result = lift_transition(f, shape_of(int), TEXT, INTEGER, INTEGER, fires=True)
     assert isinstance(result, Opaque)
@@ -239,7 +239,7 @@ def test_most_elements_of_many_keys_are_observed_in_columns(monkeypatch: pytest.
         ready: pl.DataFrame,
         before: EventTime,
         now: Advanced,
-    ) -> rounds.Left:
+    ) -> rounds.Remainder:
         result = rounds_of(stage, key_states, ready, before, now)
         left.append(result.ready.height)
         return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns
 from flowalg_shard.computations.columns import (
-    ENDED,
     LATE,
     NOW,
     WATERMARK,
@@ -61,7 +60,7 @@ def _compile(lifted: LiftedTransition) -> TransitionColumns:
                 (
                     Leaf(TIMESTAMP, EXPRESSIONS.timestamp(pl.col(NOW))),
                     Leaf(TIMESTAMP, EXPRESSIONS.timestamp(pl.col(WATERMARK))),
-                    Leaf(BOOLEAN, pl.col(ENDED)),
+                    Leaf(BOOLEAN, pl.lit(False)),  # timers alone fire when the input has ended
                 ),
             ),
         ),

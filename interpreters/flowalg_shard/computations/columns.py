@@ -10,8 +10,7 @@ from attrs import frozen
 LATE: Final = "__late"
 NOW: Final = "__now"
 WATERMARK: Final = "__watermark"
-ENDED: Final = "__ended"
-"""What a function receives besides the state, the key, the value and the event time, which are in microseconds."""
+"""Whether an element is late, and the processing time and the watermark in microseconds: further arguments."""
 
 
 @frozen

@@ -16,6 +16,7 @@ from flowalg.computations.calls import KeyState, PendingTimer
 from flowalg.computations.transition import EventTimer, ProcessingTimer
 from flowalg.data.errors import format_value
 from flowalg.data.time import MAX_TIME, EventTime
+from flowalg.runs.clocks import Clocks
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
 from flowalg_shard.tables.pickled import require_fields, unpickle
@@ -46,6 +47,18 @@ CAUSE: Final = "cause"
 
 TIMER: Final = pl.Struct({TAG: pl.String(), OF_CLOCK: pl.Boolean(), POINT: pl.Int64(), CAUSE: pl.Int64()})
 NEVER: Final = 2**63 - 1
+
+STATE_IN_COLUMNS: Final = (
+    pl.lit(IN_COLUMNS, pl.Int8()).alias(FORM),
+    pl.lit(None, pl.Binary()).alias(CONTENTS),
+    pl.lit(MAX_TIME, pl.Int64()).alias(KEPT_HOLD),
+)
+"""The columns of a key whose state is in columns, and which has no hold."""
+
+
+def is_due(now: Clocks) -> pl.Expr:
+    """Returns whether a key is due without new elements."""
+    return (pl.col(DUE_WATERMARK) <= now.watermark) | (pl.col(DUE_TIME) <= now.processing_time)
 
 
 @frozen
@@ -171,9 +184,7 @@ def write_single_timers(
     return rows.select(
         *stage.identity,
         state.alias(name),
-        pl.lit(IN_COLUMNS, pl.Int8()).alias(FORM),
-        pl.lit(None, pl.Binary()).alias(CONTENTS),
-        pl.lit(MAX_TIME, pl.Int64()).alias(KEPT_HOLD),
+        *STATE_IN_COLUMNS,
         pl.concat_list(timer).alias(TIMERS),
         pl.col(POINT).alias(DUE_WATERMARK),
         pl.lit(NEVER, pl.Int64()).alias(DUE_TIME),

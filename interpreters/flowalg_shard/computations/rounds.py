@@ -1,8 +1,9 @@
-"""The functions of a computation in columns: in a round, each of many keys observes its next element.
+"""Rounds of a computation: in a round, many keys observe their next elements at once, in columns.
 
-A round is a query over the states of the keys and an element of each. The keys are in descending order of the numbers
-of their elements, so that a round concerns the first of them. Keys for whose elements a round is too small, whose state
-is not in columns, or for which an expression fails are left to Python, from their state before the instant.
+A round is one query over the states of the keys, with an element of each. The keys are in descending order of the
+numbers of their elements, so each round has a prefix of the keys. A key is left to Python, from its state before the
+instant, if it has more elements than there are rounds of ``FEWEST`` keys, if its state is not in columns, or if one of
+its expressions fails.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from attrs import frozen
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.clocks import Clocks
-from flowalg_shard.computations.columns import ENDED, LATE, NOW, WATERMARK, TransitionColumns
+from flowalg_shard.computations.columns import LATE, NOW, WATERMARK, TransitionColumns
 from flowalg_shard.computations.kept_keys import (
     CAUSE,
     DUE_TIME,
@@ -28,12 +29,14 @@ from flowalg_shard.computations.kept_keys import (
     NEVER,
     OF_CLOCK,
     POINT,
+    STATE_IN_COLUMNS,
     TAG,
     TIMER,
     TIMERS,
+    is_due,
 )
 from flowalg_shard.computations.stage import ComputationStage
-from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
+from flowalg_shard.tables.columns import EVENT_TIME, WEIGHT
 from flowalg_shard.tables.joins import anti_join
 from flowalg_shard.tables.packing import stack
 
@@ -48,8 +51,8 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @frozen
-class Left:
-    """What rounds leave: the states and the elements for Python, the keys that are done, and their outputs."""
+class Remainder:
+    """The states and the elements that are left to Python, the keys that are done, and the outputs of rounds."""
 
     key_states: pl.DataFrame
     ready: pl.DataFrame
@@ -63,16 +66,13 @@ def observe_in_rounds(
     ready: pl.DataFrame,
     before: EventTime,
     now: Clocks,
-) -> Left:
+) -> Remainder:
     """Moves keys on in columns, as far as that is possible; ``ready`` is in the order of observation."""
-    nothing = Left(key_states, ready, pl.DataFrame(), pl.DataFrame())
+    nothing = Remainder(key_states, ready, pl.DataFrame(), pl.DataFrame())
     columns = stage.in_columns
-    if columns is None or stage.state is None or stage.in_order:
+    if columns is None or stage.initial is None or stage.in_order:
         return nothing
     if ready.height < FEWEST or (ready[WEIGHT] < 0).any():
-        return nothing
-    initial = stage.calls.initial.state
-    if not stage.state.is_exact([initial]):
         return nothing
     by = list(stage.identity)
     runs = ready.select(pl.struct(by).rle().alias(_RUNS)).unnest(_RUNS).unnest("value")
@@ -82,8 +82,7 @@ def observe_in_rounds(
     known = (
         runs.select(*by, pl.col("len").alias(_COUNT)).with_row_index(_NUMBER).filter(pl.col(_COUNT) <= most)
     )
-    first = pl.DataFrame(stage.state.write([initial], ""))
-    keys = _with_states(stage, known, key_states, first)
+    keys = _with_states(stage, known, key_states, stage.initial)
     if keys.is_empty():
         return nothing
     numbers = keys[_NUMBER].to_numpy()
@@ -92,18 +91,16 @@ def observe_in_rounds(
         (pl.col(EVENT_TIME) < before).alias(LATE),
         pl.lit(now.processing_time, pl.Int64()).alias(NOW),
         pl.lit(before, pl.Int64()).alias(WATERMARK),
-        pl.lit(False).alias(ENDED),
     )
     after, emitted = _run_rounds(stage, columns, keys, elements, sizes.tolist())
     succeeded = after.filter(~pl.col(_FAILED))
     named = keys.select(*by, _POSITION).join(succeeded, on=_POSITION, how="inner", maintain_order="left")
     done = _written(stage, columns, named, key_states)
-    is_due = (pl.col(DUE_WATERMARK) <= now.watermark) | (pl.col(DUE_TIME) <= now.processing_time)
     untouched = anti_join(key_states, named, by) if key_states.height else key_states
-    return Left(
-        stack([untouched, done.filter(is_due)]),
+    return Remainder(
+        stack([untouched, done.filter(is_due(now))]),
         anti_join(ready, named, by),
-        done.filter(~is_due),
+        done.filter(~is_due(now)),
         _outputs(stage, emitted, named),
     )
 
@@ -194,10 +191,13 @@ def _run_rounds(
         finished.append(current.slice(size))
         table = pl.concat([current.head(size), elements.slice(offset, size)], how="horizontal")
         moved = table.lazy().select(observed).collect()
-        for slot, output in enumerate(columns.outputs):
+        for slot in range(len(columns.outputs)):
             present = moved.filter(pl.col(f"__present_{slot}"))
             if present.height:
-                values = [pl.col(f"__output_{slot}_{part}") for part in range(len(output.values))]
+                values = [
+                    pl.col(f"__output_{slot}_{part}").alias(name)
+                    for part, name in enumerate(stage.output.columns)
+                ]
                 emitted.append(
                     present.select(
                         _POSITION, EVENT_TIME, pl.lit(rank).alias(_RANK), pl.lit(slot).alias(_SLOT), *values
@@ -259,9 +259,7 @@ def _written(
     return joined.select(
         *stage.identity,
         *stage.state.columns,
-        pl.lit(IN_COLUMNS, pl.Int8()).alias(FORM),
-        pl.lit(None, pl.Binary()).alias(CONTENTS),
-        pl.lit(MAX_TIME, pl.Int64()).alias(KEPT_HOLD),
+        *STATE_IN_COLUMNS,
         pl.col(TIMERS).cast(pl.List(TIMER)),
         pl.col(DUE_WATERMARK).fill_null(NEVER),
         pl.col(DUE_TIME).fill_null(NEVER),
@@ -293,26 +291,14 @@ def _timers(
         )
         joined = old.join(keys, on=list(stage.identity), how="inner", nulls_equal=True)
         tables.append(joined.filter(~replaced).select(_POSITION, TAG, OF_CLOCK, POINT, CAUSE))
-    empty = pl.DataFrame(
-        schema={
-            _POSITION: pl.Int64(),
-            TAG: pl.String(),
-            OF_CLOCK: pl.Boolean(),
-            POINT: pl.Int64(),
-            CAUSE: pl.Int64(),
-        }
-    )
-    return pl.concat([empty, *tables])
+    kinds = {_POSITION: pl.Int64(), **{field.name: field.dtype for field in TIMER.fields}}
+    return pl.concat([pl.DataFrame(schema=kinds), *tables])
 
 
 def _outputs(stage: ComputationStage, emitted: Sequence[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
     """Returns the outputs of keys, each in order."""
-    names = stage.output.columns
-    tables = [
-        table.rename(dict(zip(table.columns[4:], names, strict=True)), strict=True) for table in emitted
-    ]
-    if not tables:
+    if not emitted:
         return pl.DataFrame()
-    values = pl.concat(tables, how="vertical_relaxed").sort(_POSITION, _RANK, _SLOT)
+    values = pl.concat(emitted, how="vertical_relaxed").sort(_POSITION, _RANK, _SLOT)
     named = values.join(keys.select(*stage.keys, _POSITION), on=_POSITION, how="inner", maintain_order="left")
-    return named.select(*stage.keys, *names, EVENT_TIME)
+    return named.select(*stage.keys, *stage.output.columns, EVENT_TIME)

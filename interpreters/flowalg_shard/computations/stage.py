@@ -115,6 +115,14 @@ class ComputationStage:
         return self.keys or (ONLY_KEY,)
 
     @cached_property
+    def initial(self) -> pl.DataFrame | None:
+        """The columns of the state of a key before its first element; ``None`` if that is not a state in columns."""
+        state = self.calls.initial.state
+        if self.state is None or not self.state.is_exact([state]):
+            return None
+        return pl.DataFrame(self.state.write([state], ""))
+
+    @cached_property
     def calls(self) -> Calls:
         """The functions of the computation."""
         return Calls(self.computation, self.label)

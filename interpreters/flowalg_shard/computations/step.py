@@ -26,11 +26,10 @@ from flowalg.runs.panes import Change, DropReason
 from flowalg.windows.window import Window
 from flowalg_shard.computations.built_in import run_deduplication, run_tuples
 from flowalg_shard.computations.kept_keys import (
-    DUE_TIME,
-    DUE_WATERMARK,
     FORM,
     WITHOUT_STATE,
     Kept,
+    is_due,
     read_states,
     with_waiting,
     write_states,
@@ -101,8 +100,7 @@ def _divide(stage: ComputationStage, kept: Kept, rows: pl.DataFrame, now: Clocks
     keys, waiting = kept.keys, kept.waiting
     if keys.is_empty():
         return kept, kept
-    is_due = (pl.col(DUE_WATERMARK) <= now.watermark) | (pl.col(DUE_TIME) <= now.processing_time)
-    touched, others = keys.filter(is_due), keys.filter(~is_due)
+    touched, others = keys.filter(is_due(now)), keys.filter(~is_due(now))
     if rows.height and others.height:
         arrived = semi_join(others, rows, stage.identity)
         touched, others = stack([touched, arrived]), anti_join(others, rows, stage.identity)
