@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import math
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias, cast
+from functools import lru_cache
+from types import NoneType
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -25,8 +27,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 """A parsed JSON document."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_AS_THEY_ARE: Final = (str, int, bool)
-"""The types of most values, which are asked for first. Subclasses, as of an enum, may have other documents."""
+_AS_THEY_ARE: Final = (str, int, bool, NoneType)
+"""The types of values that are their documents. Subclasses, as of an enum, may have others."""
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -36,7 +38,7 @@ def render_json(value: object) -> str:
     A lone surrogate, which UTF-8 cannot encode, is escaped.
     """
     text = dump_json(_document(value))
-    return text.encode(errors="backslashreplace").decode()
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def dump_json(document: Json) -> str:
@@ -70,20 +72,33 @@ def strip_zeros(value: Decimal) -> Decimal:
 
 
 def _document(value: object) -> Json:
-    if value is None or type(value) in _AS_THEY_ARE:
-        return cast("Json", value)
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, tuple | list):
-        return [_document(item) for item in value]
-    if isinstance(value, set | frozenset):
-        return [_document(item) for item in _sorted(value)]
-    if isinstance(value, Mapping):
-        return [{"key": _document(key), "value": _document(value[key])} for key in _sorted(value)]
     kind: type = type(value)
+    return _documents_of(kind)(value)
+
+
+@lru_cache(maxsize=1_000)
+def _documents_of(kind: type) -> Callable[[Any], Json]:
+    """Returns the function from a value of a class to its document."""
+    if kind in _AS_THEY_ARE:
+        return _as_it_is
+    if issubclass(kind, Enum):
+        return lambda value: str(value.name)
+    if issubclass(kind, tuple | list):
+        return lambda value: list(map(_document, value))
+    if issubclass(kind, set | frozenset):
+        return lambda value: list(map(_document, _sorted(value)))
+    if issubclass(kind, Mapping):
+        return lambda value: [
+            {"key": _document(key), "value": _document(value[key])} for key in _sorted(value)
+        ]
     if attrs.has(kind):
-        return {field.name: _document(getattr(value, field.name, None)) for field in attrs.fields(kind)}
-    return encode_scalar(value)
+        names = [field.name for field in attrs.fields(kind)]
+        return lambda value: {name: _document(getattr(value, name, None)) for name in names}
+    return encode_scalar
+
+
+def _as_it_is(value: Json) -> Json:
+    return value
 
 
 def _sorted(values: Iterable[object]) -> list[object]:

@@ -122,6 +122,16 @@ def one_by_one(function: Function) -> Callable[[object], object]:
     assert_never(function)
 
 
+def error_of(function: Function, element: object, transform: str, cause: Exception) -> FlowalgError:
+    """Returns the error that ``apply`` raises for an element if calling the function raises ``cause``."""
+    match function:
+        case Call(f=f) | Spread(call=Call(f=f)) | WithKey(call=Call(f=f)):
+            return user_function_error(transform, f, element, cause)
+        case OnValue(function=inner):
+            return error_of(inner, require_keyed(element, transform).value, transform, cause)
+    assert_never(function)
+
+
 def _call_each(
     f: Callable[..., object],
     elements: Sequence[object],

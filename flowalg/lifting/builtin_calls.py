@@ -30,10 +30,17 @@ from flowalg.lifting.operations import records, times
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import is_number, to_float
-from flowalg.lifting.operations.numbers import absolute_value, round_to_digits, round_to_int
+from flowalg.lifting.operations.numbers import (
+    absolute_value,
+    is_finite,
+    is_infinite,
+    is_nan,
+    round_to_digits,
+    round_to_int,
+)
 from flowalg.lifting.operations.strings import to_string
 from flowalg.lifting.python.captured_values import to_constant
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Match, Opaque, disjunction, negation
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Match, Opaque
 from flowalg.lifting.tree.halves import MOST_DIGITS
 from flowalg.lifting.tree.primitives import Op
 
@@ -115,18 +122,6 @@ def _apply_to_float(make: Callable[[Expr, str], Expr]) -> Builtin:
     return lift
 
 
-def _is_nan(of: Expr, location: str) -> Expr:
-    return Apply(Op.IS_NAN, (of,), BOOLEAN, location)
-
-
-def _is_infinite(of: Expr, location: str) -> Expr:
-    return Apply(Op.IS_INFINITE, (of,), BOOLEAN, location)
-
-
-def _is_finite(of: Expr, location: str) -> Expr:
-    return negation(disjunction(_is_nan(of, location), _is_infinite(of, location)), location)
-
-
 def _square_root(of: Expr, location: str) -> Expr:
     return Apply(Op.SQUARE_ROOT, (of,), FLOAT, location)
 
@@ -150,9 +145,9 @@ _BUILTINS: Final[Mapping[object, Builtin]] = {
     math.ceil: _round_with(Op.CEILING),
     math.sqrt: _apply_to_float(_square_root),
     math.fabs: _apply_to_float(_magnitude),
-    math.isnan: _apply_to_float(_is_nan),
-    math.isinf: _apply_to_float(_is_infinite),
-    math.isfinite: _apply_to_float(_is_finite),
+    math.isnan: _apply_to_float(is_nan),
+    math.isinf: _apply_to_float(is_infinite),
+    math.isfinite: _apply_to_float(is_finite),
 }
 _RESULTS: Final[Mapping[object, Shape]] = {
     len: INTEGER,

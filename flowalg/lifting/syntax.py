@@ -21,6 +21,7 @@ from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import (
     BOOLEAN,
     DURATION,
+    FLOAT,
     INTEGER,
     TEXT,
     EnumOf,
@@ -39,6 +40,7 @@ from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number, to_int
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
+from flowalg.lifting.operations.numpy_functions import numpy_function
 from flowalg.lifting.python.captured_values import MISSING, to_constant, without_partial
 from flowalg.lifting.python.enums import is_plain
 from flowalg.lifting.python.scope import Scope
@@ -130,7 +132,19 @@ def lift_condition(node: ast.expr, scope: Scope) -> Expr:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return negation(lift_condition(operand, scope), scope.location(node))
         case _:
-            return to_bool(lift_expression(node, scope), scope.location(node))
+            return to_bool(_lift_converted(node, scope), scope.location(node))
+
+
+def _lift_converted(node: ast.expr, scope: Scope) -> Expr:
+    """Lifts an expression that is converted to another type, so it may be a scalar of NumPy."""
+    match node:
+        case ast.Call(func=function, args=[argument], keywords=[]) if not isinstance(argument, ast.Starred):
+            lift = numpy_function(scope.resolve(function))
+            if lift is not None and (of := _lift_converted(argument, scope)).shape == FLOAT:
+                return lift(of, scope.location(node))
+        case _:
+            pass
+    return lift_expression(node, scope)
 
 
 def _lift_logical(op: ast.boolop, values: Sequence[ast.expr], scope: Scope) -> Expr:
@@ -446,7 +460,8 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
         made = _construct_constant(target, node, scope)
         if made is not None:
             return made
-    args = tuple(lift_expression(arg, scope) for arg in node.args)
+    lift = _lift_converted if target in (float, int, bool) else lift_expression
+    args = tuple(lift(arg, scope) for arg in node.args)
     named: Mapping[str, Expr] = {
         str(keyword.arg): lift_expression(keyword.value, scope) for keyword in node.keywords
     }

@@ -113,4 +113,4 @@ class _Text:
 
 
 def _text(error: str) -> str:
-    return error.encode(errors="backslashreplace").decode()
+    return error if error.isascii() else error.encode(errors="backslashreplace").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,69 @@ def test_a_read_only_view_is_a_constant_wherever_it_is(tmp_path: Path) -> None:
     proxy = "from types import MappingProxyType\nclass C: D = MappingProxyType({'a': 1})\nprint(C.D)\n"
     assert is_constant(tmp_path, f"{proxy}def f(e): return C.D[e.s]\n")
     assert is_constant(tmp_path, f"{proxy}def outer(d): return lambda e: d.get(e.s)\nf = outer(C.D)\n")
+
+
+IMPORTING = (
+    "from tables import D\ndef f(e): return D[e.s]",
+    "from tables import D as E, E as D\ndef f(e): return E[e.s]",
+    "from inner import D\ndef f(e): return D[e.s]",
+)
+CHANGED_ELSEWHERE = (
+    ("", "from tables import D\ndef f(e): return D[e.s]\ndef g(): D.clear()"),
+    ("", "from tables import D\ndef f(e): return D[e.s]\nC = D"),
+    ("", "if True:\n    from tables import D\ndef f(e): return D[e.s]"),
+    ("def g(): D.clear()", "from tables import D\ndef f(e): return D[e.s]"),
+    ("def g(): D.clear()", "from inner import D\ndef f(e): return D[e.s]"),
+    ("E = D", "from tables import D\ndef f(e): return D[e.s]"),
+)
+
+
+def is_imported_constant(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, tables: str, importing: str
+) -> bool:
+    """Whether a function that uses a dictionary of another module is lifted."""
+    for name, text in {
+        "tables": f"D = {{'a': 1}}\nE = 3\n{tables}\n",
+        "inner": "from tables import D\n",
+    }.items():
+        (directory / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        linecache.checkcache(str(directory / f"{name}.py"))
+    monkeypatch.syspath_prepend(directory)
+    path = directory / "using.py"
+    path.write_text(importing)
+    linecache.checkcache(str(path))
+    try:
+        return first_opaque(lift_edge_function(load(path).f)) is None
+    finally:
+        for name in ("tables", "inner"):
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("importing", IMPORTING)
+def test_an_imported_dictionary_that_both_modules_only_read_is_a_constant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, importing: str
+) -> None:
+    """It may have another name, and come through a third module."""
+    assert is_imported_constant(tmp_path, monkeypatch, "", importing)
+
+
+@pytest.mark.parametrize(("tables", "importing"), CHANGED_ELSEWHERE)
+def test_an_imported_dictionary_that_a_module_may_change_stays_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: str, importing: str
+) -> None:
+    """Neither the module that makes a dictionary nor one that imports it may use it in another way."""
+    assert not is_imported_constant(tmp_path, monkeypatch, tables, importing)
+
+
+def test_a_dictionary_of_a_module_that_was_edited_stays_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the functions of a module do is known only if the file has their code."""
+    path = tmp_path / "edited.py"
+    path.write_text("D = {'a': 1}\ndef g(): D.clear()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "edited", load(path))
+    path.write_text("D = {'a': 1}\ndef g(): return 1\n")
+    linecache.checkcache(str(path))
+    assert not is_constant(tmp_path, "from edited import D\ndef f(e): return D[e.s]\n")

@@ -145,8 +145,8 @@ def test_a_captured_variable_has_its_value_when_the_pipeline_is_compiled() -> No
 
 
 def shout(n: int) -> str:
-    """Returns a number as text in title case; ``title`` is not lifted."""
-    return str(n).title()
+    """Returns a number as text with its cases swapped; ``swapcase`` is not lifted."""
+    return str(n).swapcase()
 
 
 def test_the_reason_names_the_line_inside_a_called_helper() -> None:

@@ -31,8 +31,12 @@ def differences(spark: SparkSession, op: Op, texts: Sequence[str]) -> list[tuple
 @pytest.mark.parametrize("numbers", a_few([(LETTERS,), (CHARACTERS,)], 1), ids=["letters", "all"])
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 def test_each_character_has_the_case_of_python(spark: SparkSession, op: Op, numbers: Iterable[range]) -> None:
-    """All characters, alone and around capital sigmas, become those of Python."""
-    assert differences(spark, op, list(texts_of_characters(numbers))) == []
+    """All characters, alone and around capital sigmas, become those of Python.
+
+    Of the letters, ``title`` and ``capitalize`` change a seventh; they use the tables of the other operations.
+    """
+    step = 7 if op in (Op.TITLE, Op.CAPITALIZE) and numbers is LETTERS else 1
+    assert differences(spark, op, list(texts_of_characters(numbers))[::step]) == []
 
 
 @settings(max_examples=3)

@@ -183,7 +183,7 @@ ONE_SHUFFLE = {
     .map_values(lambda n: -n)
     .window(FIXED)
     .combine_per_key(Sum()),
-    "Python steps": VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
+    "Python steps": VISITS.map(lambda v: KV(v.team.swapcase(), v.points), result=KV[str, int])
     .window(FIXED)
     .combine_per_key(Sum()),
     "distinct": VISITS.map(lambda v: v.team).distinct(),
@@ -193,10 +193,10 @@ ONE_SHUFFLE = {
 
 def test_steps_in_python_that_follow_one_another_are_one_pass(visits: DataFrame) -> None:
     """One process runs all of them; with dead letters they take whole elements."""
-    named = VISITS.filter(lambda v: v.team.title() != "").map(
-        lambda v: KV(v.team.title(), v.points), result=KV[str, int]
+    named = VISITS.filter(lambda v: v.team.swapcase() != "").map(
+        lambda v: KV(v.team.swapcase(), v.points), result=KV[str, int]
     )
-    sums = named.filter(lambda pair: pair.key.title() != "A").combine_per_key(Sum())
+    sums = named.filter(lambda pair: pair.key.swapcase() != "A").combine_per_key(Sum())
     plan = plan_of(batch.compile(sums, {VISITS: visits}, dead_letters=True))
     assert operators(plan)["MapInArrow"] == 1
 
@@ -268,7 +268,7 @@ def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> No
     itself = PER_MINUTE.inner_join(PER_MINUTE.map_values(lambda n: n + 1))
     by_operator = operators(compiled_plan(itself, visits))
     assert (by_operator["Exchange"], by_operator["ReusedExchange"], by_operator["Scan"]) == (1, 1, 1)
-    in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
+    in_python = VISITS.map(lambda v: KV(v.team.swapcase(), v.points), result=KV[str, int])
     per_minute = in_python.window(FIXED).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
     sums, maxima = batch.compile({"sums": per_minute, "most": most}, {VISITS: visits}).values()
@@ -300,7 +300,7 @@ def test_python_receives_rows_of_generated_code(visits: DataFrame, tmp_path: Pat
     """Spark converts the batches of Parquet to rows before a function in Python, which is faster than after it."""
     visits.write.parquet(str(tmp_path / "visits"))
     recorded = visits.sparkSession.read.parquet(str(tmp_path / "visits"))
-    in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
+    in_python = VISITS.map(lambda v: KV(v.team.swapcase(), v.points), result=KV[str, int])
     tree = compiled_plan(in_python, recorded).strip().split("\n\n")[0]
     names = re.findall(r"(\w+)(?: \w+)* +\(\d+\)", tree)
     assert names[names.index("ArrowEvalPython") + 1 :] == ["Filter", "ColumnarToRow", "Scan"]

@@ -66,5 +66,5 @@ WHOLE: Final[dict[str, PCollection[object]]] = {
         lambda score: (score.points, repeated(score.team, 6 // (score.points + 9)))
     ),
     "a call with named arguments": SCORES.map(lambda score: (score.points, first_vowel(text=score.team))),
-    "a method": SCORES.map(lambda score: (score.points, score.team.title())),
+    "a method": SCORES.map(lambda score: (score.points, score.team.swapcase())),
 }

@@ -8,46 +8,92 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
-from flowalg.data.shapes import DAY, INTEGER, TEXT, TIMESTAMP
+from flowalg.data.shapes import BOOLEAN, DAY, FLOAT, INTEGER, TEXT, TIMESTAMP
 from flowalg.lifting.operations import times
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose
-from flowalg.lifting.operations.conversions import int_constant, is_in_utc
-from flowalg.lifting.operations.numbers import integer_operation
+from flowalg.lifting.operations.conversions import int_constant, is_in_utc, to_float
+from flowalg.lifting.operations.numbers import integer_operation, lift_arithmetic
 from flowalg.lifting.operations.strings import (
     WIDEST,
     concatenate,
     pad_left,
     pad_right,
+    slice_string,
     string_constant,
     to_string,
     zero_filled,
 )
-from flowalg.lifting.tree.expressions import Expr, Opaque
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque
 from flowalg.lifting.tree.primitives import Op
 
 _SPEC: Final = re.compile(
-    r"(?:(?P<fill>.)?(?P<align>[<>]))?(?P<zero>0)?(?P<width>[1-9][0-9]*)?(?P<kind>[ds])?", re.DOTALL
+    r"(?:(?P<fill>.)?(?P<align>[<>]))?(?P<sign>[+-])?(?P<zero>0)?(?P<width>[1-9][0-9]*)?(?P<comma>,)?"
+    r"(?:\.(?P<digits>[0-9]{1,2}))?(?P<kind>[dfs%])?",
+    re.DOTALL,
 )
+_MOST_DIGITS: Final = 15
+"""The most digits after the point of a float; its fraction, multiplied by that power of ten, is an exact integer."""
 _DIRECTIVE: Final = re.compile(r"%(.?)|([^%]+)", re.DOTALL)
 _LETTERS: Final[Mapping[str, str]] = {"m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"}
 
 
 def lift_format(of: Expr, spec: str, location: str) -> Expr | None:
-    """Lifts ``f"{of:spec}"`` of an integer, a text or a time; returns ``None`` for other formats."""
+    """Lifts ``f"{of:spec}"`` of a number, a text or a time; returns ``None`` for other formats."""
     if of.shape in (TIMESTAMP, DAY):
         return format_time(of, spec, location)
     match = _SPEC.fullmatch(spec)
-    kinds = {INTEGER: "d", TEXT: "s"}
-    if match is None or of.shape not in kinds or match["kind"] not in (None, kinds[of.shape]):
-        return None
-    text, width = to_string(of, location), int(match["width"] or 0)
-    if isinstance(text, Opaque) or width > WIDEST or (match["zero"] and (match["align"] or of.shape == TEXT)):
+    width = int(match["width"] or 0) if match else 0
+    text = _unfilled(of, match, location) if match else None
+    if match is None or text is None or isinstance(text, Opaque) or width > WIDEST:
         return None
     if match["zero"]:
-        return zero_filled(text, width, location)
-    pad = pad_left if (match["align"] or (">" if of.shape == INTEGER else "<")) == ">" else pad_right
+        return None if match["align"] or match["comma"] else zero_filled(text, width, location)
+    pad = pad_right if (match["align"] or ("<" if of.shape == TEXT else ">")) == "<" else pad_left
     return pad(text, width, match["fill"] or " ", location)
+
+
+def _unfilled(of: Expr, match: re.Match[str], location: str) -> Expr | None:
+    """Returns what a format writes, before it is filled up to a width."""
+    kind, digits = match["kind"], match["digits"]
+    if of.shape == TEXT:
+        is_plain = kind in (None, "s") and not (match["sign"] or match["zero"] or match["comma"] or digits)
+        return of if is_plain else None
+    if of.shape == INTEGER and kind in (None, "d") and digits is None:
+        text = to_string(of, location)
+        return _signed(_with_commas(text, location) if match["comma"] else text, match["sign"], location)
+    places = int(digits or 6)
+    if of.shape not in (INTEGER, FLOAT) or kind not in ("f", "%") or places > _MOST_DIGITS:
+        return None
+    number = to_float(of, location)
+    if kind == "%":
+        number = lift_arithmetic(ast.Mult(), number, Constant(100.0, FLOAT), location)
+    text = _fixed_point(number, places, bool(match["comma"]), location)
+    signed = _signed(text, match["sign"], location)
+    return concatenate((signed, string_constant("%")), location) if kind == "%" else signed
+
+
+def _fixed_point(number: Expr, places: int, has_commas: bool, location: str) -> Expr:
+    text = Apply(Op.FIXED_POINT, (number, int_constant(places)), TEXT, location)
+    if not has_commas:
+        return text
+    if not places:
+        return _with_commas(text, location)
+    whole = slice_string(text, 0, -places - 1, location)
+    rest = slice_string(text, -places - 1, None, location)
+    return concatenate((_with_commas(whole, location), rest), location)
+
+
+def _with_commas(text: Expr, location: str) -> Expr:
+    return Apply(Op.THOUSANDS, (text,), TEXT, location)
+
+
+def _signed(text: Expr, sign: str | None, location: str) -> Expr:
+    """Returns the text of a number, with a plus unless it has a minus if ``sign`` is ``+``."""
+    if sign != "+":
+        return text
+    has_minus = Apply(Op.STARTS_WITH, (text, string_constant("-")), BOOLEAN, location)
+    return choose(has_minus, text, concatenate((string_constant("+"), text), location), location)
 
 
 def format_time(of: Expr, layout: str, location: str) -> Expr | None:

@@ -13,7 +13,7 @@ from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.conversions import int_constant, to_float, to_int
 from flowalg.lifting.python.captured_values import to_constant
 from flowalg.lifting.python.syntax_names import symbol_of
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, conjunction, disjunction
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, conjunction, disjunction, negation
 from flowalg.lifting.tree.failures import can_fail
 from flowalg.lifting.tree.intervals import EXACT, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
@@ -183,3 +183,18 @@ def round_to_digits(of: Expr, digits: int, location: str) -> Expr:
     if of.shape != FLOAT:
         return to_int(of)
     return Apply(Op.ROUND_DIGITS, (of, int_constant(digits)), FLOAT, location)
+
+
+def is_nan(of: Expr, location: str) -> Expr:
+    """Lifts ``math.isnan`` of a float."""
+    return Apply(Op.IS_NAN, (of,), BOOLEAN, location)
+
+
+def is_infinite(of: Expr, location: str) -> Expr:
+    """Lifts ``math.isinf`` of a float."""
+    return Apply(Op.IS_INFINITE, (of,), BOOLEAN, location)
+
+
+def is_finite(of: Expr, location: str) -> Expr:
+    """Lifts ``math.isfinite`` of a float."""
+    return negation(disjunction(is_nan(of, location), is_infinite(of, location)), location)

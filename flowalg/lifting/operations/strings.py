@@ -20,9 +20,7 @@ Arguments: TypeAlias = Sequence[Expr]
 WIDEST: Final = 100
 """The largest width that a text is filled up to."""
 UNICODE_REASON: Final = "engines differ beyond ASCII and between Unicode versions"
-_LEFT_TO_PYTHON: Final[Mapping[str, str]] = dict.fromkeys(
-    ("title", "capitalize", "swapcase", "istitle"), UNICODE_REASON
-)
+_LEFT_TO_PYTHON: Final[Mapping[str, str]] = dict.fromkeys(("swapcase", "istitle"), UNICODE_REASON)
 _TEXTUAL: Final = frozenset(
     {"upper", "lower", "title", "capitalize", "swapcase", "casefold", "join", "format", "zfill"}
     | {"strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "center", "ljust", "rjust"}
@@ -149,7 +147,7 @@ def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> E
         case (("strip" | "lstrip" | "rstrip"), ([] | [str()])):
             characters = args[0] if args else string_constant(whitespace())
             return Apply(_STRIPS[name], (of, characters), TEXT, location)
-        case (("lower" | "upper" | "casefold"), []):
+        case (("lower" | "upper" | "casefold" | "title" | "capitalize"), []):
             return Apply(Op[name.upper()], (of,), TEXT, location)
         case "zfill", [_] if (width := _width(args[0])) is not None:
             return zero_filled(of, width, location)

@@ -1,18 +1,21 @@
 """Dictionaries and sets that the module that makes them only reads, so that they are constants.
 
-Any other use may change a dictionary: by another name of it, or in a function that it is passed to.
+Any other use may change a dictionary: by another name of it, or in a function that it is passed to. A module that
+imports a dictionary must only read it too.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib.util import resolve_name
 from types import FunctionType, MappingProxyType
 from typing import Final
 
-from flowalg.lifting.python.source import module_of
+from flowalg.lifting.python.source import module_of, syntax_of_module
 
 _READING: Final = frozenset({"get", "keys", "values", "items", "copy"})
 """Methods that change nothing, and return nothing through which the collection could be changed."""
@@ -26,8 +29,7 @@ def as_constant(f: FunctionType, name: str, value: object) -> object:
     """Returns a dictionary or a set read-only if the module of ``f`` only reads it; any other value unchanged."""
     if type(value) not in (dict, set) or name in f.__code__.co_freevars or name not in f.__globals__:
         return value
-    module = module_of(f)
-    if module is None or name not in _only_read(module):
+    if not _is_only_read(f.__globals__, module_of(f), name):
         return value
     match value:
         case dict():
@@ -38,30 +40,49 @@ def as_constant(f: FunctionType, name: str, value: object) -> object:
             return value
 
 
+def _is_only_read(variables: Mapping[str, object], module: ast.Module | None, name: str) -> bool:
+    """Returns whether a module, and those through which it imports a name, only read the collection of that name."""
+    places = {} if module is None else _only_read(module)
+    if name not in places:
+        return False
+    imported = places[name]
+    if imported is None:
+        return True
+    package = str(variables.get("__package__") or "")
+    owner = sys.modules.get(resolve_name("." * imported.level + (imported.module or ""), package))
+    [original] = (alias.name for alias in imported.names if name == (alias.asname or alias.name))
+    return owner is not None and _is_only_read(vars(owner), syntax_of_module(owner), original)
+
+
 @lru_cache(maxsize=128)
-def _only_read(module: ast.Module) -> frozenset[str]:
-    """Returns the names that a module binds once, to a display of a dictionary or a set, and otherwise only reads."""
+def _only_read(module: ast.Module) -> Mapping[str, ast.ImportFrom | None]:
+    """Returns the names that a module binds once and otherwise only reads, with the statements that import them.
+
+    A name that is not imported is one of a display of a dictionary or a set.
+    """
     bound = Counter(_bound(module))
     if _INTROSPECTION & bound.keys() or _INTROSPECTION & {*_mentioned(module)}:
-        return frozenset()
+        return {}
     read = {id(name) for name in _reads(module, _READERS - bound.keys())}
     used = {
         node.id
         for node in ast.walk(module)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store) and id(node) not in read
     }
-    return frozenset(name for name in _displays(module) if bound[name] == 1 and name not in used)
+    return {name: node for name, node in _collections(module) if bound[name] == 1 and name not in used}
 
 
-def _displays(module: ast.Module) -> Iterator[str]:
-    """Yields the names to which the statements of a module assign a display."""
+def _collections(module: ast.Module) -> Iterator[tuple[str, ast.ImportFrom | None]]:
+    """Yields the names to which the statements of a module assign a display, and those that they import."""
     for statement in module.body:
         match statement:
+            case ast.ImportFrom(names=names):
+                yield from ((alias.asname or alias.name, statement) for alias in names)
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if isinstance(value, ast.Dict | ast.Set | ast.DictComp | ast.SetComp):
-                yield name
+                yield name, None
             case _:
                 pass
 

@@ -14,7 +14,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Final, TypeAlias
 
 from attrs import frozen
@@ -78,6 +78,17 @@ def module_of(f: FunctionType) -> ast.Module | None:
     """Returns the syntax of the file that a function was compiled from; ``None`` if it differs from the code."""
     file = _file_of(f)
     is_same = file is not None and any(_is_same(candidate, f.__code__) for candidate in file.codes)
+    return file.module if file is not None and is_same else None
+
+
+def syntax_of_module(module: ModuleType) -> ast.Module | None:
+    """Returns the syntax of the file of a module; ``None`` if it differs from the code of one of its functions."""
+    name = vars(module).get("__file__")
+    if not isinstance(name, str):
+        return None
+    file = _compile("".join(linecache.getlines(name, vars(module))), name)
+    own = [f for f in vars(module).values() if isinstance(f, FunctionType) and f.__globals__ is vars(module)]
+    is_same = file is not None and all(module_of(f) is file.module for f in own)
     return file.module if file is not None and is_same else None
 
 

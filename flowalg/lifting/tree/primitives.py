@@ -89,9 +89,11 @@ class Op(Enum):
     STRIP_LEFT = auto()
     STRIP_RIGHT = auto()
     LOWER = auto()
-    """The lower case of each character by the tables of the running Python, like the next two; see ``CASES``."""
+    """The lower case of each character by the tables of the running Python, like the next four; see ``CASES``."""
     UPPER = auto()
     CASEFOLD = auto()
+    TITLE = auto()
+    CAPITALIZE = auto()
     SLICE = auto()
     """The slice from a constant index to another or to the end; negative indices count from the end."""
     CHARACTER = auto()
@@ -110,6 +112,10 @@ class Op(Enum):
     """Replaces every match by a constant text."""
     FIND_ALL = auto()
     TEXT_OF_INTEGER = auto()
+    FIXED_POINT = auto()
+    """The exact decimal of a float, rounded to a constant number of digits, at most 15: ``f"{of:.2f}"``."""
+    THOUSANDS = auto()
+    """The text of an integer with a comma before each three digits; other texts as they are."""
     TEXT_OF_DAY = auto()
     """The date as YYYY-MM-DD."""
     ENUM_NAME = auto()
@@ -149,5 +155,7 @@ CASES: Final[Mapping[Op, Callable[[str], str]]] = {
     Op.LOWER: str.lower,
     Op.UPPER: str.upper,
     Op.CASEFOLD: str.casefold,
+    Op.TITLE: str.title,
+    Op.CAPITALIZE: str.capitalize,
 }
 """What changes the case of a text in the running Python, whose version has its own tables of Unicode."""

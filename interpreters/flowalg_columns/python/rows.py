@@ -20,7 +20,7 @@ from flowalg_shard.tables.columns import (
 )
 
 from flowalg.data.errors import FlowalgError, format_value
-from flowalg.elementwise.functions import Function, apply_all, one_by_one
+from flowalg.elementwise.functions import Function, apply_all, error_of, one_by_one
 from flowalg.elementwise.steps import (
     Filter,
     FlatMap,
@@ -94,7 +94,7 @@ class Rows:
     ) -> list[A]:
         """Returns the results of a step for elements. Elements on which it raises are moved to ``bad_elements``.
 
-        ``one`` is the same for one element, with any error.
+        ``one`` is the same for one element.
         """
         if self.bad_elements is None:
             return function(self.elements)
@@ -121,8 +121,7 @@ def try_each(
 ) -> tuple[list[B], list[int], list[tuple[int, Exception]]]:
     """Returns the results of a function for elements, the positions of those, and the errors of the others.
 
-    If it fails for all together, it is called for each. ``one`` is the same for one element and cheaper; its errors
-    are those of the function.
+    If it fails for all together, it is called for each. ``one`` is the same for one element.
     """
     try:
         return function(elements), list(range(len(elements))), []
@@ -130,12 +129,13 @@ def try_each(
         raise
     except Exception:
         pass
+    call = one or (lambda element: function([element])[0])
     results: list[B] = []
     good: list[int] = []
     failures: list[tuple[int, Exception]] = []
     for position, element in enumerate(elements):
         try:
-            results.append(_alone(function, element, one))
+            results.append(call(element))
         except MemoryError:
             raise
         except Exception as error:
@@ -143,17 +143,6 @@ def try_each(
         else:
             good.append(position)
     return results, good, failures
-
-
-def _alone(function: Callable[[list[A]], list[B]], element: A, one: Callable[[A], B] | None) -> B:
-    if one is not None:
-        try:
-            return one(element)
-        except MemoryError:
-            raise
-        except Exception:  # the function raises it again, with the step and the element
-            pass
-    return function([element])[0]
 
 
 def results_of(step: Step, function: Function, elements: list[object]) -> list[object]:
@@ -167,9 +156,17 @@ def results_of(step: Step, function: Function, elements: list[object]) -> list[o
 
 
 def result_of(step: Step, function: Function) -> Callable[[object], object]:
-    """Returns the function from an element to its checked result. It raises what the function raises."""
+    """Returns the function from an element to its checked result, which is that of ``results_of`` for one element."""
     call, check = one_by_one(function), _check_of(step)
-    return call if check is None else lambda element: check(element, call(element))
+
+    def result(element: object) -> object:
+        try:
+            returned = call(element)
+        except Exception as cause:
+            raise error_of(function, element, step.label, cause) from cause
+        return returned if check is None else check(element, returned)
+
+    return result
 
 
 def _check_of(step: Step) -> Callable[[object, object], object] | None:

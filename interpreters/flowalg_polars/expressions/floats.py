@@ -129,6 +129,17 @@ def round_digits(node: Apply, a: pl.Expr, _: pl.Expr) -> pl.Expr:
     return pl.map_batches([a], compute, return_dtype=FLOAT, is_elementwise=True)
 
 
+def fixed_point(node: Apply, a: pl.Expr, _: pl.Expr) -> pl.Expr:
+    """Compiles the decimal of a float with a constant number of digits after its point."""
+    write = f"{{:.{node.integer(1)}f}}".format
+
+    def compute(columns: Sequence[pl.Series]) -> pl.Series:
+        numbers: Iterable[float | None] = columns[0].to_list()
+        return pl.Series([None if number is None else write(number) for number in numbers], dtype=pl.String())
+
+    return pl.map_batches([a], compute, return_dtype=pl.String(), is_elementwise=True)
+
+
 def _in_numpy(operation: np.ufunc, a: pl.Expr, b: pl.Expr) -> pl.Expr:
     """Computes an operation in NumPy, which has the algorithm of CPython for it. A null counts as NaN."""
 

@@ -44,7 +44,7 @@ def strip(node: Apply, text: pl.Expr, characters: pl.Expr) -> pl.Expr:
 
 
 def change_case(node: Apply, text: pl.Expr) -> pl.Expr:
-    """Compiles ``lower``, ``upper`` and ``casefold``. Python has its own tables for texts beyond ASCII."""
+    """Compiles ``lower``, ``title`` and the like. Python has its own tables for texts beyond ASCII."""
     return pl.map_batches(
         [text], partial(_change_case, node.op), return_dtype=pl.String(), is_elementwise=True
     )
@@ -52,12 +52,30 @@ def change_case(node: Apply, text: pl.Expr) -> pl.Expr:
 
 def _change_case(op: Op, columns: Sequence[pl.Series]) -> pl.Series:
     [texts] = columns
-    changed = texts.str.to_uppercase() if op is Op.UPPER else texts.str.to_lowercase()
+    changed = _change_ascii(op, texts)
     beyond_ascii = (texts.str.len_bytes() > texts.str.len_chars()).arg_true()
     if beyond_ascii.is_empty():
         return changed
     others: Sequence[str] = texts[beyond_ascii].to_list()
     return changed.scatter(beyond_ascii, list(map(CASES[op], others)))
+
+
+def _change_ascii(op: Op, texts: pl.Series) -> pl.Series:
+    match op:
+        case Op.UPPER:
+            return texts.str.to_uppercase()
+        case Op.TITLE:
+            return texts.str.to_titlecase()
+        case Op.CAPITALIZE:
+            return texts.str.head(1).str.to_uppercase() + texts.str.slice(1).str.to_lowercase()
+        case _:
+            return texts.str.to_lowercase()
+
+
+def thousands(_: Apply, text: pl.Expr) -> pl.Expr:
+    """Compiles the commas of a number, from its end."""
+    grouped = text.str.reverse().str.replace_all("([0-9]{3})", "$1,").str.reverse()
+    return grouped.str.replace("^(-?),", "$1")
 
 
 def slice_text(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:

@@ -7,8 +7,8 @@ capital sigma becomes another letter at the end of a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from itertools import chain, groupby
 from typing import Final
 
@@ -37,16 +37,63 @@ class _Table:
 
 
 def change_case(node: Apply, text: Sql) -> Sql:
-    """Compiles ``lower``, ``upper`` and ``casefold``."""
-    in_ascii = sql.upper(text) if node.op is Op.UPPER else sql.lower(text)
-    beyond = sql.let(text, lambda written: _by_table(node.op, written))
+    """Compiles ``lower``, ``title`` and the like."""
+    beyond = sql.let(text, lambda written: _beyond_ascii(node.op, written))
+    in_ascii = _in_ascii(node.op, text)
     return sql.when(sql.octet_length(text) == sql.length(text), in_ascii).otherwise(beyond)
+
+
+def _in_ascii(op: Op, text: Sql) -> Sql:
+    match op:
+        case Op.UPPER:
+            return sql.upper(text)
+        case Op.TITLE:
+            return _by_words(text, "A-Za-z", sql.upper, sql.lower)
+        case Op.CAPITALIZE:
+            return sql.concat(sql.upper(sql.left(text, 1)), sql.lower(sql.substr(text, 2)))
+        case _:
+            return sql.lower(text)
+
+
+def _beyond_ascii(op: Op, text: Sql) -> Sql:
+    match op:
+        case Op.LOWER:
+            return _by_table(op, _end_words(text))
+        case Op.TITLE:
+            return _by_words(_end_words(text), _cased(), _capital, partial(_by_table, Op.LOWER))
+        case Op.CAPITALIZE:
+            return sql.let(_end_words(text), _with_capital)
+        case _:
+            return _by_table(op, text)
+
+
+def _by_words(text: Sql, letters: str, first: Callable[[Sql], Sql], rest: Callable[[Sql], Sql]) -> Sql:
+    """Changes the first letter of each word and the rest of it; a word consists of cased letters."""
+    words = sql.regexp_extract_all(text, f"[{letters}]+|[^{letters}]+", 0)
+    changed = sql.transform(
+        words, lambda word: sql.concat(first(sql.left(word, 1)), rest(sql.substr(word, 2)))
+    )
+    return sql.array_join(changed, "")
+
+
+def _with_capital(text: Sql) -> Sql:
+    return sql.concat(_capital(sql.left(text, 1)), _by_table(Op.LOWER, sql.substr(text, 2)))
+
+
+def _capital(letter: Sql) -> Sql:
+    """Changes one letter; of several that it becomes, those after the first are small and stay so."""
+    table = _table(Op.TITLE)
+    expanded = _expand(letter, table.several)
+    return sql.when(expanded != letter, expanded).otherwise(_translate(letter, table.single))
 
 
 def _by_table(op: Op, text: Sql) -> Sql:
     table = _table(op)
-    expanded = _expand(_end_words(text) if op is Op.LOWER else text, table.several)
-    return sql.translate(expanded, "".join(table.single), "".join(table.single.values()))
+    return _translate(_expand(text, table.several), table.single)
+
+
+def _translate(text: Sql, single: Mapping[str, str]) -> Sql:
+    return sql.translate(text, "".join(single), "".join(single.values()))
 
 
 @lru_cache(maxsize=len(CASES))
@@ -87,6 +134,12 @@ def _neighbours() -> tuple[str, str]:
     cased = [of for of in _characters() if (of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
     either = [of for of in _characters() if ("a" + of + _SIGMA).lower().endswith(_FINAL_SIGMA)]
     return _ranges(cased), _ranges(sorted({*either} - {*cased}))
+
+
+@lru_cache(maxsize=1)
+def _cased() -> str:
+    """Returns the characters after which ``title`` writes lower case, as a class of Java."""
+    return _ranges(of for of in _characters() if f"{of}A".title().endswith("a"))
 
 
 def _ranges(characters: Iterable[str]) -> str:

@@ -128,16 +128,19 @@ def round_digits(node: Apply, a: Sql, _: Sql) -> Sql:
     """
     scale = 10.0 ** node.integer(1)
     size = sql.abs(a)
-    product = size * scale
+    rounded = nearest_to_product(size, scale) / scale * sql.signum(a)
+    return sql.when((size * scale < 2.0**53) & (a != 0.0), rounded).otherwise(a)
+
+
+def nearest_to_product(a: Sql, factor: float) -> Sql:
+    """Returns the integer nearest to a product, as a float; the even one of two."""
+    product = a * factor
     whole = sql.rint(product)
     in_middle = sql.abs(product - whole) == 0.5
-    nearest = sql.when(in_middle, sql.let(size, lambda floats: _nearest_to_product(floats, scale))).otherwise(
-        whole
-    )
-    return sql.when((product < 2.0**53) & (a != 0.0), nearest / scale * sql.signum(a)).otherwise(a)
+    return sql.when(in_middle, sql.let(a, lambda floats: _nearest_of_two(floats, factor))).otherwise(whole)
 
 
-def _nearest_to_product(a: Sql, factor: float) -> Sql:
+def _nearest_of_two(a: Sql, factor: float) -> Sql:
     """Returns the integer nearest to a product whose float is in the middle of two."""
     product = a * factor
     whole = sql.rint(product)

@@ -14,7 +14,7 @@ from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
-from flowalg_spark.expressions import cases, floats, texts, times
+from flowalg_spark.expressions import cases, decimals, floats, texts, times
 from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import ARITHMETIC
 
@@ -89,6 +89,8 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.LOWER: cases.change_case,
     Op.UPPER: cases.change_case,
     Op.CASEFOLD: cases.change_case,
+    Op.TITLE: cases.change_case,
+    Op.CAPITALIZE: cases.change_case,
     Op.SLICE: texts.slice_text,
     Op.CHARACTER: texts.character_at,
     Op.SPLIT: texts.split,
@@ -98,6 +100,8 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.SUBSTITUTE: texts.substitute,
     Op.FIND_ALL: _ignore_node(lambda text, pattern: sql.regexp_extract_all(text, pattern, 0)),
     Op.TEXT_OF_INTEGER: _ignore_node(lambda a: a.cast("string")),
+    Op.FIXED_POINT: decimals.fixed_point,
+    Op.THOUSANDS: decimals.thousands,
     Op.TEXT_OF_DAY: _ignore_node(lambda a: a.cast("string")),
     Op.ENUM_NAME: _ignore_node(lambda a: a),
     Op.SIZE: texts.size,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tests.support.lifting.family import Family
-from tests.support.lifting.rows import DECIMALS, Edge, Inner, Kind, Level
+from tests.support.lifting.rows import DECIMALS, NUMERALS, Edge, Inner, Kind, Level
 from tests.support.lifting.times import NOON
 
 SMALL: Final = (0, 1, 2)
@@ -140,7 +140,8 @@ FAMILIES: Final = (
         "`d[key]`, `d.get(key)`, `d.get(key, default)` and `key in d` of a dictionary of a module. The module of "
         "the function binds its name once, to a display, and otherwise only looks keys up, iterates over it, or "
         "calls `get`, `keys`, `values`, `items`, `copy`, `len`, `sorted` or a constructor of a collection with it. "
-        "So nothing in the module can change it; a change by another module has no effect on lifted functions, as "
+        "So does a module from which it is imported, as by `from tables import CODES`. "
+        "So nothing in these modules can change it; a change by another module has no effect on lifted functions, as "
         "that of a captured variable. A `MappingProxyType` may be used in any way. Keys and values are constants "
         "of one type each, the values or `None`. A missing key is the `KeyError` of Python.",
         (
@@ -152,6 +153,7 @@ FAMILIES: Final = (
             lambda e: e.s not in CODES,
             lambda e: CODES.get(e.o, "none"),  # type: ignore[arg-type]
             lambda e: WEIGHTS[e.x],
+            lambda e: NUMERALS.get(e.s, e.x),
             lambda e: WEIGHTS.get(e.x, 0) * e.y,
             lambda e: WEIGHTS.get(e.m) or 7,  # type: ignore[arg-type]
             lambda e: BY_KIND[e.kind],

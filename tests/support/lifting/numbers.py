@@ -6,6 +6,8 @@ import math
 from decimal import Decimal
 from typing import Final
 
+import numpy as np
+
 from tests.support.lifting.family import Family
 
 LIMIT: Final = 1000
@@ -67,7 +69,9 @@ FAMILIES: Final = (
         "returns has 0.0 for it. A division by zero, the square root of "
         "a negative number, and the conversion of NaN to an integer fail. An integer becomes the nearest float. "
         "`int`, `round`, `floor` and `ceil` of a float can be results but not operands, because Python's results "
-        "are unbounded.",
+        "are unbounded. Of NumPy, `sqrt`, `square`, `abs`, `negative`, `floor`, `ceil`, `trunc`, `rint`, `isnan`, "
+        "`isinf` and `isfinite` of a float, if `float`, `int`, `bool` or a condition takes the result; otherwise it "
+        "is a scalar of NumPy, whose operators are others.",
         (
             lambda e: e.f + e.g,
             lambda e: e.f - e.g,
@@ -102,6 +106,15 @@ FAMILIES: Final = (
             lambda e: math.trunc(e.f),
             lambda e: math.pi * e.f,
             lambda e: -0.0,
+            lambda e: float(np.sqrt(e.f)) + float(np.square(e.g)),
+            lambda e: float(np.floor(e.f)) / (1.0 + abs(e.f)),
+            lambda e: float(np.ceil(e.f / 1000.0)) + float(np.trunc(e.g / 1000.0)),
+            lambda e: float(np.rint(e.f + 0.5)),
+            lambda e: float(np.sqrt(np.abs(np.negative(e.f)))) * float(np.fabs(e.g)),
+            lambda e: int(np.floor(e.f)),
+            lambda e: not np.isnan(e.f) and e.f > 0,
+            lambda e: 1 if np.isfinite(e.f) or np.isinf(np.sqrt(e.g)) else 0,
+            lambda e: bool(np.isnan(e.f)),
         ),
     ),
     Family(

@@ -62,6 +62,9 @@ DECIMALS: Final = tuple(
 )
 """Decimals with up to 20 digits before the point and 18 after it."""
 
+NUMERALS: Final = {"a": 1, "日本語": 3}
+"""A dictionary that other modules import."""
+
 
 class Kind(Enum):
     """A plain enum with a member that has two names."""

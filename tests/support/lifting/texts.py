@@ -26,7 +26,8 @@ FAMILIES: Final = (
         "Counted in code points. Slices have constant bounds; an index out of range fails. The string to "
         "replace, count, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace, "
         "case and other classes of characters are those of the running Python, whose version of Unicode need not be "
-        "that of an engine. Formats fill integers and texts up to a constant width.",
+        "that of an engine. Formats fill numbers and texts up to a constant width, and write floats with at most 15 "
+        "digits after the point.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
@@ -57,6 +58,8 @@ FAMILIES: Final = (
             lambda e: e.s.lower(),
             lambda e: (e.s + e.t).upper(),
             lambda e: e.s.casefold() == e.t.casefold(),
+            lambda e: (e.s + e.t).title(),
+            lambda e: e.s.capitalize(),
             lambda e: e.s.isdigit() or e.s.isdecimal() or e.s.isnumeric(),
             lambda e: e.s.isalpha() or e.t.isalnum(),
             lambda e: e.s.islower() or e.t.isupper(),
@@ -82,6 +85,10 @@ FAMILIES: Final = (
             lambda e: f"",  # noqa: F541
             lambda e: f"{e.x + e.y}",
             lambda e: f"{e.x:5d}|{e.y:05}|{e.x:<4}|{e.s:6}|{e.t:*>3s}",
+            lambda e: f"{e.f:.2f} {e.g:.0f} {e.x:f}",
+            lambda e: f"{e.f / 1000 + 0.125:.2f} {e.g / 7:.15f}",
+            lambda e: f"{e.f:,.3f}|{e.x:,}|{e.g:+,.0f}|{e.y:+d}",
+            lambda e: f"{e.f:.1%}|{e.g:10.1f}|{e.f:<8.0f}|{e.g:+012.3f}|{e.f:*>7.1f}",
             lambda e: e.s.zfill(4) + str(e.x).zfill(21),
             lambda e: e.s.ljust(3) + e.t.rjust(5, "語") + e.s.rjust(-1),
             lambda e: SEPARATOR.join((e.s, e.t, "end")),
