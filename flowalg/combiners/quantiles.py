@@ -59,7 +59,8 @@ class _Bucketed(Group[float | Decimal, Buckets, A]):
         total = sum(count for _, count in held)
         if not total:
             raise ValueRangeError(f"{type(self).__name__} of no values is undefined")
-        return [self._value(_bucket_at(held, _rank(quantile, total))) for quantile in quantiles]
+        buckets = (_bucket_at(held, rank_of(quantile, total)) for quantile in quantiles)
+        return [middle_of(bucket, self.relative_error) for bucket in buckets]
 
     def _bucket(self, value: object) -> int:
         """Returns the bucket of a value: 0 for zero, positive for positive values, and mirrored for negative ones."""
@@ -76,23 +77,24 @@ class _Bucketed(Group[float | Decimal, Buckets, A]):
         if abs(value) < sys.float_info.min:
             return 0
         mantissa, exponent = math.frexp(abs(value))
-        parts = _parts(self.relative_error)
+        parts = buckets_in_octave(self.relative_error)
         bucket = (exponent - _LOWEST_EXPONENT) * parts + int((2 * mantissa - 1) * parts) + 1
         return bucket if value > 0 else -bucket
 
-    def _value(self, bucket: int) -> float:
-        """Returns the number with the same relative distance from both bounds: twice their product over their sum."""
-        if bucket == 0:
-            return 0.0
-        parts = _parts(self.relative_error)
-        exponent, part = divmod(abs(bucket) - 1, parts)
-        low, high = (0.5 + step / (2 * parts) for step in (part, part + 1))
-        middle = math.ldexp(2 * low * high / (low + high), exponent + _LOWEST_EXPONENT)
-        return middle if bucket > 0 else -middle
+
+def middle_of(bucket: int, relative_error: float) -> float:
+    """Returns the number with the same relative distance from both bounds: twice their product over their sum."""
+    if bucket == 0:
+        return 0.0
+    parts = buckets_in_octave(relative_error)
+    exponent, part = divmod(abs(bucket) - 1, parts)
+    low, high = (0.5 + step / (2 * parts) for step in (part, part + 1))
+    middle = math.ldexp(2 * low * high / (low + high), exponent + _LOWEST_EXPONENT)
+    return middle if bucket > 0 else -middle
 
 
 @cache
-def _parts(relative_error: float) -> int:
+def buckets_in_octave(relative_error: float) -> int:
     """Returns the number of buckets for each power of two: itself a power of two, so that all bounds are exact."""
     needed = (1 / Fraction(relative_error) - 1) / 2
     return 1 << max(0, math.ceil(needed) - 1).bit_length()
@@ -107,7 +109,7 @@ def _add_count(counts: Buckets, bucket: int, weight: int) -> Buckets:
     return (*counts[:place], *changed, *counts[place + 1 :])
 
 
-def _rank(quantile: float, total: int) -> int:
+def rank_of(quantile: float, total: int) -> int:
     """Returns the rank from 0. It is exact in decimal: ``0.29`` of 101 values has rank 29, despite binary rounding."""
     return math.floor(Fraction(repr(quantile)) * (total - 1))
 

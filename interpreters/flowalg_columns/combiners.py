@@ -18,6 +18,7 @@ from flowalg.combiners.core import (
     Sum,
     component_combiners,
 )
+from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.closed import is_of_library
 from flowalg.data.errors import UnsupportedError
@@ -119,11 +120,13 @@ def runs_in_columns(combiner: AnyCombiner, value: Shape) -> bool:
 def subtracts_in_columns(combiner: AnyCombiner, value: Shape, strategy: WindowingStrategy) -> bool:
     """Returns whether a retraction can be subtracted from accumulators in columns, for values of a shape.
 
-    A value can be subtracted without residue from an exact sum only. Panes that carry event times of elements need to
-    know of all of them.
+    A value can be subtracted without residue from counts and from an exact sum. Panes that carry event times of
+    elements need to know of all of them.
     """
-    parts = component_combiners(combiner)
-    exact = all(ignores_values(part) or argument_of(part, value).shape == INTEGER for part in parts)
+    exact = all(
+        _counts_values(part) or argument_of(part, value).shape == INTEGER
+        for part in component_combiners(combiner)
+    )
     return exact and strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
 
 
@@ -134,6 +137,10 @@ def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
             return argument_of(part, value).shape != DECIMAL
         case Count() | Min() | Max():
             return True
+        case AnyOf() | AllOf():
+            return argument_of(part, value).shape == BOOLEAN
+        case Quantile() | Quantiles():
+            return argument_of(part, value).shape in (INTEGER, FLOAT)
         case TopN() as top:
             argument = argument_of(part, value)
             return argument.shape is not None and ranks_of(top, argument) is not None
@@ -144,6 +151,12 @@ def _accumulates_in_columns(part: AnyCombiner, value: Shape) -> bool:
             return items is not None and is_hashable(items)
         case _:
             return False
+
+
+def _counts_values(part: AnyCombiner) -> bool:
+    """Returns whether a combiner counts values, or those of a kind."""
+    inner = part.combiner if isinstance(part, Over) else part
+    return isinstance(inner, Count | AnyOf | AllOf | Quantile | Quantiles)
 
 
 def ignores_values(part: AnyCombiner) -> bool:

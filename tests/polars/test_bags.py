@@ -33,13 +33,14 @@ from flowalg import (
     Min,
     Mode,
     PCollection,
+    Quantile,
     Repeat,
     Sum,
     Timeline,
     ToList,
     TopN,
 )
-from flowalg.combiners import ToSet
+from flowalg.combiners import AllOf, AnyOf, Quantiles, ToSet
 from flowalg.errors import ArgumentError, RecordTypeError
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey
 from flowalg.triggers import Trigger
@@ -104,6 +105,10 @@ GROUPINGS: dict[str, Callable[[Groups, Groups], Groups]] = {
 CORRECTED: dict[str, Callable[[Values], Groups]] = {
     "greatest": lambda values: values.combine_per_key(Max()),
     "least": lambda values: values.combine_per_key(Min(), Count()),
+    "truths": lambda values: values.map_values(lambda v: v > 1).combine_per_key(AnyOf(), AllOf()),
+    "quantiles": lambda values: values.combine_per_key(
+        Quantile(0.5), Quantiles((1, 0.29, 0), relative_error=0.3), Count()
+    ),
     "by function": lambda values: values.combine_per_key(Min.of(lambda v: v // 2), ToList()),
     "top": lambda values: values.combine_per_key(TopN(2)),
     "list": lambda values: values.combine_per_key(ToList()),
@@ -121,7 +126,7 @@ TRIGGERS: SearchStrategy[Trigger] = st.sampled_from(
     ]
 )
 HALF = settings(max_examples=max(3, settings().max_examples // 2))
-"""Half of the examples: each draws one of many types, windows and clusters, for one of fifteen groupings."""
+"""Half of the examples: each draws one of many types, windows and clusters, for one of seventeen groupings."""
 CLUSTERS = (Cluster(), Cluster(2, 2, restarts=True))
 
 

@@ -16,6 +16,7 @@ from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies import triggers
 from flowalg_laws.strategies.times import event_times
 from flowalg_reference import trigger_state as reference
+from flowalg_shard.tables.queries import compute
 from flowalg_shard.triggers.accumulators import merge_lists
 from flowalg_shard.triggers.automaton import CLOSED, FIRES, Automaton
 from flowalg_shard.triggers.summary import evaluate_leaf
@@ -125,7 +126,7 @@ def run_automaton(
             table = table.drop(observed.columns)
         reached = {str(name): pl.lit(True) for name in instant.clocks.signals}
         table = table.with_columns(**automaton.observe_signals(reached))
-        table = automaton.evaluate(table, END, instant.clocks)
+        table = compute(automaton.evaluate(table.lazy(), END, instant.clocks))
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
         deadline = automaton.next_deadline(table, END, instant.clocks)
         due: list[int | None] = [None] * WINDOWS if deadline is None else deadline.to_list()

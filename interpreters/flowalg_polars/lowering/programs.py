@@ -12,6 +12,7 @@ from flowalg_columns.checks.shapes import result_shape
 from flowalg_columns.layout import Leaf, flatten_columns, layout_of
 from flowalg_columns.notes import LiftingNote, note_in_python, note_of
 from flowalg_shard.tables.columns import EVENT_TIME
+from flowalg_shard.tables.queries import compute
 
 from flowalg.data.shapes import TIMESTAMP, Shape
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
@@ -33,7 +34,6 @@ from flowalg_polars.lowering.sections import (
     Section,
     Tried,
     apply_operations,
-    compute,
 )
 
 ENGINE = "Polars"

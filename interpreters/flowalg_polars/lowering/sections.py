@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, assert_never
 
 import polars as pl
 from attrs import field, frozen
+from flowalg_shard.tables.queries import compute
 
 from flowalg.runs.bad_records import BadRecord
 from flowalg_polars.errors import raise_causes
@@ -87,15 +88,6 @@ Section: TypeAlias = Safe | Flagged | Tried | InPython
 def apply_operations(operations: Iterable[Operation], frame: pl.LazyFrame) -> pl.LazyFrame:
     """Returns a frame after operations."""
     return reduce(lambda before, operation: operation(before), operations, frame)
-
-
-def compute(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Returns the rows of a frame. It may be called inside a function of ``map_batches``.
-
-    It uses the in-memory engine. ``collect`` defaults to the streaming engine, which would deadlock: all of its
-    threads may be blocked in such functions.
-    """
-    return frame.collect(engine="in-memory")
 
 
 def sift(sections: Iterable[Section], rows: pl.DataFrame) -> Sifted:

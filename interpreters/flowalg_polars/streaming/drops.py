@@ -19,6 +19,7 @@ from flowalg_shard.step.late_data import dropped_rows, may_be_dropped
 from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateElement, SideDrops
 from flowalg_shard.tables.columns import DROP_COUNT, DROP_REASON, END, EVENT_TIME, START, WEIGHT
+from flowalg_shard.tables.queries import compute
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
@@ -150,7 +151,7 @@ class GroupingDrops:
         """Returns the combined value of each drop as JSON; ``None`` where it has none."""
         stage, dropped = self.prepared.stage.of_drops, self.prepared.dropped
         present = table[stage.results[0]].is_not_null()
-        elements = pair_columns(stage, table.filter(present), dropped)
+        elements = compute(pair_columns(stage, table.lazy().filter(present), dropped))
         layout = key_and_value(layout_of(dropped))[1]
         names = leaf_columns(layout)
         values = iter(read_elements(layout, elements.select(names).to_arrow()))
@@ -219,14 +220,14 @@ def _window(start: int, end: int) -> Window:
 
 
 def pair_columns(
-    stage: Stage, table: pl.DataFrame, pair: RecordOf, others: Sequence[pl.Expr] = ()
-) -> pl.DataFrame:
+    stage: Stage, table: pl.LazyFrame, pair: RecordOf, others: Sequence[pl.Expr] = ()
+) -> pl.LazyFrame:
     """Returns the columns of pairs of a shape, from the keys and the results of a table of the step, and ``others``."""
     keys = _key_columns(stage, pair)
     value = key_and_value(layout_of(pair))[1]
     if stage.combiner is not None:
-        results = result_columns(table, value, stage.label)
-        return table.select(*keys, *results, *others)
+        rows = compute(table)
+        return rows.lazy().select(*keys, *result_columns(rows, value, stage.label), *others)
     names = zip(stage.results, leaf_columns(value), strict=True)
     return table.select(*keys, *(pl.col(old).alias(new) for old, new in names), *others)
 

@@ -49,6 +49,7 @@ from flowalg_shard.tables.columns import (
 )
 from flowalg_shard.tables.packing import stack
 from flowalg_shard.tables.pickled import pickle_value
+from flowalg_shard.tables.queries import compute, without
 
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
@@ -190,7 +191,7 @@ class ShardedGrouping(ShardedStage[Grouping]):
         combined = [precombine(stage, part, alone=True) for part in parts]
         filled = [part for part in combined if not part.is_empty()]
         if cluster.shards == 1:
-            return [[part.drop(SHARD) for part in filled]]
+            return [[without(part, {SHARD}) for part in filled]]
         return [
             [part.filter(pl.col(SHARD) == shard).drop(SHARD) for part in filled]
             for shard in range(cluster.shards)
@@ -201,7 +202,7 @@ class ShardedGrouping(ShardedStage[Grouping]):
         pair = self.prepared.pair
         if table.is_empty():
             return pl.DataFrame(schema=frame_schema(pair, PANE_META))
-        ordered = _sorted(table, self._order(table)) if table.height > 1 else table
+        ordered = _sorted(table.lazy(), self._order(table)) if table.height > 1 else table.lazy()
         columns = {name: pl.col(name) for name in PANE_META} | {
             PANE_TIME: pl.lit(clocks.processing_time, pl.Int64()),
             WATERMARK: pl.lit(clocks.watermark, pl.Int64()),
@@ -209,7 +210,7 @@ class ShardedGrouping(ShardedStage[Grouping]):
             TIMING: pl.col(TIMING).cast(pl.String()),
         }
         meta = [column.alias(name) for name, column in columns.items()]
-        return pair_columns(self.prepared.stage, ordered, pair, meta)
+        return compute(pair_columns(self.prepared.stage, ordered, pair, meta))
 
     def _order(self, table: pl.DataFrame) -> list[str]:
         """Returns the columns that order panes. A retraction stands before the value that replaces it."""
@@ -228,7 +229,7 @@ class ShardedGrouping(ShardedStage[Grouping]):
         return GroupingDrops(name, self.prepared, self.clocks, late, rows)
 
 
-def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:
+def _sorted(table: pl.LazyFrame, order: Sequence[str]) -> pl.LazyFrame:
     """Returns a table in order; rows that are equal in it stay as they are."""
     if len(order) > 2:
         return table.sort(order, maintain_order=True)

@@ -109,7 +109,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame, source: str = "")
 
 def require_times(source: str, seen: pl.DataFrame) -> None:
     """Raises ``ElementError`` if what was observed of some partition of a source has no valid processing time."""
-    times = seen.filter(pl.col(OBSERVED_COUNT) > 0)[LATEST_PROCESSING]
+    times = seen[LATEST_PROCESSING].filter(seen[OBSERVED_COUNT] > 0)
     if times.null_count():
         raise _no_time(source, "all elements of a partition in a micro-batch")
     _require_in_range(source, times)

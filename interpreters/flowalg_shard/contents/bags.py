@@ -111,8 +111,8 @@ class BagContents:
         """Whether the combiners have a result for no values."""
         return self._in_columns.total
 
-    def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns the table with the results of the values that remain, in place of bags."""
+    def results(self, table: pl.DataFrame) -> list[pl.Expr | pl.Series]:
+        """Returns the results of the values that remain, as columns of the table."""
         contents, results = self._in_columns, list(self.stage.results)
         values = self._remaining(table).filter(pl.col(WEIGHT) > 0)
         single = _repeat(values)
@@ -122,9 +122,8 @@ class BagContents:
         combined = identity.join(
             contents.combine(lifted, [ROW], []), on=ROW, how="left", maintain_order="left"
         )
-        return table.with_columns(
-            contents.extract(contents.without_nulls(combined)).select(results).get_columns()
-        )
+        held = contents.without_nulls(combined)
+        return [*held.with_columns(contents.results(held)).select(results).get_columns()]
 
     def _remaining(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the items that remain when equal ones of any event time cancel out, the earliest first."""

@@ -14,11 +14,13 @@ from typing import Final, assert_never
 import polars as pl
 from attrs import frozen
 
-from flowalg.combiners.collections import ToList, TopN, ToSet
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import Count, Max, Mean, Min, Sum
+from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg.windows.strategy import Accumulation
+from flowalg_shard.contents.buckets import lift_bucket, merge_buckets, quantiles_of, require_finite
 from flowalg_shard.contents.lists import (
     as_emitted,
     distinct_values,
@@ -61,7 +63,8 @@ class ColumnContents:
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the columns of single elements, before they are combined."""
         check_ordered(rows, self.stage.aggregates, self.stage.label)
-        columns = [expr for column in self.stage.aggregates for expr in lift_column(column)]
+        weight = pl.col(WEIGHT) if self.stage.retractions else pl.lit(1)
+        columns = [expr for column in self.stage.aggregates for expr in lift_column(column, weight)]
         if self.stage.retractions:
             weighted = [self._weighted(rows, name) for name in self._sums]
             others = [expr for expr in columns if expr.meta.output_name() not in self._sums]
@@ -76,7 +79,7 @@ class ColumnContents:
         return tuple(
             name
             for column in self.stage.aggregates
-            if isinstance(column.combiner, Sum | Count | Mean)
+            if isinstance(column.combiner, Sum | Count | Mean | AnyOf | AllOf)
             for name in column.accumulators
         )
 
@@ -86,12 +89,14 @@ class ColumnContents:
         return tuple(
             column.result
             for column in self.stage.aggregates
-            if isinstance(column.combiner, TopN | ToList | ToSet)
+            if isinstance(column.combiner, Quantile | Quantiles | TopN | ToList | ToSet)
         )
 
     def _weighted(self, rows: pl.DataFrame, name: str) -> pl.Expr:
         lifts = {
-            expr.meta.output_name(): expr for column in self.stage.aggregates for expr in lift_column(column)
+            expr.meta.output_name(): expr
+            for column in self.stage.aggregates
+            for expr in lift_column(column, pl.lit(1))
         }
         value = lifts[name]
         type_ = rows.select(value).schema[name]
@@ -145,19 +150,19 @@ class ColumnContents:
     def total(self) -> bool:
         """Whether the combiners have a result for no values."""
         return all(
-            isinstance(column.combiner, Sum | Count | TopN | ToList | ToSet)
+            isinstance(column.combiner, Sum | Count | AnyOf | AllOf | TopN | ToList | ToSet)
             for column in self.stage.aggregates
         )
 
-    def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns the table with results in place of accumulators; raises ``ValueRangeError`` for too large sums."""
+    def results(self, table: pl.DataFrame) -> list[pl.Expr | pl.Series]:
+        """Returns the results of accumulators as columns; raises ``ValueRangeError`` for too large sums."""
         for name in (name for column in self.stage.aggregates for name in _integer_sums(column)):
             if table.schema[name] == pl.Int128():
                 _check_range(table, name, self.stage.window_key, self.stage.label)
         if self.stage.join is not None:
             list_results = selected_of if self.stage.join.kind.selects else pairs_of
-            return table.with_columns(list_results(self.stage.join, table, self._lists).alias(RESULT))
-        return table.with_columns(_extract(column, table) for column in self.stage.aggregates)
+            return [list_results(self.stage.join, table, self._lists).alias(RESULT)]
+        return [_extract(column, table) for column in self.stage.aggregates]
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
         """Returns the table with empty contents where the column ``emitted`` is true.
@@ -179,8 +184,8 @@ class ColumnContents:
         )
 
 
-def lift_column(column: AggregateColumn) -> list[pl.Expr]:
-    """Returns the accumulator columns of single values, before they are combined."""
+def lift_column(column: AggregateColumn, weight: pl.Expr) -> list[pl.Expr]:
+    """Returns the accumulator columns of single values, before they are combined; sums are without the weight."""
     match column.combiner:
         case Count():
             return [pl.lit(1, pl.Int64).alias(column.result)]
@@ -188,8 +193,14 @@ def lift_column(column: AggregateColumn) -> list[pl.Expr]:
             return [*_lift_sum(column), pl.lit(1, pl.Int64).alias(column.accumulators[-1])]
         case Sum():
             return _lift_sum(column)
+        case AnyOf():
+            return [pl.col(_argument(column)).cast(pl.Int64).alias(column.result)]
+        case AllOf():
+            return [(~pl.col(_argument(column))).cast(pl.Int64).alias(column.result)]
         case Min() | Max():
             return [pl.col(_argument(column)).alias(column.result)]
+        case Quantile(relative_error=error) | Quantiles(relative_error=error):
+            return [lift_bucket(pl.col(_argument(column)), error, weight).alias(column.result)]
         case TopN():
             return [pl.concat_list(_argument(column)).alias(column.result)]
         case ToList():
@@ -229,6 +240,10 @@ def combine_columns(
         combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")
     else:
         combined = table.group_by(group).agg(*merge, *extra)
+    buckets = [column.result for column in columns if isinstance(column.combiner, Quantile | Quantiles)]
+    combined = (
+        combined.with_columns(merge_buckets(combined, name) for name in buckets) if buckets else combined
+    )
     fits = [name for name in wide if _outside(combined, name).is_empty()]
     return combined.with_columns(pl.col(name).cast(pl.Int64) for name in fits) if fits else combined
 
@@ -268,7 +283,9 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
     match column.combiner:
         case Sum() | Mean():
             return () if column.floating else column.accumulators[:1]
-        case Count() | Min() | Max() | TopN() | ToList() | ToSet():
+        case Count() | Min() | Max() | AnyOf() | AllOf() | TopN() | ToList() | ToSet():
+            return ()
+        case Quantile() | Quantiles():
             return ()
     assert_never(column.combiner)
 
@@ -283,7 +300,7 @@ def _may_overflow(values: pl.Series) -> bool:
 
 def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
     match column.combiner:
-        case Sum() | Count() | Mean():
+        case Sum() | Count() | Mean() | AnyOf() | AllOf():
             return (pl.col(name).cast(pl.Int128) if name in wide else pl.col(name)).sum()
         case Min():
             return pl.col(name).min()
@@ -294,7 +311,7 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
             return entries.sort_by(entries.struct.field(TOP_RANK), descending=True, maintain_order=True).head(
                 n
             )
-        case ToList():
+        case ToList() | Quantile() | Quantiles():
             return concat(name)
         case ToSet():
             return concat(name).unique()
@@ -302,8 +319,10 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
 
 
 def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], label: str) -> None:
-    """Raises ``ElementError`` if ``Min``, ``Max`` or ``TopN`` receives NaN."""
+    """Raises ``ElementError`` if ``Min``, ``Max`` or ``TopN`` receives NaN, and a quantile what is not finite."""
     for column in columns:
+        if isinstance(column.combiner, Quantile | Quantiles):
+            require_finite(table[_argument(column)], type(column.combiner).__name__, label)
         if not isinstance(column.combiner, Min | Max | TopN) or not column.floating:
             continue
         compared = table[_argument(column)]
@@ -321,6 +340,8 @@ def _extract(column: AggregateColumn, table: pl.DataFrame) -> pl.Expr | pl.Serie
         return sorted_values(table, column.result, timed=column.timed)
     if isinstance(column.combiner, ToSet):
         return distinct_values(table, column.result)
+    if isinstance(column.combiner, Quantile | Quantiles):
+        return quantiles_of(table, column.result, column.combiner)
     return extract_column(column)
 
 
@@ -333,6 +354,10 @@ def extract_column(column: AggregateColumn) -> pl.Expr:
         return without_negative_zeros(total.cast(pl.Float64) / counts).alias(column.result)
     if isinstance(column.combiner, Sum):
         return _total(column).cast(pl.Float64 if column.floating else pl.Int64)
+    if isinstance(column.combiner, AnyOf):
+        return pl.col(column.result) > 0
+    if isinstance(column.combiner, AllOf):
+        return pl.col(column.result) <= 0
     if isinstance(column.combiner, TopN):
         return pl.col(column.result).list.eval(pl.element().struct.field(TOP_VALUE))
     return pl.col(column.result)

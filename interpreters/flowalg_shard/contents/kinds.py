@@ -13,7 +13,7 @@ from flowalg_shard.contents.objects import ObjectContents
 from flowalg_shard.contents.stage import Stage
 
 Contents: TypeAlias = ColumnContents | BagContents | ObjectContents
-"""All have the same methods over tables: ``lift``, ``precombine``, ``absorb``, ``extract``, ``discard``."""
+"""All have the same methods over tables: ``lift``, ``precombine``, ``absorb``, ``results``, ``discard``."""
 
 
 def contents_of(stage: Stage) -> Contents:

@@ -245,8 +245,8 @@ class ObjectContents:
         """Whether the combiner has a result for no values."""
         return self.combiner.has_empty_result
 
-    def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns the table with pickled results in place of contents."""
+    def results(self, table: pl.DataFrame) -> list[pl.Expr | pl.Series]:
+        """Returns the pickled results of contents, as a column of the table."""
         results = for_rows(
             table,
             (
@@ -254,7 +254,7 @@ class ObjectContents:
                 for packed in table[CONTENTS].to_list()
             ),
         )
-        return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
+        return [pl.Series(RESULT, results, pl.Binary())]
 
     def _extract(self, contents: WindowContents) -> object:
         result = self.combiner.extract(self._combined(contents))

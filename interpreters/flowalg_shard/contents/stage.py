@@ -9,8 +9,9 @@ from typing import Final, Protocol
 import polars as pl
 from attrs import evolve, field, frozen
 
-from flowalg.combiners.collections import ToList, TopN, ToSet
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum, component_combiners
+from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape, TupleOf
 from flowalg.data.time import EventTime
@@ -20,7 +21,20 @@ from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_shard.tables.columns import END, START
 from flowalg_shard.triggers.automaton import Automaton
 
-BuiltIn = Sum[int] | Count | Mean | Min[object] | Max[object] | TopN[object] | ToList[object] | ToSet[object]
+BuiltIn = (
+    Sum[int]
+    | Count
+    | Mean
+    | Min[object]
+    | Max[object]
+    | AnyOf
+    | AllOf
+    | Quantile
+    | Quantiles
+    | TopN[object]
+    | ToList[object]
+    | ToSet[object]
+)
 
 RESULT: Final = "__result"
 """The column of pickled results, or of the pairs of a join."""
@@ -168,7 +182,10 @@ def aggregate_columns(
     columns = []
     for index, (part, shape) in enumerate(zip(component_combiners(combiner), arguments, strict=True)):
         inner: object = part.combiner if isinstance(part, Over) else part
-        if not isinstance(inner, Sum | Count | Mean | Min | Max | TopN | ToList | ToSet):
+        if not isinstance(
+            inner,
+            Sum | Count | Mean | Min | Max | AnyOf | AllOf | Quantile | Quantiles | TopN | ToList | ToSet,
+        ):
             raise UnsupportedError(
                 f"the combiner {type(inner).__name__} is not built in, so only the reference interpreter runs it"
             )

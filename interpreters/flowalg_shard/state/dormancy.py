@@ -19,6 +19,7 @@ from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.tables.columns import CHANGED, END
+from flowalg_shard.tables.queries import compute
 from flowalg_shard.triggers.automaton import FIRES
 
 NEXT_WATERMARK: Final = "__next_watermark"
@@ -40,7 +41,7 @@ def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFram
 
 def _with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
     automaton, table = stage.automaton, state.windows
-    again = automaton.evaluate(table, END, clocks)
+    again = compute(automaton.evaluate(table.lazy(), END, clocks))
     moved = [again[name].ne_missing(table[name]) for name in automaton.columns]
     changes = again[FIRES] & table[CHANGED]
     for has_moved in moved:

@@ -67,9 +67,8 @@ def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame, now: Processin
 def _assign(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
     """Windows that do not merge: each element joins its assigned window."""
     window_key, windows = list(stage.window_key), state.windows
-    expired = _is_expired(stage, END, state.watermark)
-    dropped = [(DropReason.EXPIRED, bundle.filter(expired))]
-    accepted = bundle.filter(~expired)
+    expired, accepted = _divide(stage, bundle, state.watermark)
+    dropped = [(DropReason.EXPIRED, expired)]
     if stage.automaton.finishes and not windows.is_empty():
         closed = windows.filter(pl.col(CLOSED)).select(window_key)
         dropped.append((DropReason.CLOSED, semi_join(accepted, closed, window_key)))
@@ -82,6 +81,16 @@ def _assign(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedEle
     return ArrivedElements(
         anti_join(windows, accepted, window_key), touched, accepted, state.current_panes, tuple(dropped)
     )
+
+
+def _divide(stage: Stage, bundle: pl.DataFrame, before: EventTime) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows of expired windows, of which there mostly are none, and the others."""
+    limit, least = stage.expired_up_to(before), bundle[END].min()
+    assert isinstance(least, int), "windows end"
+    if limit is None or least > limit:
+        return bundle.clear(), bundle
+    expired = bundle[END] <= limit
+    return bundle.filter(expired), bundle.filter(~expired)
 
 
 def _merge(

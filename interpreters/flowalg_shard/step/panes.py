@@ -16,6 +16,7 @@ from flowalg_shard.contents.stage import Stage
 from flowalg_shard.step.proto_windows import discard, is_vacant, overlapped, vacate
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
 from flowalg_shard.tables import columns
+from flowalg_shard.tables.queries import compute
 from flowalg_shard.triggers.automaton import CLOSED, FIRES
 
 EMITS: Final = "__emits"
@@ -33,34 +34,47 @@ _NUMBER: Final = "__number"
 
 
 def emit(
-    stage: Stage, contents: Contents, state: ShardState, clocks: Clocks, ended_panes: pl.DataFrame
+    stage: Stage,
+    contents: Contents,
+    windows: pl.LazyFrame,
+    before: ShardState,
+    clocks: Clocks,
+    ended_panes: pl.DataFrame,
 ) -> tuple[ShardState, pl.DataFrame, EventTime]:
     """Returns the state, the panes and the hold after an instant, for windows whose triggers have been evaluated.
 
-    ``state.watermark`` is the watermark before the instant. ``ended_panes`` are those of windows that have come apart.
+    ``before`` has the watermark before the instant, and the current panes. ``ended_panes`` are those of windows that
+    have come apart.
     """
-    table = _decide(stage, contents, state.windows, state.watermark, clocks)
-    emitted = contents.extract(table.filter(EMITS_VALUE))
-    panes = emitted.select(
-        *_pane_columns(stage, Change.VALUE), pl.col(columns.IS_LAST), *_order_columns(stage, pl.lit(_LAST))
-    )
-    current_panes = state.current_panes
+    table = _decide(stage, contents, windows, before.watermark, clocks)
+    values = table.filter(EMITS_VALUE)
+    emitted = values.lazy().with_columns(contents.results(values))
+    current_panes = before.current_panes
     if retracts(stage):
-        ended = _retract_ended(stage, table, ended_panes, state.watermark, clocks)
+        emitted = compute(emitted).lazy()
+        ended = _retract_ended(stage, table, ended_panes, before.watermark, clocks)
         retracted, current_panes = _retract(stage, table, current_panes)
-        panes = pl.concat([*([] if retracted is None else [retracted]), *ended, panes])
+        panes = pl.concat([*retracted, *ended, compute(_value_panes(stage, emitted))])
         current_panes = _with_emitted(stage, emitted.filter(~pl.col(EXPIRES)), current_panes)
+    else:
+        panes = compute(_value_panes(stage, emitted))
     if stage.unmerges:
-        remaining = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES) | pl.col(RETURNS)))
+        remaining = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES) | pl.col(RETURNS)).lazy())
         table = _without_expired(stage, remaining, clocks)
     else:
-        table = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES)))
+        table = _reset_emitted(stage, contents, table.lazy().filter(~pl.col(EXPIRES)))
     hold = _hold(stage, table, current_panes)
     return ShardState(table, clocks.watermark, current_panes), panes, hold
 
 
+def _value_panes(stage: Stage, emitted: pl.LazyFrame) -> pl.LazyFrame:
+    return emitted.select(
+        *_pane_columns(stage, Change.VALUE), pl.col(columns.IS_LAST), *_order_columns(stage, pl.lit(_LAST))
+    )
+
+
 def _decide(
-    stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
+    stage: Stage, contents: Contents, windows: pl.LazyFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
     """Returns the windows with columns for whether they expire, emit anything and emit a value, and those of a pane.
 
@@ -68,7 +82,8 @@ def _decide(
     """
     expires, final = _expires(stage, clocks.watermark), _expires(stage, clocks.watermark)
     if stage.unmerges:
-        table = table.with_columns(_returns(stage, table, table, expires).alias(RETURNS))
+        table = compute(windows)
+        windows = table.lazy().with_columns(_returns(stage, table, table, expires).alias(RETURNS))
         final &= ~pl.col(RETURNS)
     may_emit = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
     closed = pl.col(CLOSED) if stage.automaton.finishes else pl.lit(False)
@@ -79,7 +94,7 @@ def _decide(
         emits = may_emit & (pl.col(columns.CHANGED) | forced)
         if stage.strategy.mode is Accumulation.DISCARDING and contents.total:
             has_value = has_value | (forced & ~pl.col(columns.CHANGED))
-    return table.with_columns(
+    decided = windows.with_columns(
         emits.alias(EMITS),
         (emits & has_value).alias(EMITS_VALUE),
         expires.alias(EXPIRES),
@@ -88,6 +103,7 @@ def _decide(
         pane_event_time(stage).alias(columns.EVENT_TIME),
         pl.col(columns.PANES).alias(columns.INDEX),
     )
+    return compute(decided)
 
 
 def _expires(stage: Stage, watermark: EventTime) -> pl.Expr:
@@ -140,29 +156,34 @@ def _order_columns(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
 
 def _retract(
     stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame
-) -> tuple[pl.DataFrame | None, pl.DataFrame]:
+) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Returns the retractions of the current panes of windows that emit, and the panes that stay current."""
     if current_panes.is_empty():
-        return None, current_panes
+        return [], current_panes
     window_key = list(stage.window_key)
-    decisions = table.select(*window_key, EMITS, EMITS_VALUE, EXPIRES, columns.IS_LAST, columns.TIMING)
-    decided = current_panes.join(decisions, on=window_key, how="inner", nulls_equal=True)
-    retractions = decided.filter(EMITS)
+    decisions = table.lazy().select(*window_key, EMITS, EMITS_VALUE, EXPIRES, columns.IS_LAST, columns.TIMING)
+    decided = compute(current_panes.lazy().join(decisions, on=window_key, how="inner", nulls_equal=True))
     # Only a merged window has several current panes.
     one_each = stage.merging is None
     final = pl.lit(True) if one_each else pl.col(RANK) == pl.col(RANK).max().over(window_key)
-    retracted = retractions.with_columns(
-        (pl.col(columns.IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(columns.IS_LAST)
-    ).select(
-        *_pane_columns(stage, Change.RETRACTION),
-        pl.col(columns.IS_LAST),
-        *_order_columns(stage, pl.col(RANK)),
+    is_last = (pl.col(columns.IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(columns.IS_LAST)
+    of_window = pl.col(PANE_START).alias(columns.START), pl.col(PANE_END).alias(columns.END)
+    retracted = (
+        decided.lazy()
+        .filter(EMITS)
+        .with_columns(is_last)
+        .select(
+            *_pane_columns(stage, Change.RETRACTION),
+            pl.col(columns.IS_LAST),
+            *_order_columns(stage, pl.col(RANK)),
+            PANE_START,
+            PANE_END,
+        )
+        .with_columns(of_window)
+        .drop(PANE_START, PANE_END)
     )
-    bounds = retractions.select(PANE_START, PANE_END)
-    retracted = retracted.with_columns(
-        bounds[PANE_START].alias(columns.START), bounds[PANE_END].alias(columns.END)
-    )
-    return retracted, decided.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
+    stays = decided.lazy().filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
+    return [compute(retracted)], compute(stays)
 
 
 def _retract_ended(
@@ -189,7 +210,7 @@ def _retract_ended(
     ]
 
 
-def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
+def _with_emitted(stage: Stage, emitted: pl.LazyFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
     """Returns the current panes with those that have just been emitted."""
     new = emitted.select(
         *stage.window_key,
@@ -200,10 +221,10 @@ def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFra
         *stage.results,
         pl.lit(0, pl.Int64()).alias(RANK),
     )
-    return new if current_panes.is_empty() else pl.concat([current_panes, new])
+    return compute(new if current_panes.is_empty() else pl.concat([current_panes.lazy(), new]))
 
 
-def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataFrame:
+def _reset_emitted(stage: Stage, contents: Contents, windows: pl.LazyFrame) -> pl.DataFrame:
     """Returns the windows that remain. Windows that have emitted have no changes left."""
     mode = stage.strategy.mode
     discards = mode is Accumulation.DISCARDING
@@ -211,9 +232,12 @@ def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.
     done = pl.col(EMITS_VALUE if discards else EMITS)
     summary = stage.automaton.summary.of_elements
     pending = summary.empty(columns.PENDING) if stage.merging is not None else {}
-    if discards and table[EMITS_VALUE].any():
-        table = contents.discard(table, EMITS_VALUE)
-        table = discard(stage, table, EMITS_VALUE) if stage.unmerges else table
+    if discards:
+        table = compute(windows)
+        if table[EMITS_VALUE].any():
+            table = contents.discard(table, EMITS_VALUE)
+            table = discard(stage, table, EMITS_VALUE) if stage.unmerges else table
+        windows = table.lazy()
     current = pl.when(EMITS).then(pl.col(EMITS_VALUE)).otherwise(pl.col(columns.HAS_CURRENT))
     after = {
         columns.CHANGED: pl.col(columns.CHANGED) & ~done,
@@ -221,7 +245,7 @@ def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.
         **({columns.HAS_CURRENT: current} if retracts(stage) else {}),
         **{name: pl.when(done).then(expr).otherwise(pl.col(name)) for name, expr in pending.items()},
     }
-    return table.select(**{name: after.get(name, pl.col(name)) for name in state_columns(stage)})
+    return compute(windows.select(**{name: after.get(name, pl.col(name)) for name in state_columns(stage)}))
 
 
 def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
@@ -240,12 +264,15 @@ def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -
 
 def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
     """Returns the least hold of all windows, which is that of windows with pending changes."""
-    pending = table if current_panes.is_empty() else table.filter(columns.CHANGED)
-    if pending.is_empty():
+    if table.is_empty() or not table[columns.CHANGED].any():
         return MAX_TIME
-    least = with_holds(stage, pending, current_panes)[HOLD].min()
-    assert least is None or isinstance(least, int)
-    return MAX_TIME if least is None else EventTime(least)
+    if current_panes.is_empty():
+        held = table.select(pl.when(columns.CHANGED).then(pane_event_time(stage)).alias(HOLD))
+    else:
+        held = with_holds(stage, table.filter(columns.CHANGED), current_panes)
+    least = held[HOLD].min()
+    assert isinstance(least, int), "a window has pending changes"
+    return EventTime(least)
 
 
 def pane_event_time(stage: Stage) -> pl.Expr:

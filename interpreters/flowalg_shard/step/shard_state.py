@@ -90,12 +90,13 @@ class Late:
 
 
 def _extract(contents: Contents, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the rows with results in place of contents, and those whose contents have none: an error of no pane."""
+    """Returns the rows with the results of their contents, and those whose contents have none: an error of no pane."""
     try:
-        return contents.extract(rows), rows.clear()
+        return rows.with_columns(contents.results(rows)), rows.clear()
     except FlowalgError:
         if rows.height == 1:
-            return contents.extract(rows.clear()), rows
+            nothing = rows.clear()
+            return nothing.with_columns(contents.results(nothing)), rows
     middle = rows.height // 2
     first, second = _extract(contents, rows.head(middle)), _extract(contents, rows.tail(-middle))
     return pl.concat([first[0], second[0]]), pl.concat([first[1], second[1]])

@@ -33,6 +33,7 @@ from flowalg_shard.tables.columns import (
     RESTARTS,
 )
 from flowalg_shard.tables.packing import stack
+from flowalg_shard.tables.queries import compute, unite
 from flowalg_shard.triggers.automaton import FIRES
 
 _ROW: Final = "__row"
@@ -59,34 +60,45 @@ def _step(
     contents = contents_of(stage)
     arrived = arrive(stage, state, stack(bundles), clocks.processing_time)
     late = Late(stage, arrived.dropped, state.watermark)
-    table = stack([arrived.untouched, _absorb(stage, contents, arrived, clocks)])
-    if table.is_empty():
+    changed = _absorb(stage, contents, arrived, clocks)
+    untouched = [] if arrived.untouched.is_empty() else [arrived.untouched.lazy()]
+    windows = [*untouched, *([] if changed is None else [changed])]
+    if not windows:
         return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), late)
-    automaton = stage.automaton
+    table = unite(windows)
     if clocks.signals:
-        reached = windows_reached(stage, table, clocks.signals)
-        table = table.with_columns(**automaton.observe_signals(reached))
-    table = _evaluate(stage, table, clocks)
-    evaluated = ShardState(table, state.watermark, arrived.current_panes)
-    after, panes, hold = emit(stage, contents, evaluated, clocks, arrived.ended_panes)
+        observed = compute(table)
+        reached = windows_reached(stage, observed, clocks.signals)
+        table = observed.lazy().with_columns(**stage.automaton.observe_signals(reached))
+    after, panes, hold = emit(
+        stage,
+        contents,
+        _evaluate(stage, table, clocks),
+        ShardState(watermark=state.watermark, current_panes=arrived.current_panes),
+        clocks,
+        arrived.ended_panes,
+    )
     return after, Emission(panes, late, hold)
 
 
-def _evaluate(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _evaluate(stage: Stage, table: pl.LazyFrame, clocks: Clocks) -> pl.LazyFrame:
     """Performs the first half of step 5: returns the windows, with whether they fire, after ready triggers have fired.
 
     A vacant window has no trigger.
     """
+    automaton = stage.automaton
     if not stage.unmerges:
-        return stage.automaton.evaluate(table, END, clocks)
-    held, vacant = table.filter(~is_vacant()), table.filter(is_vacant())
-    return pl.concat(
-        [stage.automaton.evaluate(held, END, clocks), vacant.with_columns(pl.lit(False).alias(FIRES))]
-    )
+        return automaton.evaluate(table, END, clocks)
+    windows = compute(table)
+    held, vacant = windows.filter(~is_vacant()), windows.filter(is_vacant())
+    evaluated = automaton.evaluate(held.lazy(), END, clocks)
+    return unite([evaluated, vacant.lazy().with_columns(pl.lit(False).alias(FIRES))])
 
 
-def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks) -> pl.DataFrame:
-    """Performs steps 2 and 3: returns the changed windows, with their new contents and trigger states."""
+def _absorb(
+    stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks
+) -> pl.LazyFrame | None:
+    """Performs steps 2 and 3: returns the windows that change, if any do, with new contents and trigger states."""
     if stage.unmerges:
         return _combine_regrouped(stage, arrived.accepted)
     summary = stage.automaton.summary.of_elements
@@ -99,33 +111,31 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
     rows = []
     if not arrived.touched.is_empty():
         numbered = {_ROW: pl.int_range(pl.len(), dtype=pl.UInt32())} if one_each else {}
-        rows.append(_named(arrived.touched, names, numbered | _nulls(observed)))
+        rows.append(_named(arrived.touched.lazy(), names, numbered | _nulls(observed)))
     if not arrived.accepted.is_empty():
         now = {NEW + name: pl.lit(clocks.processing_time, pl.Int64()) for name in summary.arrivals}
         initial = _nulls(own) | now | {CHANGED: pl.lit(True)}
-        rows.append(_named(arrived.accepted, names, initial))
+        rows.append(_named(arrived.accepted.lazy(), names, initial))
     if not rows:
-        return arrived.touched.clear()
-    together = stack(rows)
+        return None
+    together = compute(unite(rows))
     table = contents.absorb(together, group, [*_merged(stage), *summary.aggregate(NEW)])
     table = summary.merge_groups(table, NEW)
-    if not one_each:
-        table = summary.merge_groups(table, PENDING)
     if one_each:
-        table = table.with_columns(*_kept(stage, arrived.touched, table[_ROW]), **implied)
-    return _observe(stage, table)
+        return _observe(stage, table.lazy().with_columns(**_kept(stage, arrived.touched), **implied))
+    return _observe(stage, summary.merge_groups(table, PENDING).lazy())
 
 
-def _combine_regrouped(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
+def _combine_regrouped(stage: Stage, rows: pl.DataFrame) -> pl.LazyFrame | None:
     """As ``_absorb``, where merged windows come apart."""
     if rows.is_empty():
-        return rows
+        return None
     summary = stage.automaton.summary.of_elements
     own = bookkeeping_columns(stage) | _RESTARTS | summary.columns(NEW)
     missing = {name: expr for name, expr in _nulls(own).items() if name not in rows.columns}
     aggregates = [*_merged(stage), *summary.aggregate(NEW)]
     table = combine_rows(stage, rows.with_columns(**missing), aggregates)
-    return _observe(stage, summary.merge_groups(summary.merge_groups(table, NEW), PENDING))
+    return _observe(stage, summary.merge_groups(summary.merge_groups(table, NEW), PENDING).lazy())
 
 
 def _merged(stage: Stage) -> list[pl.Expr]:
@@ -143,15 +153,15 @@ def _merged(stage: Stage) -> list[pl.Expr]:
     ]
 
 
-def _kept(stage: Stage, windows: pl.DataFrame, rows: pl.Series) -> list[pl.Series]:
-    """Returns the number of panes and the state of the trigger, from rows of windows; null in a new window."""
+def _kept(stage: Stage, windows: pl.DataFrame) -> dict[str, pl.Expr]:
+    """Returns the number of panes and the state of the trigger, by the rows of windows; null in a new window."""
     kept = {name: type_ for name, type_ in bookkeeping_columns(stage).items() if name != CHANGED}
     if windows.is_empty():
-        windows = pl.DataFrame(schema=kept)
-    return windows.select(pl.col(*kept).gather(rows)).get_columns()
+        return _nulls(kept)
+    return {name: pl.lit(windows[name]).gather(_ROW) for name in kept}
 
 
-def _named(table: pl.DataFrame, names: Sequence[str], new: Mapping[str, pl.Expr]) -> pl.DataFrame:
+def _named(table: pl.LazyFrame, names: Sequence[str], new: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """Returns some columns of a table, of which some are new."""
     return table.select(**{name: new.get(name, pl.col(name)) for name in names})
 
@@ -160,7 +170,7 @@ def _nulls(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
     return {name: pl.lit(None, type_) for name, type_ in columns.items()}
 
 
-def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
+def _observe(stage: Stage, table: pl.LazyFrame) -> pl.LazyFrame:
     """Starts new triggers, restarts those of merged windows, and lets all observe the new elements."""
     automaton, summary = stage.automaton, stage.automaton.summary.of_elements
     restarted = pl.col(RESTARTS) if stage.merging is not None else pl.col(PANES).is_null()
@@ -174,7 +184,7 @@ def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
         table = table.with_columns(**summary.merge(PENDING, NEW))
     observed = {PANES: pl.col(PANES).fill_null(0), **automaton.observe(NEW)}
     if automaton.accumulates:
-        table, observed = _accumulate(stage, table.with_columns(**observed)), {}
+        table, observed = _accumulate(stage, compute(table.with_columns(**observed))).lazy(), {}
     return _named(table, state_columns(stage), observed)
 
 

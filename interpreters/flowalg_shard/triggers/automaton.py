@@ -33,6 +33,7 @@ from flowalg.triggers.syntax import (
     Trigger,
     leaves,
 )
+from flowalg_shard.tables.queries import compute
 from flowalg_shard.triggers.accumulators import Observed, due_where, evaluate_where, ready_where
 from flowalg_shard.triggers.leaves import FIRST, LAST, satisfied, satisfied_from
 from flowalg_shard.triggers.summary import SummaryColumns
@@ -237,12 +238,14 @@ class Automaton:
                 table = table.with_columns(ready.alias(once.holds(name)))
         return table
 
-    def evaluate(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.DataFrame:
+    def evaluate(self, table: pl.LazyFrame, end: str, clocks: Clocks) -> pl.LazyFrame:
         """Returns the table with ``FIRES``, and with the state after ready triggers have fired.
 
         ``end`` is the column of the ends of windows.
         """
-        table = self._with_ready(table, end, clocks)
+        ready = [once.holds(name) for once in self.once_triggers for name, _ in once.timed]
+        if ready:
+            table = self._with_ready(compute(table), end, clocks).lazy()
 
         def is_satisfied(once: CompiledOnce) -> pl.Expr:
             return _satisfied(once.trigger, once, end, clocks)
@@ -258,7 +261,6 @@ class Automaton:
         }
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
-        ready = [once.holds(name) for once in self.once_triggers for name, _ in once.timed]
         evaluated = evaluated.with_columns(**moved) if moved else evaluated
         return evaluated.drop(ready) if ready else evaluated
 
