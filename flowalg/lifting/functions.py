@@ -7,9 +7,9 @@ evaluated on every path of the function, otherwise the function is left to Pytho
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Final
 
 from attrs import evolve
@@ -21,7 +21,7 @@ from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.python.captured_values import default_values, resolve_global
 from flowalg.lifting.python.collections_read import as_constant
-from flowalg.lifting.python.scope import Scope
+from flowalg.lifting.python.scope import Constructors, Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
 from flowalg.lifting.syntax import annotated_shape, lift_condition, lift_expression
@@ -35,19 +35,21 @@ DEEPEST: Final = 150
 _MOST_FORKS: Final = 6
 """An ``if`` without ``return`` duplicates the statements after it; a function with more of them is left to Python."""
 
+_NO_CONSTRUCTORS: Final[Constructors] = MappingProxyType({})
+
 
 def lift_function(
     f: FunctionType,
     args: tuple[Expr, ...],
     named: Mapping[str, Expr],
     inside: tuple[CodeType, ...],
-    returned: Callable[[ast.expr, Scope], Expr] | None = None,
+    constructors: Constructors = _NO_CONSTRUCTORS,
 ) -> Expr:
     """Returns the expression that a call of ``f`` computes; ``inside`` are the enclosing functions being inlined.
 
-    ``returned`` lifts what ``f`` returns, if that is more than an expression.
+    ``constructors`` are those of its scope.
     """
-    lifted = _lift_call(f, args, named, inside, returned)
+    lifted = _lift_call(f, args, named, inside, constructors)
     if lifted.shape is None and isinstance(lifted, Opaque):
         return evolve(lifted, shape=annotated_shape(f))
     return lifted
@@ -58,7 +60,7 @@ def _lift_call(
     args: tuple[Expr, ...],
     named: Mapping[str, Expr],
     inside: tuple[CodeType, ...],
-    returned: Callable[[ast.expr, Scope], Expr] | None,
+    constructors: Constructors,
 ) -> Expr:
     location = describe_function(f)
     if f.__code__ in inside:
@@ -77,9 +79,10 @@ def _lift_call(
         takes = f"{count - len(defaults)} to {count}" if defaults else str(count)
         return Opaque(None, f"it takes {takes} arguments, not {len(args) + len(named)}", location)
     captured = partial(_captured, f, defaults)
-    scope = Scope(location, captured, names, lift_function, (*inside, f.__code__), returned=returned)
+    inline = partial(lift_function, constructors=constructors)
+    scope = Scope(location, captured, names, inline, (*inside, f.__code__), constructors=constructors)
     body = syntax.body
-    lifted = lift_block(body, scope) if isinstance(body, list) else _lift_returned(body, scope)
+    lifted = lift_block(body, scope) if isinstance(body, list) else lift_expression(body, scope)
     for name, value in names.items():
         if can_fail(value) and value not in always_evaluated(lifted):
             return Opaque(
@@ -131,7 +134,7 @@ def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
         case ast.Return(value=None):
             return Constant(None, None)
         case ast.Return(value=ast.expr() as value):
-            return _lift_returned(value, scope)
+            return lift_expression(value, scope)
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return lift_block(rest, scope)
         case (
@@ -149,10 +152,6 @@ def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
             return _lift_branch(first, rest, scope)
         case _:
             return scope.opaque(first, f"a `{describe_statement(first)}` statement")
-
-
-def _lift_returned(value: ast.expr, scope: Scope) -> Expr:
-    return lift_expression(value, scope) if scope.returned is None else scope.returned(value, scope)
 
 
 def _lift_assignment(

@@ -456,6 +456,9 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     if _has_starred(node.args) or any(keyword.arg is None for keyword in node.keywords):
         return scope.opaque(node, f"a call of {ast.unparse(node.func)} with unpacked arguments")
     target = scope.resolve(node.func)
+    constructed = scope.resolve(node.func.value) if isinstance(node.func, ast.Subscript) else target
+    if isinstance(constructed, type) and constructed in scope.constructors:
+        return scope.constructors[constructed](node, scope)
     if isinstance(target, type) and target in builtin_calls.FOLDED:
         made = _construct_constant(target, node, scope)
         if made is not None:

@@ -1,6 +1,6 @@
 """The functions of computations as expressions: of the new state, of each output, and of the timer of each tag.
 
-A function is lifted if each of its paths returns a call of ``Transition``, with outputs, timers and tags in displays.
+A function is lifted if each of its paths returns a ``Transition``, with outputs, timers and tags in displays.
 Most errors of a transition are excluded here. Two kinds remain for the engine to find: a time that is not valid, and
 an expression that fails. Python repeats such a call.
 """
@@ -92,15 +92,19 @@ def lift_transition(
     if isinstance(state, OptionalOf):
         return Opaque(None, f"a state of type {state}, of which None frees the key", location)
     arguments = TupleOf((state, _observed(key, value), _CLOCKS))
-    returned = _Returned(state, output, fires)
+    constructors = {
+        Transition: _Constructor(state, output, fires).lift,
+        EventTimer: _lift_timer,
+        ProcessingTimer: _lift_timer,
+    }
     try:
-        tree = lift_function(f, items_of(Param(arguments)), {}, (), returned.lift)
+        tree = lift_function(f, items_of(Param(arguments)), {}, (), constructors)
     except RecursionError:
         return Opaque(None, "operations nested too deep to be read", location)
     opaque = first_opaque(tree)
     if opaque is not None:
         return opaque
-    if tree.shape != _TRANSITION:
+    if not all(isinstance(leaf, Build) and leaf.shape == _TRANSITION for leaf in _sides(tree)):
         return Opaque(None, "a path without a Transition", location)
     if any(isinstance(node, Each) for node in walk(tree)):
         return Opaque(None, "a comprehension", location)
@@ -123,38 +127,25 @@ _CLOCKS: Final = RecordOf(
 
 
 @frozen
-class _Returned:
-    """Lifts what a function of a computation returns: a ``Transition``, or a choice of two."""
+class _Constructor:
+    """Lifts calls of ``Transition`` for states and outputs of some shapes."""
 
     state: Shape
     output: Shape
     fires: bool
 
-    def lift(self, node: ast.expr, scope: Scope) -> Expr:
-        """Lifts a returned expression to a tree of choices, whose leaves are transitions."""
-        match node:
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._choose(test, body, orelse, scope)
-            case ast.Call(func=function) if scope.resolve(function) is Transition:
-                return self._lift_call(node, scope)
-            case _:
-                return scope.opaque(node, "a result that is not written as a Transition")
-
-    def _choose(self, test: ast.expr, then: ast.expr, otherwise: ast.expr, scope: Scope) -> Expr:
-        tested = lift_condition(test, scope)
-        sides = (
-            self.lift(then, scope.assuming(tested, True)),
-            self.lift(otherwise, scope.assuming(tested, False)),
-        )
-        return choose(tested, *sides, scope.location(test))
-
-    def _lift_call(self, node: ast.Call, scope: Scope) -> Expr:
+    def lift(self, node: ast.Call, scope: Scope) -> Expr:
+        """Lifts a call to a transition, or to a choice of two if an argument chooses between two displays."""
         named = {str(keyword.arg): keyword.value for keyword in node.keywords}
         for name in _SEQUENCES:
-            value = named.get(name)
-            if isinstance(value, ast.IfExp):
-                then = _with_keyword(node, name, value.body)
-                return self._choose(value.test, then, _with_keyword(node, name, value.orelse), scope)
+            match named.get(name):
+                case ast.IfExp(test=test, body=body, orelse=orelse):
+                    tested = lift_condition(test, scope)
+                    then = self.lift(_with_keyword(node, name, body), scope.assuming(tested, True))
+                    otherwise = self.lift(_with_keyword(node, name, orelse), scope.assuming(tested, False))
+                    return choose(tested, then, otherwise, scope.location(test))
+                case _:
+                    pass
         positional = dict(zip(("state",), node.args, strict=False))
         known = {"state", *_SEQUENCES}
         if len(node.args) > 1 or len(positional) + len(named) != len({*positional, *named}):
@@ -182,7 +173,7 @@ class _Returned:
                 return _why(value) or scope.opaque(
                     node, f"an output of type {value.shape}, declared as {self.output}"
                 )
-        lifted = [_lift_timer(timer, scope) for timer in timers]
+        lifted = [_written_timer(timer, scope) for timer in timers]
         cleared = [_tag(tag, scope) for tag in tags]
         reason = self._invalid(lifted, cleared, is_free=is_free)
         if reason is not None:
@@ -236,11 +227,16 @@ def _items(node: ast.expr | None) -> tuple[ast.expr, ...] | None:
             return None
 
 
-def _lift_timer(node: ast.expr, scope: Scope) -> Expr:
+def _written_timer(node: ast.expr, scope: Scope) -> Expr:
+    """Lifts an expression that must be one timer, which may have a name."""
+    timer = lift_expression(node, scope)
+    is_timer = isinstance(timer, Build) and isinstance(timer.shape, RecordOf) and timer.shape.cls in _TIMERS
+    return timer if is_timer else _why(timer) or scope.opaque(node, "a timer that is not written out")
+
+
+def _lift_timer(node: ast.Call, scope: Scope) -> Expr:
     """Lifts a timer to its tag and its time."""
-    kind = scope.resolve(node.func) if isinstance(node, ast.Call) else None
-    if not isinstance(node, ast.Call) or kind not in _TIMERS:
-        return scope.opaque(node, "a timer that is not written out")
+    kind = scope.resolve(node.func)
     assert isinstance(kind, type), "a class of timers"
     named = {str(keyword.arg): keyword.value for keyword in node.keywords}
     written = {**dict(zip(("tag", "at"), node.args, strict=False)), **named}
@@ -254,7 +250,8 @@ def _lift_timer(node: ast.expr, scope: Scope) -> Expr:
 
 def _tag(node: ast.expr, scope: Scope) -> Constant | None:
     """Returns a tag that is a constant and a valid name."""
-    value = scope.resolve(node)
+    lifted = lift_expression(node, scope)
+    value = lifted.value if isinstance(lifted, Constant) else None
     try:
         require_name("tag", value)
     except ArgumentError:
@@ -278,14 +275,20 @@ def _group(parts: Iterable[Expr]) -> Build:
     return Build(TupleOf(()), tuple(parts))
 
 
+def _sides(tree: Expr) -> Iterator[Expr]:
+    """Yields what a tree of choices chooses from."""
+    if isinstance(tree, Choice):
+        yield from _sides(tree.then)
+        yield from _sides(tree.otherwise)
+    else:
+        yield tree
+
+
 def _leaves(tree: Expr) -> Iterator[Build]:
     """Yields the transitions of a tree of choices."""
-    if isinstance(tree, Choice):
-        yield from _leaves(tree.then)
-        yield from _leaves(tree.otherwise)
-    else:
-        assert isinstance(tree, Build), "a tree of transitions"
-        yield tree
+    for leaf in _sides(tree):
+        assert isinstance(leaf, Build), "a tree of transitions"
+        yield leaf
 
 
 def _parts(leaf: Build, number: int) -> tuple[Expr, ...]:

@@ -6,10 +6,11 @@ These tests catch a transition in columns that is not that of Python, and a key 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 import polars as pl
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_laws import READINGS, VALUES, Reading, computations
 from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies import timelines
@@ -90,6 +91,20 @@ def _set_far(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
     return Transition(number + 1, clear=("near", "never"))
 
 
+def _named(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    timer = EventTimer("idle", seen.event_time + MINUTE * (seen.value % 3))
+    if seen.value > 2:
+        return _starting(number, timer)
+    if number < 3:
+        return Transition[int, int](number + 1, set=[timer], clear=["other"])
+    return Transition(0, emit=[number], set=[timer])
+
+
+def _starting(number: int, timer: EventTimer) -> Transition[int, int]:
+    tag = "other"
+    return Transition(number, emit=[number] if number else [], set=[timer], clear=[tag])
+
+
 def _release(number: int, timer: Timer, clocks: Clocks) -> Transition[int, int]:
     return Transition(None, emit=[10 * number + (timer.tag == "far")])
 
@@ -100,7 +115,8 @@ FREEING = Computation(initial=0, on_element=_free, on_timer=_forget, name="freei
 DIVIDING = Computation(initial=0, on_element=_divide, name="dividing")
 PROGRESS = Computation(initial=Progress(0, None), on_element=_progress, name="progress")
 FAR = Computation(initial=0, on_element=_set_far, on_timer=_release, name="far")
-OWN: tuple[Processor[str, int, object], ...] = (FREEING, DIVIDING, PROGRESS, FAR)
+NAMED = Computation(initial=0, on_element=_named, on_timer=_forget, name="named")
+OWN: tuple[Processor[str, int, object], ...] = (FREEING, DIVIDING, PROGRESS, FAR, NAMED)
 
 
 @pytest.fixture(autouse=True)
@@ -175,7 +191,7 @@ def test_rounds_free_keys_replace_timers_and_repeat_failures(
 def test_a_function_that_writes_its_transitions_is_lifted(
     computation: Computation[str, int, object, object],
 ) -> None:
-    """Branches, variables, several outputs and timers of both kinds have columns."""
+    """Branches, variables, several outputs, timers of both kinds and called functions have columns."""
     assert isinstance(lifted(computation), LiftedTransition)
 
 
@@ -184,7 +200,25 @@ def _listed(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
 
 
 def _unwritten(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
-    return _listed(number, seen, clocks)
+    return cast("Transition[int, int]", max([Transition(number)], key=str))
+
+
+def _changed(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    return evolve(Transition[int, int](number), emit=(1,))
+
+
+def _either(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    timer = EventTimer("a" if number else "b", seen.event_time)
+    return Transition(number, set=[timer])
+
+
+def _read(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    timer = EventTimer("a", seen.event_time)
+    return Transition(number, set=[timer] if timer.at > seen.event_time else [])
+
+
+def _without(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
+    return (Transition[int, int](number), number)[0] if number else number  # type: ignore[return-value]
 
 
 def _twice(number: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
@@ -205,7 +239,11 @@ def _freed_with_timer(number: int, seen: Seen, clocks: Clocks) -> Transition[int
     ("f", "reason"),
     [
         (_listed, "not written out"),
-        (_unwritten, "not written as a Transition"),
+        (_unwritten, "a call of cast"),
+        (_changed, "attrs.evolve of"),
+        (_either, "whose tag is not a constant"),
+        (_read, "EventTimer.at, which is not a plain field"),
+        (_without, "results of type"),
         (_twice, "several timers of one tag"),
         (_of_two_kinds, "timers of two kinds with the tag 'a'"),
         (_freed_with_timer, "timers that it must not set"),

@@ -171,8 +171,11 @@ def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
     """Lifts ``attrs.evolve(of, ...)``."""
     if not isinstance(of.shape, RecordOf):
         return Opaque(None, f"attrs.evolve of {of.shape}", location)
+    attributes = attrs.fields(of.shape.cls)
+    if len(attributes) != len(of.shape.fields):  # its instances are no elements
+        return Opaque(None, f"attrs.evolve of {of.shape}", location)
     kept: dict[str, Expr] = {}
-    for index, attribute in enumerate(attrs.fields(of.shape.cls)):
+    for index, attribute in enumerate(attributes):
         alias = attribute.alias or attribute.name
         if alias in changes:
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Final, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.data.shapes import Shape
 from flowalg.lifting.python.captured_values import MISSING, resolve_attribute
@@ -17,6 +17,8 @@ from flowalg.lifting.tree.narrowing import non_null_given
 Inline: TypeAlias = Callable[[FunctionType, tuple[Expr, ...], Mapping[str, Expr], tuple[CodeType, ...]], Expr]
 """Lifts a call: the function, its positional and named arguments, and the functions that are being inlined."""
 
+Constructors: TypeAlias = "Mapping[type, Callable[[ast.Call, Scope], Expr]]"
+"""The functions that lift calls, by the class that is called."""
 
 _TYPE_TESTS: Final = frozenset({"hasattr", "getattr", "isinstance", "issubclass", "type", "attrs"})
 
@@ -26,8 +28,8 @@ class Scope:
     """The scope at one location of a function.
 
     ``where`` describes the function, ``names`` are its parameters and the variables so far, as expressions, and
-    ``captured`` returns the value of any other name. ``returned`` lifts what the function returns, if that is more than
-    an expression.
+    ``captured`` returns the value of any other name. ``constructors`` lift calls of classes whose instances are no
+    elements.
     """
 
     where: str
@@ -37,7 +39,7 @@ class Scope:
     inside: tuple[CodeType, ...]
     present: frozenset[Expr] = frozenset()
     forks: int = 0
-    returned: Callable[[ast.expr, Scope], Expr] | None = None
+    constructors: Constructors = field(factory=dict)
 
     def location(self, node: ast.expr | ast.stmt) -> str:
         """Returns the source location of a node, for messages."""

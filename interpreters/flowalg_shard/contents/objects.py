@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import cast
 
 import polars as pl
@@ -121,7 +122,7 @@ class ObjectContents:
     combiner: AnyCombiner = field(converter=with_named_errors)
     unpickled: dict[bytes, WindowContents] = field(factory=dict, init=False, eq=False, repr=False)
 
-    @property
+    @cached_property
     def _keeps_values(self) -> bool:
         return keeps_values(self.combiner, retractions=self.stage.retractions)
 
@@ -158,11 +159,13 @@ class ObjectContents:
         times = Counter[Micros]()
         values: list[KeptValue] = []
         accumulator, size = self.combiner.zero(), 0
+        keeps_times, kept = self.stage.keeps_times, self._keeps_values
         for packed, time, weight in elements:
             value = pickle.loads(packed)
             size += weight
-            times[time] += weight
-            if self._keeps_values:
+            if keeps_times:
+                times[time] += weight
+            if kept:
                 values.append(KeptValue(value, time, weight))
             elif weight > 0:
                 accumulator = self.combiner.add(accumulator, value)
