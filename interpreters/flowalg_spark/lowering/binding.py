@@ -6,6 +6,7 @@ fields that the pipeline uses are validated, so Spark prunes the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final, assert_never
 
@@ -58,7 +59,16 @@ from flowalg_spark.expressions.errors import fail_for_element
 from flowalg_spark.expressions.times import ISO_8601
 from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, Selection, bad_record_columns
-from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
+from flowalg_spark.lowering.validation import (
+    Fault,
+    FieldPath,
+    faults_of,
+    first_message,
+    is_faulty,
+    require_valid,
+    source_columns,
+    without_faults,
+)
 
 INPUT: Final = "__input_"
 """The prefix of the names that a stream's frame has for the columns of its ``StreamInput``."""
@@ -152,19 +162,19 @@ class StreamColumns:
 
 @frozen
 class BadRecords:
-    """The bad records of a source: columns with the error, null for good records, and with the record as JSON."""
+    """The bad records of a source: which rows they are, and there their errors and the records as JSON."""
 
     source: SourceNode
+    where: Sql
     error: Sql
     record: Sql
 
     def drop_columns(self, processing_time: Sql) -> dict[str, Sql]:
         """Returns the columns of the drops of bad records."""
-        bad = self.error.is_not_null()
         drop = bad_record_columns(source_stage(self.source), self.error, self.record)
         drop[PANE_TIME] = processing_time
         unset = dict.fromkeys((DROPPED_KEY, START, END, WATERMARK), NULL)
-        return {**{name: sql.when(bad, column) for name, column in drop.items()}, **unset}
+        return {**{name: sql.when(self.where, column) for name, column in drop.items()}, **unset}
 
 
 def require_frame(name: str, frame: object) -> DataFrame:
@@ -250,15 +260,19 @@ def bind_source(
     if stream is not None and dead_letters:
         micros = event_time(source_columns(shape, frame.schema)) if in_columns else None
         bad = _bad_records(source, frame.schema, stream, micros)
-        frame = select(frame, "*", sql.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
-        meta[KEEP] &= col(_SOURCE_ERROR).is_null()
-        meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
+        frame = select(frame, "*", (meta[KEEP] & bad.where).alias(_IS_BAD))
+        meta[KEEP] &= ~col(_IS_BAD)
+        meta |= evolve(bad, where=col(_IS_BAD)).drop_columns(meta[PROCESSING_TIME])
     elif stream is not None and guarded and stream.corrupt_record is not None:
         failed = fail_for_element(stream.corrupt_message(source, stream.corrupt_record))
         meta[KEEP] = sql.when(stream.corrupt_record.is_not_null(), failed).otherwise(meta[KEEP])
-    element = _validate(source, frame.schema, meta.get(KEEP))
+    element = _validate(
+        source, frame.schema, meta.get(KEEP), without_faults if dead_letters else require_valid
+    )
     if in_columns:
-        meta[EVENT_TIME] = _require_in_range(event_time(element), source, meta.get(KEEP))
+        micros = event_time(element)
+        checked = micros if dead_letters else _require_in_range(micros, source)
+        meta[EVENT_TIME] = sql.when(meta[KEEP], checked) if guarded else checked
     elif dead_letters:
         meta[EVENT_TIME] = NULL
     columns = dict(zip(leaf_columns(layout_of(shape)), leaf_columns(element), strict=True))
@@ -284,7 +298,7 @@ def _analyse_event_time(source: SourceNode) -> StepAnalysis | None:
     return StepAnalysis(step, source.shape, expression, source.shape)
 
 
-_SOURCE_ERROR: Final = "__source_error"
+_IS_BAD: Final = "__is_bad"
 
 
 def _bad_records(
@@ -294,24 +308,24 @@ def _bad_records(
 
     ``micros`` is the event time, unless it is computed in Python.
     """
-    shape = source.shape
-    fields = fields_in(shape)
+    fields = fields_in(source.shape)
     record = record_json(fields)
-    errors: list[Sql] = []
-    for name, field in fields:
-        error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
-        if error is not None:
-            errors.append(error)
+    faults = [
+        fault
+        for name, field in fields
+        for fault in faults_of(col(name), field, FieldPath(source.name, name, schema[name].nullable))
+    ]
     if micros is not None:
         message = sql.coalesce(_range_message(micros, source), no_time_message(source.name))
-        errors.append(sql.when(~sql.coalesce(_is_in_range(micros), False), message))
-    error = stream.located(sql.coalesce(*errors, NULL.cast("string")))
+        faults.append(Fault(~sql.coalesce(_is_in_range(micros), False), message))
+    where, error = is_faulty(faults), stream.located(first_message(faults))
     text = stream.corrupt_record
     if text is not None:
+        where |= text.is_not_null()
         error = sql.when(text.is_null(), error).otherwise(stream.corrupt_message(source, text))
         in_json = text_json(text) if stream.corrupt_error is None else text
         record = sql.when(text.is_null(), record).otherwise(in_json)
-    return BadRecords(source, error, record)
+    return BadRecords(source, where, error, record)
 
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
@@ -349,11 +363,8 @@ def require_names(source: SourceNode, frame: DataFrame) -> None:
             )
 
 
-def _require_in_range(micros: Sql, source: SourceNode, keep: Sql | None) -> Sql:
-    checked = sql.when(_is_in_range(micros), micros).otherwise(
-        fail_for_element(_range_message(micros, source))
-    )
-    return checked if keep is None else sql.when(keep, checked)
+def _require_in_range(micros: Sql, source: SourceNode) -> Sql:
+    return sql.when(_is_in_range(micros), micros).otherwise(fail_for_element(_range_message(micros, source)))
 
 
 def require_arrivals(source: str, micros: Sql) -> Sql:
@@ -402,8 +413,13 @@ def can_read(stored: T.DataType, shape: shapes.Shape) -> bool:
     assert_never(shape)
 
 
-def _validate(source: SourceNode, schema: T.StructType, keep: Sql | None) -> Columns:
-    """Returns the columns of records, which fail the query for invalid values."""
+def _validate(
+    source: SourceNode,
+    schema: T.StructType,
+    keep: Sql | None,
+    valid: Callable[[Sql, shapes.Shape, FieldPath], Sql],
+) -> Columns:
+    """Returns the columns of records, of the values that ``valid`` returns."""
     nullable = {field.name for field in schema.fields if field.nullable}
     names = iter(leaf_columns(layout_of(source.shape)))
 
@@ -414,7 +430,7 @@ def _validate(source: SourceNode, schema: T.StructType, keep: Sql | None) -> Col
         path = FieldPath(
             source.name, name.replace(PATH_SEPARATOR, "."), PATH_SEPARATOR in name or name in nullable
         )
-        column = require_valid(tree.column, tree.shape, path)
+        column = valid(tree.column, tree.shape, path)
         return Leaf(tree.shape, column if keep is None else sql.when(keep, column))
 
     return validate(source_columns(source.shape, schema))

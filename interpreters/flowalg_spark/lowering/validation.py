@@ -6,6 +6,8 @@ values, and the value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
 from pyspark.sql import types as T
@@ -25,6 +27,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    required,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding import sql
@@ -68,41 +71,64 @@ def _cast(columns: Columns, stored: T.DataType | None) -> Columns:
             return Branch(shape, tuple(_cast(part, None) for part in parts))
 
 
-def violation(column: Sql, shape: Shape, path: FieldPath) -> Sql | None:
-    """Returns the error messages of a column's values, null for valid values; ``None`` if all values are valid."""
+@frozen
+class Fault:
+    """What a column's values may violate: ``where`` is true for values that do (otherwise it may be null)."""
+
+    where: Sql
+    message: Sql
+
+
+def is_faulty(faults: Sequence[Fault]) -> Sql:
+    """Returns whether a value has any of some faults."""
+    return sql.coalesce(sql.any_of(fault.where for fault in faults), False)
+
+
+def first_message(faults: Sequence[Fault]) -> Sql:
+    """Returns the message of the first fault of a value; null without one."""
+    messages = NULL.cast("string")
+    for fault in reversed(faults):
+        messages = sql.when(fault.where, fault.message).otherwise(messages)
+    return messages
+
+
+def faults_of(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
+    """Returns the faults that a column's values may have."""
     if isinstance(shape, OptionalOf):
-        return violation(column, shape.of, evolve(path, nullable=False))
-    inner = _violation_of_value(column, shape, path)
+        return faults_of(column, shape.of, evolve(path, nullable=False))
+    faults = _faults_of_value(column, shape, path)
     if not path.nullable:
-        return inner
-    null = sql.when(column.is_null(), null_message(path.source, path.path, shape))
-    return null if inner is None else sql.coalesce(null, inner)
+        return faults
+    return [Fault(column.is_null(), sql.lit(null_message(path.source, path.path, shape))), *faults]
 
 
-def _violation_of_value(column: Sql, shape: Shape, path: FieldPath) -> Sql | None:
-    """Returns the error messages of values that are not null."""
+def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
+    """Returns the faults of values that are not null."""
     match shape:
         case EnumOf(cls=cls):
             valid = column.is_null() | column.is_in(*cls.__members__)
-            return sql.when(~valid, _member_message(column, shape, path))
+            return [Fault(~valid, _member_message(column, shape, path))]
         case ListOf(of=inner) | SetOf(of=inner):
             item_path = path.child("[…]" if isinstance(shape, ListOf) else "{…}")
-            item_messages = sql.transform(column, lambda item: _violation_of_item(item, inner, item_path))
-            return sql.get(sql.filter(item_messages, lambda message: message.is_not_null()), 0)
+            messages = sql.transform(column, lambda item: first_message(faults_of(item, inner, item_path)))
+            first = sql.get(sql.filter(messages, lambda message: message.is_not_null()), 0)
+            return [
+                Fault(sql.exists(column, lambda item: is_faulty(faults_of(item, inner, item_path))), first)
+            ]
         case RecordOf() | TupleOf():
-            parts = (violation(column[name], part, path.child(f".{name}")) for name, part in parts_of(shape))
-            messages = [message for message in parts if message is not None]
-            return sql.when(column.is_not_null(), sql.coalesce(*messages)) if messages else None
+            return [
+                Fault(column.is_not_null() & fault.where, fault.message)
+                for name, part in parts_of(shape)
+                for fault in faults_of(column[name], part, path.child(f".{name}"))
+            ]
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
-            return sql.when(
-                outside,
-                sql.concat(years_message(path.source, path.path, shape), number.cast("string")),
-            )
+            years = sql.concat(years_message(path.source, path.path, shape), number.cast("string"))
+            return [Fault(outside, years)]
         case Scalar() if shape == TEXT:
-            return sql.when(~sql.is_valid_utf8(column), _utf_8_message(column, path))
+            return [Fault(~sql.is_valid_utf8(column), _utf_8_message(column, path))]
         case _:
-            return None
+            return []
 
 
 def _outside_years(column: Sql, shape: Scalar) -> tuple[Sql, Sql]:
@@ -114,17 +140,20 @@ def _outside_years(column: Sql, shape: Scalar) -> tuple[Sql, Sql]:
     return number, ~number.between(FIRST_MICROSECOND, LAST_MICROSECOND)
 
 
-def _violation_of_item(item: Sql, shape: Shape, path: FieldPath) -> Sql:
-    message = violation(item, shape, path)
-    return NULL.cast("string") if message is None else message
-
-
 def _member_message(column: Sql, shape: EnumOf, path: FieldPath) -> Sql:
     return sql.concat(member_message(path.source, path.path, shape), sql.make_valid_utf8(column))
 
 
 def _utf_8_message(column: Sql, path: FieldPath) -> Sql:
     return sql.concat(utf_8_message(path.source, path.path), sql.make_valid_utf8(column))
+
+
+def without_faults(column: Sql, shape: Shape, path: FieldPath) -> Sql:
+    """Returns a column of values that have no faults, each in its normal form."""
+    kind = required(shape)
+    if isinstance(kind, Scalar | EnumOf):
+        return floats.canonical(column) if kind == FLOAT else column
+    return require_valid(column, shape, path)
 
 
 def require_valid(column: Sql, shape: Shape, path: FieldPath) -> Sql:
