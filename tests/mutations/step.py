@@ -43,7 +43,7 @@ STEP: Final = (
                 "in the step, a window that has come apart leaves its panes current",
                 "`a_retracted_element_leaves_no_trace`: the panes of a session that comes apart are retracted",
                 "emit",
-                "_retract_ended(stage, table, ended_panes, state.watermark, clocks)",
+                "_retract_ended(stage, table, ended_panes, before.watermark, clocks)",
                 "[]",
             ),
         ),
