@@ -58,7 +58,10 @@ class NativeAggregate(Generic[E]):
 def may_be_native(combiner: AnyCombiner) -> bool:
     """Returns whether engines have an aggregate for a combiner, for values of some shapes at least."""
     inner = combiner.combiner if isinstance(combiner, Over) else combiner
-    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
+    return isinstance(
+        inner,
+        Count | Sum | Mean | Min | Max | AnyOf | AllOf | Quantile | Quantiles | TopN | ToList | ToSet,
+    )
 
 
 def first_part(parts: tuple[E, ...]) -> E:

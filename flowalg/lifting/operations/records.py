@@ -172,7 +172,7 @@ def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
     if not isinstance(of.shape, RecordOf):
         return Opaque(None, f"attrs.evolve of {of.shape}", location)
     attributes = attrs.fields(of.shape.cls)
-    if len(attributes) != len(of.shape.fields):  # its instances are no elements
+    if len(attributes) != len(of.shape.fields):  # elements have no instances of the class
         return Opaque(None, f"attrs.evolve of {of.shape}", location)
     kept: dict[str, Expr] = {}
     for index, attribute in enumerate(attributes):

@@ -28,8 +28,8 @@ class Scope:
     """The scope at one location of a function.
 
     ``where`` describes the function, ``names`` are its parameters and the variables so far, as expressions, and
-    ``captured`` returns the value of any other name. ``constructors`` lift calls of classes whose instances are no
-    elements.
+    ``captured`` returns the value of any other name. ``constructors`` lift calls of classes of which elements have no
+    instances, such as timers.
     """
 
     where: str

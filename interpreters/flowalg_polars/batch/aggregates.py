@@ -10,11 +10,20 @@ from typing import TypeAlias
 import polars as pl
 from flowalg_columns.checks.values import nan_in, sum_overflows
 from flowalg_columns.combiners import NativeAggregate, first_part, ranks_of
+from flowalg_shard.contents.buckets import (
+    BUCKET,
+    COUNT,
+    bucket_of,
+    merge_buckets,
+    quantiles_of,
+    require_finite,
+)
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import finite_total, scale, without_negative_zeros
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import AnyCombiner, Count, Max, Mean, Min, Over, Sum
+from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.result_shapes import ORDERED
 from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, Shape, contains_float
@@ -66,6 +75,8 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
             return NativeAggregate((value.any(),), lambda parts: (parts[0].any(),), first_part)
         case AllOf() if shape == BOOLEAN:
             return NativeAggregate((value.all(),), lambda parts: (parts[0].all(),), first_part)
+        case (Quantile() | Quantiles()) as quantiles if shape in (INTEGER, FLOAT):
+            return _quantiles(quantiles, value, label)
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
@@ -115,6 +126,27 @@ def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.
         return values
 
     return value.map_batches(check, return_dtype=pl.Float64(), is_elementwise=True)
+
+
+def _quantiles(combiner: Quantile | Quantiles, value: pl.Expr, label: str) -> Native:
+    """Returns the aggregate that counts the values of each bucket."""
+
+    def check(values: pl.Series) -> pl.Series:
+        require_finite(values, type(combiner).__name__, label)
+        return values
+
+    def finish(counted: pl.Series) -> pl.Series:
+        lists = pl.DataFrame({BUCKET: counted})
+        return quantiles_of(lists.with_columns(merge_buckets(lists, BUCKET)), BUCKET, combiner)
+
+    bucket = bucket_of(value.map_batches(check, is_elementwise=True), combiner.relative_error)
+    one = pl.Float64()
+    kind = one if isinstance(combiner, Quantile) else pl.List(one)
+    return NativeAggregate(
+        (bucket.value_counts(name=COUNT),),
+        None,
+        lambda parts: parts[0].map_batches(finish, return_dtype=kind, is_elementwise=True),
+    )
 
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> Native | None:

@@ -28,8 +28,8 @@ def require_finite(values: pl.Series, name: str, label: str) -> None:
         raise ElementError(f"{label}: the input of {name} must be finite; got {got}")
 
 
-def lift_bucket(value: pl.Expr, relative_error: float, weight: pl.Expr) -> pl.Expr:
-    """Returns the list of the bucket of a single value, or of its retraction by the weight.
+def bucket_of(value: pl.Expr, relative_error: float) -> pl.Expr:
+    """Returns the bucket of a finite number.
 
     Buckets divide each power of two alike, so the bucket is in the bits of the float above those of its fraction.
     """
@@ -37,8 +37,13 @@ def lift_bucket(value: pl.Expr, relative_error: float, weight: pl.Expr) -> pl.Ex
     bits = number.abs().reinterpret(dtype=pl.Int64())
     width = _LEAST // buckets_in_octave(relative_error)
     size = (bits - _LEAST).floordiv(width) + 1
-    bucket = pl.when(bits < _LEAST).then(0).when(number < 0).then(-size).otherwise(size)
-    return pl.concat_list(pl.struct(bucket.alias(BUCKET), weight.cast(pl.Int64()).alias(COUNT)))
+    return pl.when(bits < _LEAST).then(0).when(number < 0).then(-size).otherwise(size).alias(BUCKET)
+
+
+def lift_bucket(value: pl.Expr, relative_error: float, weight: pl.Expr) -> pl.Expr:
+    """Returns the list of the bucket of a single value, or of its retraction by the weight."""
+    count = weight.cast(pl.Int64()).alias(COUNT)
+    return pl.concat_list(pl.struct(bucket_of(value, relative_error), count))
 
 
 def merge_buckets(table: pl.DataFrame, name: str) -> pl.Series:
@@ -53,7 +58,7 @@ def quantiles_of(table: pl.DataFrame, name: str, combiner: Quantile | Quantiles)
 
     A negative count, from an early retraction, does not count.
     """
-    held = items_of(table, name).filter(pl.col(COUNT) > 0)
+    held = items_of(table, name).filter(pl.col(COUNT) > 0).with_columns(pl.col(COUNT).cast(pl.Int64()))
     counted = held.with_columns(
         pl.col(COUNT).sum().over(ROW).alias(_TOTAL), pl.col(COUNT).cum_sum().over(ROW).alias(_AFTER)
     )

@@ -1,4 +1,4 @@
-"""The decimals of floats, as texts. Those of Java have the digits of the shortest one, not those of the exact value."""
+"""Floats as texts of decimals. Those of Java have the digits of the shortest decimal, not those of the exact value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.sql import Sql
 from flowalg_spark.expressions.floats import nearest_to_product
 
-_LIMB: Final = 2**32
+_LIMB_BITS: Final = 32
+_LIMB: Final = 2**_LIMB_BITS
 _LIMBS: Final = 32
-"""As many limbs as the largest float has."""
-_BASE: Final = 10**9
+"""The number of limbs of the largest float."""
 _BASE_DIGITS: Final = 9
+_BASE: Final = 10**_BASE_DIGITS
+"""A digit to this base times the size of a limb fits 64 bits."""
 
 
 def fixed_point(node: Apply, a: Sql, _: Sql) -> Sql:
@@ -22,11 +24,9 @@ def fixed_point(node: Apply, a: Sql, _: Sql) -> Sql:
 
 
 def _fixed_point(number: Sql, places: int) -> Sql:
-    """Writes the integer and the fraction of a float, which are floats themselves, one after the other."""
-    size, minus = (
-        sql.abs(number),
-        sql.startswith(number.cast("string"), "-"),
-    )  # as text, since -0.0 equals 0.0
+    """Writes the whole part and the fraction of a float, which are floats themselves, one after the other."""
+    size = sql.abs(number)
+    minus = sql.startswith(number.cast("string"), "-")  # as text, since -0.0 equals 0.0
     if places:
         scale = 10.0**places
         text = sql.let(
@@ -54,7 +54,7 @@ def _large_integer(of: Sql) -> Sql:
     """Writes a large integer by digits to the base of a billion, from its limbs, the first of which is the highest."""
     limbs = sql.transform(
         sql.sequence(_LIMBS - 1, 0),
-        lambda place: (of / sql.pow(2.0, place * 32) % float(_LIMB)).cast("bigint"),
+        lambda place: (of / sql.pow(2.0, place * _LIMB_BITS) % float(_LIMB)).cast("bigint"),
     )
     digits = sql.aggregate(limbs, sql.array(sql.long(0)), _append_limb)
     texts = sql.transform(
