@@ -363,5 +363,5 @@ def test_explain_shows_which_functions_are_lifted(
     printed = capsys.readouterr().out
     assert "Source('sales').event_time: lifted to Spark columns" in printed
     assert "key_by(initial at laws/flowalg_laws/conformance/jobs/shop.py:" in printed
-    assert "runs in Python: the method title: engines differ beyond ASCII" in printed
+    assert "runs in Python: the method swapcase: engines differ beyond ASCII" in printed
     assert "Physical Plan" in printed

@@ -65,9 +65,9 @@ RATE = 3
 
 
 def initial(sale: Sale) -> str:
-    """Returns the first letter in title case; the call of ``title`` keeps the function in Python."""
+    """Returns the first letter in its other case; the call of ``swapcase`` keeps the function in Python."""
     first = sale.shop[:1]
-    return first.title()
+    return first.swapcase()
 
 
 def weighted(sale: Sale) -> int:
