@@ -37,7 +37,11 @@ def render_json(value: object) -> str:
 
     A lone surrogate, which UTF-8 cannot encode, is escaped.
     """
-    text = dump_json(_document(value))
+    return escape_surrogates(dump_json(_document(value)))
+
+
+def escape_surrogates(text: str) -> str:
+    """Returns a text with escapes in place of lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 

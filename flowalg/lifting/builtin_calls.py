@@ -37,6 +37,7 @@ from flowalg.lifting.operations.numbers import (
     is_nan,
     round_to_digits,
     round_to_int,
+    square_root,
 )
 from flowalg.lifting.operations.strings import to_string
 from flowalg.lifting.python.captured_values import to_constant
@@ -122,14 +123,6 @@ def _apply_to_float(make: Callable[[Expr, str], Expr]) -> Builtin:
     return lift
 
 
-def _square_root(of: Expr, location: str) -> Expr:
-    return Apply(Op.SQUARE_ROOT, (of,), FLOAT, location)
-
-
-def _magnitude(of: Expr, location: str) -> Expr:
-    return Apply(Op.FLOAT_ABSOLUTE, (of,), FLOAT, location)
-
-
 _BUILTINS: Final[Mapping[object, Builtin]] = {
     len: _size,
     abs: _absolute_value,
@@ -143,8 +136,8 @@ _BUILTINS: Final[Mapping[object, Builtin]] = {
     math.trunc: _round_with(Op.TRUNCATE),
     math.floor: _round_with(Op.FLOOR),
     math.ceil: _round_with(Op.CEILING),
-    math.sqrt: _apply_to_float(_square_root),
-    math.fabs: _apply_to_float(_magnitude),
+    math.sqrt: _apply_to_float(square_root),
+    math.fabs: _apply_to_float(absolute_value),
     math.isnan: _apply_to_float(is_nan),
     math.isinf: _apply_to_float(is_infinite),
     math.isfinite: _apply_to_float(is_finite),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import CodeType, FunctionType, MappingProxyType
+from types import CodeType, FunctionType
 from typing import Final
 
 from attrs import evolve
@@ -21,7 +21,7 @@ from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.python.captured_values import default_values, resolve_global
 from flowalg.lifting.python.collections_read import as_constant
-from flowalg.lifting.python.scope import Constructors, Scope
+from flowalg.lifting.python.scope import NO_CONSTRUCTORS, Constructors, Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
 from flowalg.lifting.syntax import annotated_shape, lift_condition, lift_expression
@@ -35,15 +35,13 @@ DEEPEST: Final = 150
 _MOST_FORKS: Final = 6
 """An ``if`` without ``return`` duplicates the statements after it; a function with more of them is left to Python."""
 
-_NO_CONSTRUCTORS: Final[Constructors] = MappingProxyType({})
-
 
 def lift_function(
     f: FunctionType,
     args: tuple[Expr, ...],
     named: Mapping[str, Expr],
     inside: tuple[CodeType, ...],
-    constructors: Constructors = _NO_CONSTRUCTORS,
+    constructors: Constructors = NO_CONSTRUCTORS,
 ) -> Expr:
     """Returns the expression that a call of ``f`` computes; ``inside`` are the enclosing functions being inlined.
 

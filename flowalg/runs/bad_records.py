@@ -8,7 +8,7 @@ from attrs import frozen
 
 from flowalg.computations.calls import FailedTransition
 from flowalg.data.errors import ElementError
-from flowalg.data.json_text import render_json
+from flowalg.data.json_text import escape_surrogates, render_json
 from flowalg.data.record_messages import missing_or_unknown, no_time_message, range_message
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime
@@ -34,23 +34,23 @@ class BadRecord:
 def bad_element(step: Step, element: object, error: BaseException) -> BadRecord:
     """Returns the bad record of an element on which a step raised."""
     shown = step.element_of(element) if isinstance(step, Admission) else element
-    return BadRecord(step.label, _text(str(error)), render_json(shown))
+    return BadRecord(step.label, escape_surrogates(str(error)), render_json(shown))
 
 
 def bad_call(label: str, failure: FailedTransition) -> BadRecord:
     """Returns the bad record of a transition that failed: the key, the element or timer, and the state."""
-    return BadRecord(label, _text(str(failure.error)), render_json(failure.call))
+    return BadRecord(label, escape_surrogates(str(failure.error)), render_json(failure.call))
 
 
 def bad_row(source: SourceNode, record: object, error: BaseException) -> BadRecord:
     """Returns the bad record of a record that could not be read."""
     row = record if isinstance(source.shape, RecordOf) else _Row(record)
-    return BadRecord(source_stage(source), _text(str(error)), render_json(row))
+    return BadRecord(source_stage(source), escape_surrogates(str(error)), render_json(row))
 
 
 def bad_text(source: SourceNode, error: str, text: str) -> BadRecord:
     """Returns the bad record of a text that could not be parsed."""
-    return BadRecord(source_stage(source), _text(error), render_json(_Text(text)))
+    return BadRecord(source_stage(source), escape_surrogates(error), render_json(_Text(text)))
 
 
 def source_stage(source: SourceNode) -> str:
@@ -110,7 +110,3 @@ class _Text:
     """A text that could not be parsed as a record."""
 
     text: str
-
-
-def _text(error: str) -> str:
-    return error if error.isascii() else error.encode(errors="backslashreplace").decode()

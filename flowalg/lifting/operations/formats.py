@@ -43,9 +43,10 @@ def lift_format(of: Expr, spec: str, location: str) -> Expr | None:
     if of.shape in (TIMESTAMP, DAY):
         return format_time(of, spec, location)
     match = _SPEC.fullmatch(spec)
-    width = int(match["width"] or 0) if match else 0
-    text = _unfilled(of, match, location) if match else None
-    if match is None or text is None or isinstance(text, Opaque) or width > WIDEST:
+    if match is None:
+        return None
+    text, width = _unfilled(of, match, location), int(match["width"] or 0)
+    if text is None or isinstance(text, Opaque) or width > WIDEST:
         return None
     if match["zero"]:
         return None if match["align"] or match["comma"] else zero_filled(text, width, location)
@@ -89,7 +90,7 @@ def _with_commas(text: Expr, location: str) -> Expr:
 
 
 def _signed(text: Expr, sign: str | None, location: str) -> Expr:
-    """Returns the text of a number, with a plus unless it has a minus if ``sign`` is ``+``."""
+    """Returns the text of a number; if ``sign`` is ``+``, a number without a minus has a plus."""
     if sign != "+":
         return text
     has_minus = Apply(Op.STARTS_WITH, (text, string_constant("-")), BOOLEAN, location)

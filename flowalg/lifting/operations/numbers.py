@@ -185,6 +185,11 @@ def round_to_digits(of: Expr, digits: int, location: str) -> Expr:
     return Apply(Op.ROUND_DIGITS, (of, int_constant(digits)), FLOAT, location)
 
 
+def square_root(of: Expr, location: str) -> Expr:
+    """Lifts ``math.sqrt`` of a float."""
+    return Apply(Op.SQUARE_ROOT, (of,), FLOAT, location)
+
+
 def is_nan(of: Expr, location: str) -> Expr:
     """Lifts ``math.isnan`` of a float."""
     return Apply(Op.IS_NAN, (of,), BOOLEAN, location)

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 from flowalg.data.shapes import FLOAT
 from flowalg.lifting.operations.comparisons import compare
 from flowalg.lifting.operations.conditionals import choose
-from flowalg.lifting.operations.conversions import int_constant
 from flowalg.lifting.operations.numbers import (
     absolute_value,
     is_finite,
@@ -22,15 +21,16 @@ from flowalg.lifting.operations.numbers import (
     is_nan,
     lift_arithmetic,
     negate,
+    round_to_digits,
+    square_root,
 )
-from flowalg.lifting.tree.expressions import Apply, Constant, Expr
-from flowalg.lifting.tree.primitives import Op
+from flowalg.lifting.tree.expressions import Constant, Expr
 
 Function: TypeAlias = Callable[[Expr, str], Expr]
 
 
 def numpy_function(target: object) -> Function | None:
-    """Returns how a function of NumPy of one float is lifted; ``None`` for any other value."""
+    """Returns the function that lifts calls of a function of NumPy with one float; ``None`` for any other value."""
     kind = type(target)
     if kind.__module__ != "numpy" or kind.__name__ != "ufunc":
         return None
@@ -42,7 +42,7 @@ def _is_negative(of: Expr, location: str) -> Expr:
 
 
 def _square_root(of: Expr, location: str) -> Expr:
-    root = Apply(Op.SQUARE_ROOT, (of,), FLOAT, location)
+    root = square_root(of, location)
     return choose(_is_negative(of, location), Constant(math.nan, FLOAT), root, location)
 
 
@@ -64,7 +64,7 @@ def _truncate(of: Expr, location: str) -> Expr:
 
 
 def _round(of: Expr, location: str) -> Expr:
-    return Apply(Op.ROUND_DIGITS, (of, int_constant(0)), FLOAT, location)
+    return round_to_digits(of, 0, location)
 
 
 _FUNCTIONS: Final[Mapping[str, Function]] = {

@@ -26,7 +26,7 @@ _INTROSPECTION: Final = frozenset({"globals", "vars", "locals", "eval", "exec", 
 
 
 def as_constant(f: FunctionType, name: str, value: object) -> object:
-    """Returns a dictionary or a set read-only if the module of ``f`` only reads it; any other value unchanged."""
+    """Returns a dictionary or a set read-only if the modules that know it only read it; any other value unchanged."""
     if type(value) not in (dict, set) or name in f.__code__.co_freevars or name not in f.__globals__:
         return value
     if not _is_only_read(f.__globals__, module_of(f), name):
@@ -42,10 +42,10 @@ def as_constant(f: FunctionType, name: str, value: object) -> object:
 
 def _is_only_read(variables: Mapping[str, object], module: ast.Module | None, name: str) -> bool:
     """Returns whether a module, and those through which it imports a name, only read the collection of that name."""
-    places = {} if module is None else _only_read(module)
-    if name not in places:
+    collections = {} if module is None else _only_read(module)
+    if name not in collections:
         return False
-    imported = places[name]
+    imported = collections[name]
     if imported is None:
         return True
     package = str(variables.get("__package__") or "")
@@ -58,7 +58,7 @@ def _is_only_read(variables: Mapping[str, object], module: ast.Module | None, na
 def _only_read(module: ast.Module) -> Mapping[str, ast.ImportFrom | None]:
     """Returns the names that a module binds once and otherwise only reads, with the statements that import them.
 
-    A name that is not imported is one of a display of a dictionary or a set.
+    A name without such a statement is bound to a display of a dictionary or a set.
     """
     bound = Counter(_bound(module))
     if _INTROSPECTION & bound.keys() or _INTROSPECTION & {*_mentioned(module)}:

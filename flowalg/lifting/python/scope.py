@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Final, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from flowalg.data.shapes import Shape
 from flowalg.lifting.python.captured_values import MISSING, resolve_attribute
@@ -19,6 +19,8 @@ Inline: TypeAlias = Callable[[FunctionType, tuple[Expr, ...], Mapping[str, Expr]
 
 Constructors: TypeAlias = "Mapping[type, Callable[[ast.Call, Scope], Expr]]"
 """The functions that lift calls, by the class that is called."""
+
+NO_CONSTRUCTORS: Final[Constructors] = MappingProxyType({})
 
 _TYPE_TESTS: Final = frozenset({"hasattr", "getattr", "isinstance", "issubclass", "type", "attrs"})
 
@@ -39,7 +41,7 @@ class Scope:
     inside: tuple[CodeType, ...]
     present: frozenset[Expr] = frozenset()
     forks: int = 0
-    constructors: Constructors = field(factory=dict)
+    constructors: Constructors = NO_CONSTRUCTORS
 
     def location(self, node: ast.expr | ast.stmt) -> str:
         """Returns the source location of a node, for messages."""

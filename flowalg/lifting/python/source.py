@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from attrs import frozen
 from returns.result import Failure, Result, Success
@@ -86,15 +86,18 @@ def syntax_of_module(module: ModuleType) -> ast.Module | None:
     name = vars(module).get("__file__")
     if not isinstance(name, str):
         return None
-    file = _compile("".join(linecache.getlines(name, vars(module))), name)
+    file = _read_file(name, vars(module))
     own = [f for f in vars(module).values() if isinstance(f, FunctionType) and f.__globals__ is vars(module)]
     is_same = file is not None and all(module_of(f) is file.module for f in own)
     return file.module if file is not None and is_same else None
 
 
 def _file_of(f: FunctionType) -> _File | None:
-    name = f.__code__.co_filename
-    return _compile("".join(linecache.getlines(name, f.__globals__)), name)
+    return _read_file(f.__code__.co_filename, f.__globals__)
+
+
+def _read_file(name: str, variables: dict[str, Any]) -> _File | None:
+    return _compile("".join(linecache.getlines(name, variables)), name)
 
 
 @lru_cache(maxsize=128)

@@ -5,6 +5,7 @@ Their results and errors are those of the algebra's combiners.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import polars as pl
@@ -76,7 +77,7 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> Na
         case AllOf() if shape == BOOLEAN:
             return NativeAggregate((value.all(),), lambda parts: (parts[0].all(),), first_part)
         case (Quantile() | Quantiles()) as quantiles if shape in (INTEGER, FLOAT):
-            return _quantiles(quantiles, value, label)
+            return _quantiles(quantiles, value, shape, label)
         case TopN() as top:
             return _top_n(top, argument, label)
         case ToList():
@@ -117,33 +118,37 @@ def _quotient(parts: Parts) -> pl.Expr:
 
 def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.Expr:
     """Returns values, which must not be NaN."""
+
+    def require(values: pl.Series) -> None:
+        if values.is_nan().any():
+            raise ElementError(nan_in(combiner, label))
+
+    return _checked(value, shape, require)
+
+
+def _checked(value: pl.Expr, shape: Shape, require: Callable[[pl.Series], None]) -> pl.Expr:
+    """Returns values, of which floats must pass a check."""
     if shape != FLOAT:
         return value
 
     def check(values: pl.Series) -> pl.Series:
-        if values.is_nan().any():
-            raise ElementError(nan_in(combiner, label))
+        require(values)
         return values
 
     return value.map_batches(check, return_dtype=pl.Float64(), is_elementwise=True)
 
 
-def _quantiles(combiner: Quantile | Quantiles, value: pl.Expr, label: str) -> Native:
+def _quantiles(combiner: Quantile | Quantiles, value: pl.Expr, shape: Shape, label: str) -> Native:
     """Returns the aggregate that counts the values of each bucket."""
-
-    def check(values: pl.Series) -> pl.Series:
-        require_finite(values, type(combiner).__name__, label)
-        return values
 
     def finish(counted: pl.Series) -> pl.Series:
         lists = pl.DataFrame({BUCKET: counted})
         return quantiles_of(lists.with_columns(merge_buckets(lists, BUCKET)), BUCKET, combiner)
 
-    bucket = bucket_of(value.map_batches(check, is_elementwise=True), combiner.relative_error)
-    one = pl.Float64()
-    kind = one if isinstance(combiner, Quantile) else pl.List(one)
+    finite = _checked(value, shape, lambda values: require_finite(values, type(combiner).__name__, label))
+    kind = pl.Float64() if isinstance(combiner, Quantile) else pl.List(pl.Float64())
     return NativeAggregate(
-        (bucket.value_counts(name=COUNT),),
+        (bucket_of(finite, combiner.relative_error).value_counts(name=COUNT),),
         None,
         lambda parts: parts[0].map_batches(finish, return_dtype=kind, is_elementwise=True),
     )

@@ -17,6 +17,7 @@ from flowalg_shard import Stage
 from flowalg_shard.contents.stage import side_argument
 from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, SIDE, START, VALUE, WEIGHT
 from flowalg_shard.tables.pickled import pickle_value
+from flowalg_shard.tables.queries import without
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
@@ -94,7 +95,7 @@ def _late_columns(elements: Elements) -> tuple[pl.Expr, ...]:
 
 def without_elements(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns rows without the columns of late data."""
-    return rows.drop(name for name in rows.columns if name.startswith(_LATE))
+    return without(rows, {name for name in rows.columns if name.startswith(_LATE)})
 
 
 def late_elements(elements: Elements, rows: pl.DataFrame) -> list[object]:

@@ -283,9 +283,18 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
     match column.combiner:
         case Sum() | Mean():
             return () if column.floating else column.accumulators[:1]
-        case Count() | Min() | Max() | AnyOf() | AllOf() | TopN() | ToList() | ToSet():
-            return ()
-        case Quantile() | Quantiles():
+        case (
+            Count()
+            | Min()
+            | Max()
+            | AnyOf()
+            | AllOf()
+            | Quantile()
+            | Quantiles()
+            | TopN()
+            | ToList()
+            | ToSet()
+        ):
             return ()
     assert_never(column.combiner)
 

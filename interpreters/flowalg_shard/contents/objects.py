@@ -159,13 +159,13 @@ class ObjectContents:
         times = Counter[Micros]()
         values: list[KeptValue] = []
         accumulator, size = self.combiner.zero(), 0
-        keeps_times, kept = self.stage.keeps_times, self._keeps_values
+        keeps_times = self.stage.keeps_times
         for packed, time, weight in elements:
             value = pickle.loads(packed)
             size += weight
             if keeps_times:
                 times[time] += weight
-            if kept:
+            if self._keeps_values:
                 values.append(KeptValue(value, time, weight))
             elif weight > 0:
                 accumulator = self.combiner.add(accumulator, value)

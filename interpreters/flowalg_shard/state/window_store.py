@@ -36,6 +36,7 @@ from flowalg_shard.state.dormancy import (
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.tables.packing import pack, stack, unpack
+from flowalg_shard.tables.queries import without
 
 KEY_HASH: Final = "__key_hash"
 
@@ -347,8 +348,8 @@ class ActiveWindows:
     ) -> ActiveWindows:
         """Whole segments, and windows with their current panes that were taken from others."""
         tables = [*((part.windows, part.current_panes) for part in whole), *taken]
-        windows = stack([_without_lookups(windows) for windows, _ in tables])
-        panes = stack([_without_lookups(panes) for _, panes in tables])
+        windows = stack([without(windows, _LOOKUP) for windows, _ in tables])
+        panes = stack([without(panes, _LOOKUP) for _, panes in tables])
         hidden = [] if not dormant.parts else [windows, *(table for part in whole for table in part.hidden)]
         return cls(windows, panes, dormant, hidden)
 
@@ -377,11 +378,6 @@ class ActiveWindows:
             return self.dormant
         needed = None if rows.is_empty() else wake_up
         return self.dormant.append(Segment(hashed, rows, current_panes, tombstones, needed))
-
-
-def _without_lookups(table: pl.DataFrame) -> pl.DataFrame:
-    own = [name for name in _LOOKUP if name in table.columns]
-    return table.drop(own) if own else table
 
 
 def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeVar
 
 import polars as pl
-
-Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
-"""A table, or a query that returns one."""
 
 
 def compute(query: pl.LazyFrame) -> pl.DataFrame:
@@ -26,5 +22,5 @@ def unite(queries: Collection[pl.LazyFrame]) -> pl.LazyFrame:
 
 
 def without(table: pl.DataFrame, names: Collection[str]) -> pl.DataFrame:
-    """Returns a table without some columns. Unlike ``drop``, it is no query."""
+    """Returns a table without some columns. It costs less than ``drop``, which runs a query."""
     return pl.DataFrame([column for column in table.get_columns() if column.name not in names])

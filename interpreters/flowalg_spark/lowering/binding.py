@@ -162,7 +162,7 @@ class StreamColumns:
 
 @frozen
 class BadRecords:
-    """The bad records of a source: which rows they are, and there their errors and the records as JSON."""
+    """The bad records of a source: whether a row is one, and then its error and the record as JSON."""
 
     source: SourceNode
     where: Sql

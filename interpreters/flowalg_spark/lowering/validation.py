@@ -73,14 +73,14 @@ def _cast(columns: Columns, stored: T.DataType | None) -> Columns:
 
 @frozen
 class Fault:
-    """What a column's values may violate: ``where`` is true for values that do (otherwise it may be null)."""
+    """A fault of a column's values: ``where`` is true for values that have it, and false or null for all others."""
 
     where: Sql
     message: Sql
 
 
 def is_faulty(faults: Sequence[Fault]) -> Sql:
-    """Returns whether a value has any of some faults."""
+    """Returns whether a value has at least one of the faults."""
     return sql.coalesce(sql.any_of(fault.where for fault in faults), False)
 
 

@@ -11,6 +11,7 @@ from attrs import frozen
 from flowalg_columns.values import AnyArray
 
 from flowalg.data.errors import FlowalgError, UserFunctionError, describe_raised, with_message
+from flowalg.data.json_text import escape_surrogates
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def send_errors() -> Iterator[None]:
         if _can_encode("".join(format_exception(error))):
             raise
         is_known = isinstance(error, FlowalgError)
-        text = (str(error) if is_known else describe_raised(error)).encode(errors="backslashreplace").decode()
+        text = escape_surrogates(str(error) if is_known else describe_raised(error))
         raise with_message(type(error) if is_known else UserFunctionError, text) from None
 
 
