@@ -2,7 +2,8 @@
 
 Records and pairs are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with
 ``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN
-and the infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
+and the infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``. A record that is a value of
+a sum has its tag, in the field ``$type``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from flowalg.data import shapes
 from flowalg.data.errors import ElementError
+from flowalg.data.kv import KV
 from flowalg.data.values import sort_key
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -32,12 +35,35 @@ _AS_THEY_ARE: Final = (str, int, bool, NoneType)
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def render_json(value: object) -> str:
+def render_json(value: object, shape: shapes.Shape | None = None) -> str:
     """Formats a value as JSON, whatever its type; a value of a type that elements cannot have is its ``repr``.
 
-    A lone surrogate, which UTF-8 cannot encode, is escaped.
+    Values of sums have tags if the shape is known. A lone surrogate, which UTF-8 cannot encode, is escaped.
     """
-    return escape_surrogates(dump_json(_document(value)))
+    return escape_surrogates(dump_json(_document(value) if shape is None else json_value(value, shape)))
+
+
+def json_value(value: object, shape: shapes.Shape) -> Json:
+    """Converts a value to a JSON document; a part that is not of its shape is converted without it."""
+    match shape:
+        case shapes.OptionalOf(of=inner) if value is not None:
+            return json_value(value, inner)
+        case shapes.ListOf(of=inner) if isinstance(value, list):
+            return [json_value(item, inner) for item in value]
+        case shapes.SetOf(of=inner) if isinstance(value, set | frozenset):
+            return [json_value(item, inner) for item in _sorted(value)]
+        case shapes.MapOf(item=pair) if isinstance(value, Mapping):
+            return [json_value(KV(key, value[key]), pair) for key in _sorted(value)]
+        case shapes.TupleOf(items=items) if isinstance(value, tuple) and len(value) == len(items):
+            return [json_value(part, inner) for part, inner in zip(value, items, strict=True)]
+        case shapes.RecordOf(cls=cls, fields=fields) if isinstance(value, cls):
+            return {field.name: json_value(getattr(value, field.name, None), field.shape) for field in fields}
+        case shapes.SumOf(members=members) if (position := shape.position(value)) is not None:
+            document = json_value(value, members[position].shape)
+            tag = {shapes.TAG: members[position].name}
+            return {**tag, **document} if isinstance(document, dict) else document
+        case _:
+            return _document(value)
 
 
 def escape_surrogates(text: str) -> str:

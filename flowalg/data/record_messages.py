@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import assert_never
 
@@ -17,6 +17,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
 )
 from flowalg.data.time import BETWEEN, EPOCH, MAX_TIME, MIN_TIME
@@ -38,6 +39,12 @@ def member_message(source: str, path: str, shape: EnumOf) -> str:
     """Returns the message for a name that an enum lacks, up to that name."""
     names = ", ".join(shape.cls.__members__)
     return f"source {source!r}: {path} must be a member of {shape} ({names}); got "
+
+
+def sum_message(source: str, path: str, shape: SumOf) -> str:
+    """Returns the message for a sum of which not exactly one member is set, up to how many are."""
+    tags = ", ".join(member.name for member in reversed(shape.members))
+    return f"source {source!r}: exactly one of {path}.{{{tags}}} must not be null; got "
 
 
 def utf_8_message(source: str, path: str) -> str:
@@ -115,6 +122,12 @@ def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str
             if isinstance(value, tuple) and len(value) == len(shapes):
                 for number, (item, inner) in enumerate(zip(value, shapes, strict=True), start=1):
                     yield from _faults(source, f"{path}._{number}", item, inner)
+        case SumOf(members=members):
+            position = shape.position(value)
+            if position is not None:
+                yield from _faults(source, f"{path}.{members[position].name}", value, members[position].shape)
+            elif isinstance(value, Mapping):
+                yield f"{sum_message(source, path, shape)}{sum(part is not None for part in value.values())}"
         case Scalar():
             # Columns hold times and days that Python has no value for.
             if shape in (TIMESTAMP, DAY) and type(value) is int:

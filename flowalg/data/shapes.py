@@ -1,24 +1,40 @@
 """Shapes: the schemas of elements, derived from Python types; every engine derives its own schema from them.
 
 An element is a scalar (``bool``, 64-bit ``int``, ``float``, ``str``, ``bytes``, timezone-aware ``datetime``,
-``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, or a record: a frozen
-attrs class (``KV`` is one). ``shape_of`` returns the shape of a type; its errors name the unsupported field.
+``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, a record: a frozen attrs
+class (``KV`` is one), or a value of a sum such as ``Model | Count``. ``shape_of`` returns the shape of a type; its
+errors name the unsupported field.
 """
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
+from functools import cached_property
+from itertools import combinations
+from typing import (
+    Annotated,
+    Final,
+    TypeAlias,
+    TypeVar,
+    Union,
+    assert_never,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import attrs
 from attrs import frozen
 
-from flowalg.data.errors import RecordTypeError, format_value
+from flowalg.data.errors import ArgumentError, RecordTypeError, format_value
 from flowalg.data.kv import KV
+
+A = TypeVar("A")
 
 
 @frozen
@@ -147,12 +163,70 @@ class RecordOf:
         return self.cls.__name__
 
 
-Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf
+@frozen
+class SumOf:
+    """A value of one of several shapes, such as ``Model | Count``.
+
+    The tag of a member is the name of its field: that of its class. In columns, each member is a part that is null for
+    values of the other members. The members are in the reverse of the order of their values, so that values are ordered
+    as these columns are, nulls first.
+    """
+
+    members: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(str(member.shape) for member in reversed(self.members))
+
+    @cached_property
+    def _positions(self) -> dict[type, int]:
+        return {class_of(member.shape): number for number, member in enumerate(self.members)}
+
+    def position(self, value: object) -> int | None:
+        """Returns the position of the member that a value is of; ``None`` if it is of no member."""
+        exact = self._positions.get(type(value))
+        if exact is not None:
+            return exact
+        for number, member in enumerate(self.members):
+            shape = member.shape
+            if isinstance(value, class_of(shape)) and not isinstance(shape, RecordOf):
+                return number
+            if type(value) is int and shape in (FLOAT, DECIMAL):
+                return number
+        return None
+
+    def member_of_json(self, document: object) -> Field | None:
+        """Returns the member that a JSON document is of, by its tag or its kind; ``None`` if there is none."""
+        match document:
+            case dict():
+                tag = document.get(TAG)
+                return next((member for member in self.members if member.name == tag), None)
+            case list():
+                kinds = _ARRAY
+            case str():
+                kinds = _TEXT
+            case _:
+                kinds = _NUMBER
+        return next((member for member in self.members if _kinds(member.shape) & kinds), None)
+
+    def instances_of(self, cls: type) -> tuple[int, ...]:
+        """Returns the positions of the members whose values are all instances of a class; others have none."""
+        return tuple(
+            number for number, member in enumerate(self.members) if issubclass(class_of(member.shape), cls)
+        )
+
+
+Composite: TypeAlias = RecordOf | TupleOf | SumOf
+"""The shape of a value with parts, each of which has columns of its own."""
+
+Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf | SumOf
 """The shape of an element value."""
+
+TAG: Final = "$type"
+"""The field of a JSON object that has the tag of a sum's member. No field of a record has this name."""
 
 _POSSIBLE: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
-    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
+    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or a union of them, also with None"
 )
 
 _REMEDY: Final = "; define a record class: use @frozen from attrs on a class with annotated fields"
@@ -175,6 +249,130 @@ def optional(shape: Shape) -> OptionalOf:
 def required(shape: Shape) -> Shape:
     """Returns the shape without ``None``."""
     return shape.of if isinstance(shape, OptionalOf) else shape
+
+
+def sum_of(members: Iterable[Shape]) -> Shape:
+    """Returns the shape of a value that has one of some shapes; it is optional if one of them is.
+
+    Raises ``RecordTypeError`` if neither Python nor JSON could tell two of them apart.
+    """
+    distinct: dict[Shape, None] = {}
+    nullable = False
+    for member in members:
+        nullable |= isinstance(member, OptionalOf)
+        inner = required(member)
+        distinct.update(dict.fromkeys(_shapes_in(inner) if isinstance(inner, SumOf) else [inner]))
+    first, *others = distinct
+    for one, other in combinations(distinct, 2):
+        both = ", ".join(sorted(_kinds(one) & _kinds(other)))
+        if both:
+            raise RecordTypeError(
+                f"{one} | {other} is not an element type: its members cannot be told apart, since both are {both}; "
+                "use record classes with different names, or @tagged(name) on one of them"
+            )
+    named = (Field(tag_of(shape), shape) for shape in distinct)
+    whole = SumOf(tuple(sorted(named, key=_rank, reverse=True))) if others else first
+    return optional(whole) if nullable else whole
+
+
+def _rank(member: Field) -> tuple[str, str]:
+    """Returns what orders values of different members (``flowalg.data.values.sort_key``)."""
+    match member.shape:
+        case Scalar() as scalar if scalar in (BOOLEAN, INTEGER, FLOAT, DECIMAL):
+            return "number", member.name
+        case ListOf() | TupleOf():
+            return "sequence", member.name
+        case SetOf():
+            return "set", member.name
+        case EnumOf(cls=cls):
+            return cls.__name__, member.name
+        case _:
+            return member.name, member.name
+
+
+def _shapes_in(whole: SumOf) -> list[Shape]:
+    return [member.shape for member in whole.members]
+
+
+def tag_of(shape: Shape) -> str:
+    """Returns the tag of a shape as a member of a sum."""
+    return tag_of_class(class_of(shape))
+
+
+def tag_of_class(cls: type) -> str:
+    """Returns the tag of a class: its name, or that of ``tagged``."""
+    tag: object = vars(cls).get(_TAG_ATTRIBUTE)
+    return tag if isinstance(tag, str) else cls.__name__
+
+
+def tagged(name: str) -> Callable[[type[A]], type[A]]:
+    """Decorates a class with its tag in sums, for JSON and for columns; without it, that is the name of the class.
+
+    Raises ``ArgumentError`` for a name that is not a letter followed by letters, digits, ``_``, ``-`` and ``.``.
+
+    Example:
+
+    >>> @tagged("count")
+    ... @frozen
+    ... class Counted:
+    ...     query: str
+    >>> tag_of_class(Counted)
+    'count'
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.-]*", name, re.ASCII):
+        raise ArgumentError("tagged", name, "a letter followed by letters, digits, _, - and .")
+
+    def decorate(cls: type[A]) -> type[A]:
+        if not isinstance(cls, type):
+            raise ArgumentError("the argument of @tagged(...)", cls, "a class")
+        setattr(cls, _TAG_ATTRIBUTE, name)
+        return cls
+
+    return decorate
+
+
+_TAG_ATTRIBUTE: Final = "__flowalg_tag__"
+
+
+def class_of(shape: Shape) -> type:
+    """Returns the class of the values of a shape; ``object`` for one whose values have several."""
+    match shape:
+        case Scalar(python=cls) | EnumOf(cls=cls) | RecordOf(cls=cls):
+            return cls
+        case ListOf():
+            return list
+        case SetOf(mutable=mutable):
+            return set if mutable else frozenset
+        case TupleOf():
+            return tuple
+        case MapOf():
+            return Mapping
+        case OptionalOf() | SumOf():
+            return object
+    assert_never(shape)
+
+
+def _kinds(shape: Shape) -> frozenset[str]:
+    """Returns what values of a shape are in JSON and in comparisons; values of two shapes that share none differ."""
+    match shape:
+        case RecordOf():
+            return frozenset({f"objects with the tag {tag_of(shape).lower()}"})
+        case ListOf() | SetOf() | TupleOf():
+            return _ARRAY
+        case EnumOf(cls=cls):
+            return _TEXT | _NUMBER if issubclass(cls, int | float) else _TEXT
+        case Scalar():
+            is_number = shape in (BOOLEAN, INTEGER, FLOAT, DECIMAL, DURATION)
+            is_text = shape in (TEXT, BINARY, TIMESTAMP, DAY, FLOAT, DECIMAL)  # NaN and decimals are texts
+            return (_NUMBER if is_number else frozenset()) | (_TEXT if is_text else frozenset())
+        case OptionalOf() | MapOf() | SumOf():
+            return frozenset({"values of any kind"})
+    assert_never(shape)
+
+
+_NUMBER: Final = frozenset({"numbers"})
+_TEXT: Final = frozenset({"texts"})
+_ARRAY: Final = frozenset({"arrays"})
 
 
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:
@@ -211,9 +409,10 @@ def _shape(
     origin = get_origin(python_type)
     args = get_args(python_type)
     if origin in (Union, types.UnionType):
-        inner = [arg for arg in args if arg is not types.NoneType]
-        if len(inner) == 1 and len(args) == 2:
-            return OptionalOf(_shape(inner[0], where, variables, enclosing))
+        inner = [_shape(arg, where, variables, enclosing) for arg in args if arg is not types.NoneType]
+        if inner:
+            whole = sum_of(inner)
+            return optional(whole) if len(inner) < len(args) else whole
     elif origin is list and len(args) == 1:
         return ListOf(_shape(args[0], f"{where}[…]", variables, enclosing))
     elif origin in (frozenset, set) and len(args) == 1:
@@ -306,7 +505,7 @@ def inner_shapes(shape: Shape) -> tuple[Shape, ...]:
             return (key, value)
         case TupleOf(items=items):
             return items
-        case RecordOf(fields=fields):
+        case RecordOf(fields=fields) | SumOf(members=fields):
             return tuple(field.shape for field in fields)
     assert_never(shape)
 

@@ -18,6 +18,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
     shape_of,
 )
@@ -53,6 +54,8 @@ def structure(shape: Shape) -> str:
             return (
                 f"{cls.__name__}({', '.join(f'{field.name}: {structure(field.shape)}' for field in fields)})"
             )
+        case SumOf(members=members):
+            return " | ".join(f"{member.name}: {structure(member.shape)}" for member in reversed(members))
     assert_never(shape)
 
 

@@ -123,6 +123,10 @@ def conform(value: object, shape: shapes.Shape, where: str) -> object:
                     if new is not old:
                         changed[field.name] = new
                 return rebuild(value, changed)
+        case shapes.SumOf(members=members):
+            position = shape.position(value)
+            if position is not None:
+                return conform(value, members[position].shape, where)
         case _:
             assert_never(shape)
     raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
@@ -293,7 +297,8 @@ def sort_key(value: object) -> tuple[object, ...]:
     """Returns the sort key of a value, with which panes of the same instant and window are ordered.
 
     ``None`` sorts first and NaN last. Values of different kinds are ordered by the name of their kind; all numbers are
-    of one kind. Records, tuples and lists sort lexicographically, sets by their sorted items, and enums by name. Raises
+    of one kind, and the kind of a record is its tag. Records, tuples and lists sort lexicographically, sets by their
+    sorted items, and enums by name. Raises
     ``ElementError`` for a value that has no order, such as a complex number.
     """
     if value is None:
@@ -312,7 +317,8 @@ def sort_key(value: object) -> tuple[object, ...]:
     if isinstance(value, tuple | list):
         return (1, "sequence", tuple(sort_key(item) for item in value))
     if attrs.has(kind):
-        return (1, kind.__name__, tuple(sort_key(getattr(value, field.name)) for field in attrs.fields(kind)))
+        fields = (sort_key(getattr(value, field.name)) for field in attrs.fields(kind))
+        return (1, shapes.tag_of_class(kind), tuple(fields))
     try:
         value < value  # type: ignore[operator]  # noqa: B015  # raises if values of its type have no order
     except TypeError as unordered:

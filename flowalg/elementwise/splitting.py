@@ -1,4 +1,4 @@
-"""Functions that split a collection in two, by a ``Result`` or by class."""
+"""Functions that split a collection in two, by a ``Result``."""
 
 from __future__ import annotations
 
@@ -90,14 +90,3 @@ def _result(f: Callable[..., Result[object, object]], element: object) -> Result
             f"the result of split({describe_function(f)}) must be a Success or a Failure; got {format_value(result)}"
         )
     return result
-
-
-@frozen
-class IsA:
-    """A predicate: whether an element is an instance of a class."""
-
-    kind: type
-
-    def __call__(self, element: object) -> bool:
-        """Returns whether the element is an instance of the class."""
-        return isinstance(element, self.kind)

@@ -16,9 +16,9 @@ from attrs import evolve
 from returns.result import Failure, Success
 
 from flowalg.data.errors import describe_function
-from flowalg.data.shapes import TupleOf
+from flowalg.data.shapes import SumOf, TupleOf, required
 from flowalg.lifting.operations import records
-from flowalg.lifting.operations.conditionals import choose
+from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.python.captured_values import default_values, resolve_global
 from flowalg.lifting.python.collections_read import as_constant
 from flowalg.lifting.python.scope import NO_CONSTRUCTORS, Constructors, Scope
@@ -50,7 +50,25 @@ def lift_function(
     lifted = _lift_call(f, args, named, inside, constructors)
     if lifted.shape is None and isinstance(lifted, Opaque):
         return evolve(lifted, shape=annotated_shape(f))
-    return lifted
+    return _as_annotated(lifted, f)
+
+
+def _as_annotated(lifted: Expr, f: FunctionType) -> Expr:
+    """Returns the result of a function as a value of the sum that it is annotated with.
+
+    A function that returns values of several types, of which its annotation lacks one, is left to Python.
+    """
+    annotated = annotated_shape(f) if "return" in f.__annotations__ and lifted.shape is not None else None
+    if annotated is None or not any(
+        shape is not None and isinstance(required(shape), SumOf) for shape in (annotated, lifted.shape)
+    ):
+        return lifted
+    if isinstance(lifted, Opaque):
+        return evolve(lifted, shape=annotated)
+    if is_assignable(annotated, lifted):
+        return widen(lifted, annotated)
+    reason = f"a result of type {lifted.shape}, annotated as {annotated}"
+    return Opaque(annotated, reason, describe_function(f))
 
 
 def _lift_call(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from abc import ABCMeta
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, NoneType
 from typing import Final, get_args, get_origin, get_type_hints
 
 import attrs
@@ -30,6 +31,7 @@ from flowalg.data.shapes import (
     OptionalOf,
     RecordOf,
     Shape,
+    SumOf,
     TupleOf,
     shape_of,
 )
@@ -38,6 +40,7 @@ from flowalg.lifting.operations import dictionaries, formats, mappings, patterns
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number, to_int
+from flowalg.lifting.operations.instances import is_instance, narrowed, of_each_member
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
 from flowalg.lifting.operations.numpy_functions import numpy_function
@@ -67,10 +70,15 @@ from flowalg.lifting.tree.primitives import Op
 
 
 def lift_expression(node: ast.expr, scope: Scope) -> Expr:
-    """Lifts an expression; an optional that is known not to be ``None`` here has the shape of its value."""
+    """Lifts an expression; an optional that is known not to be ``None`` here has the shape of its value.
+
+    A value of a sum has the shape of the only member that it can be of here.
+    """
     lifted = _lift_node(node, scope)
     if isinstance(lifted.shape, OptionalOf) and lifted in scope.present:
-        return unwrap_optional(lifted, scope.location(node))
+        lifted = unwrap_optional(lifted, scope.location(node))
+    if isinstance(lifted.shape, SumOf):
+        return narrowed(lifted, scope, scope.location(node))
     if isinstance(lifted, Constant) and is_wide(lifted) and not lifted.location:
         return evolve(lifted, location=scope.location(node))
     return lifted
@@ -263,11 +271,16 @@ def _has_shape(kind: type) -> bool:
 def _lift_attribute(node: ast.Attribute, scope: Scope) -> Expr:
     if scope.resolve(node) is not MISSING:
         return _lift_captured(node, scope)
-    of = lift_expression(node.value, scope)
+    return _attribute_of(lift_expression(node.value, scope), node, scope)
+
+
+def _attribute_of(of: Expr, node: ast.Attribute, scope: Scope) -> Expr:
     location = scope.location(node)
     match of.shape:
         case None:
             return of
+        case SumOf():
+            return of_each_member(of, lambda member: _attribute_of(member, node, scope), scope, location)
         case EnumOf():
             return records.enum_attribute(of, node.attr, location)
         case RecordOf(cls=cls):
@@ -479,6 +492,10 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
             )
         return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
     target, args, named = without_partial(target, args, named) or (target, args, named)
+    if target is isinstance and len(node.args) == 2 and not node.keywords:
+        tested = _lift_isinstance(args[0], node.args[1], scope, location)
+        if tested is not None:
+            return tested
     pattern = None if named else patterns.pattern_of(target, args)
     if pattern is not None:
         return _lift_pattern(pattern, getattr(target, "__name__", ""), args[1:], location)
@@ -499,6 +516,27 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
     opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
     return _as_call(opaque, target, args, named) or opaque
+
+
+_PLAIN_CHECKS: Final = (type.__instancecheck__, ABCMeta.__instancecheck__)
+"""What tests instances of classes of which a value is one if its class is a subclass."""
+
+
+def _lift_isinstance(of: Expr, classes: ast.expr, scope: Scope, location: str) -> Expr | None:
+    """Lifts ``isinstance`` with a class, or a tuple or union of classes; ``None`` if its columns do not decide."""
+    match classes:
+        case ast.Tuple(elts=several):
+            named = [scope.resolve(cls) for cls in several]
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            named = [scope.resolve(cls) for cls in (left, right)]
+        case _:
+            resolved = scope.resolve(classes)
+            named = list(resolved) if isinstance(resolved, tuple) else [resolved]
+    found = tuple(NoneType if cls is None else cls for cls in named)
+    plain = tuple(
+        cls for cls in found if isinstance(cls, type) and type(cls).__instancecheck__ in _PLAIN_CHECKS
+    )
+    return is_instance(of, plain, location, scope.absent) if len(plain) == len(found) else None
 
 
 def _lift_pattern(pattern: re.Pattern[str], name: str, args: tuple[Expr, ...], location: str) -> Expr:

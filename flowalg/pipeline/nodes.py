@@ -44,6 +44,7 @@ from flowalg.elementwise.functions import Call, OnValue
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import WRITTEN, FlatMap, Map, Scope, Split, Step
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
+from flowalg.lifting.operations.sums import common_sum
 from flowalg.pipeline.co_group import Join, Separate
 from flowalg.pipeline.graph import Fold, equal
 from flowalg.pipeline.joins import JoinKind, require_distinct_nothing
@@ -559,9 +560,9 @@ class Flatten(_Node):
 
     @cached_property
     def shape(self) -> Shape | None:
-        """The shape of all inputs; ``None`` if they differ."""
-        first, *others = (inner.shape for inner in self.inputs)
-        return first if all(other == first for other in others) else None
+        """The shape of all inputs, or the sum of their shapes; ``None`` if there is none."""
+        shapes = [inner.shape for inner in self.inputs if inner.shape is not None]
+        return common_sum(*shapes) if len(shapes) == len(self.inputs) else None
 
 
 @frozen(eq=False, repr=False)

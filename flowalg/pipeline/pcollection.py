@@ -25,8 +25,9 @@ from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.shapes import ElementType, OptionalOf, RecordOf, Shape
 from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
-from flowalg.elementwise.splitting import IsA, Outcomes, Selected
+from flowalg.elementwise.splitting import Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.lifting.members import IsA, Narrow
 from flowalg.pipeline.holes import fill
 from flowalg.pipeline.joins import (
     JoinKind,
@@ -54,6 +55,7 @@ from flowalg.pipeline.nodes import (
     require_groupable,
     require_keyed,
 )
+from flowalg.pipeline.partition import require_member, require_partition
 from flowalg.pipeline.side_inputs import (
     NO_DEFAULT,
     AsMap,
@@ -602,10 +604,40 @@ class PCollection(HasView, Generic[A_co]):
         )
 
     def only(self, kind: type[B]) -> PCollection[B]:
-        """Returns the elements of a class: one output of a function that tags its results by type."""
-        if not isinstance(kind, type):
-            raise ArgumentError("kind", kind, "a class")
-        return PCollection(self._then(Filter(Call(IsA(kind)), "only")))
+        """Returns the elements of a class: of a sum, those of its members that are of the class.
+
+        Raises ``ArgumentError`` for a class of which no element can be.
+        """
+        require_member(self.shape, kind, "kind")
+        selected = PCollection[A_co](self._then(Filter(Call(IsA(kind)), "only")))
+        return PCollection(selected._then(Map(Call(Narrow(kind)), "only")))
+
+    @overload
+    def partition(
+        self, first: type[Out1], second: type[Out2], /
+    ) -> tuple[PCollection[Out1], PCollection[Out2]]: ...
+    @overload
+    def partition(
+        self, first: type[Out1], second: type[Out2], third: type[Out3], /
+    ) -> tuple[PCollection[Out1], PCollection[Out2], PCollection[Out3]]: ...
+    @overload
+    def partition(
+        self, first: type[Out1], second: type[Out2], third: type[Out3], fourth: type[Out4], /
+    ) -> tuple[PCollection[Out1], PCollection[Out2], PCollection[Out3], PCollection[Out4]]: ...
+    def partition(self, *kinds: type) -> tuple[PCollection[object], ...]:
+        """Returns the elements of each of several classes, of which every element of a sum is of exactly one.
+
+        Raises ``ArgumentError`` if the elements are of no known sum, if two of the classes have a member of it in
+        common, or if a member is of none of them.
+
+        Example:
+
+        >>> wins, totals = flatten(scores.filter(lambda s: s.points > 4), points).partition(Score, KV)
+        >>> results(wins.map(lambda s: s.team).distinct())
+        ['blue', 'red']
+        """
+        require_partition(self.shape, kinds)
+        return tuple(map(self.only, kinds))
 
     @overload
     def as_singleton(self) -> SideInput[A_co]: ...
@@ -731,10 +763,19 @@ class PCollection(HasView, Generic[A_co]):
         return self.node.shape
 
 
-def flatten(*collections: PCollection[A]) -> PCollection[A]:
+@overload
+def flatten(first: PCollection[Out1], second: PCollection[Out2], /) -> PCollection[Out1 | Out2]: ...
+@overload
+def flatten(
+    first: PCollection[Out1], second: PCollection[Out2], third: PCollection[Out3], /
+) -> PCollection[Out1 | Out2 | Out3]: ...
+@overload
+def flatten(*collections: PCollection[A]) -> PCollection[A]: ...
+def flatten(*collections: PCollection[object]) -> PCollection[object]:
     """Returns the union of several collections, as bags of elements.
 
-    All must be in the same windows. The watermark is the least of theirs. Law: associative and commutative.
+    Collections of several types are a collection of the sum of these types, such as ``Model | Count``. All must be in
+    the same windows. The watermark is the least of theirs. Law: associative and commutative.
 
     Example:
 

@@ -10,7 +10,9 @@ from typing import assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.elementwise.steps import Step
+from flowalg.elementwise.functions import Call
+from flowalg.elementwise.steps import Map, Step
+from flowalg.lifting.members import Widen
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.graph import Fold, count_readers, fold_all, nodes_of
 from flowalg.pipeline.joins import JoinKind
@@ -199,11 +201,16 @@ class _Planner:
                 return planned.CoGroup(tuple(map(of, inputs)), timed)
             case Flatten(inputs=inputs):
                 branches = _branches_of(node) if self.fans_out(node) else None
-                return (
-                    planned.FanOut((of(branches[0]),), branches[1])
-                    if branches
-                    else planned.Union(tuple(map(of, inputs)))
+                widening = [_widening(inner, node) for inner in inputs]
+                if branches:
+                    base, chains = branches
+                    widened = ((*steps, *after) for steps, after in zip(chains, widening, strict=True))
+                    return planned.FanOut((of(base),), tuple(widened))
+                united = (
+                    planned.Apply((of(inner),), after) if after else of(inner)
+                    for inner, after in zip(inputs, widening, strict=True)
                 )
+                return planned.Union(tuple(united))
             case WithSide(inputs=inputs):
                 return planned.ReadSide(tuple(map(of, inputs)), node)
             case Process(input=inner):
@@ -250,6 +257,13 @@ def _branches_of(node: Flatten) -> tuple[Node, tuple[tuple[Step, ...], ...]] | N
     """
     bases, chains = zip(*map(_chain_of, node.inputs), strict=True)
     return (bases[0], chains) if len(chains) > 1 and all(base is bases[0] for base in bases) else None
+
+
+def _widening(inner: Node, union: Flatten) -> tuple[Step, ...]:
+    """Returns the step from an input of a union to the sum that its elements are, if they are not of it already."""
+    if union.shape is None or inner.shape == union.shape:
+        return ()
+    return (Map(Call(Widen(union.shape)), "flatten", scope=union.scope),)
 
 
 def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:

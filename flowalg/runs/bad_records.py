@@ -44,8 +44,9 @@ def bad_call(label: str, failure: FailedTransition) -> BadRecord:
 
 def bad_row(source: SourceNode, record: object, error: BaseException) -> BadRecord:
     """Returns the bad record of a record that could not be read."""
-    row = record if isinstance(source.shape, RecordOf) else _Row(record)
-    return BadRecord(source_stage(source), escape_surrogates(str(error)), render_json(row))
+    text = render_json(record, source.shape)
+    shown = text if isinstance(source.shape, RecordOf) else f'{{"value":{text}}}'
+    return BadRecord(source_stage(source), escape_surrogates(str(error)), shown)
 
 
 def bad_text(source: SourceNode, error: str, text: str) -> BadRecord:
@@ -96,13 +97,6 @@ def require_in_range(source: SourceNode, micros: int | None) -> EventTime:
     if not MIN_TIME <= micros < MAX_TIME:
         raise ElementError(range_message(source.name, micros))
     return EventTime(micros)
-
-
-@frozen
-class _Row:
-    """The row of a source of scalars, whose only column is ``value``."""
-
-    value: object
 
 
 @frozen

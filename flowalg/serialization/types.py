@@ -23,6 +23,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
     shape_of,
 )
@@ -140,6 +141,8 @@ def type_of(shape: Shape) -> object:
             return types.GenericAlias(tuple, tuple(type_of(item) for item in items))
         case RecordOf(cls=cls, fields=fields):
             return _record(cls, fields)
+        case SumOf(members=members):
+            return Union[tuple(type_of(member.shape) for member in members)]  # noqa: UP007
     assert_never(shape)
 
 

@@ -39,7 +39,7 @@ class ColumnTypes(Generic[T]):
                 return self.list_of(self(inner))
             case shapes.MapOf():
                 return self.list_of(self(shape.item))
-            case shapes.TupleOf() | shapes.RecordOf():
+            case shapes.TupleOf() | shapes.RecordOf() | shapes.SumOf():
                 return self.struct_of([(name, self(part)) for name, part in parts_of(shape)])
         assert_never(shape)
 

@@ -14,8 +14,7 @@ from flowalg.data import shapes
 from flowalg.data.time import EPOCH
 from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
 from flowalg_columns.layout import Layout, Leaf, layout_of, leaf_columns, leaves, parts_of
-from flowalg_columns.records import build_records
-from flowalg_columns.values import read_arrays, write_arrays
+from flowalg_columns.values import build_values, read_arrays, write_arrays
 
 _LISTED: Final = (shapes.BOOLEAN, shapes.INTEGER, shapes.FLOAT, shapes.TEXT, shapes.BINARY, shapes.DAY)
 """The shapes whose Python values Polars returns quickly."""
@@ -59,7 +58,7 @@ class Codec:
 
     @property
     def nested(self) -> pl.Expr:
-        """The values as one column, with structs for records and tuples."""
+        """The values as one column, with structs for values with parts."""
         return _nest(self.layout)
 
     def read(self, table: pl.DataFrame) -> list[object]:
@@ -97,10 +96,10 @@ def _read(table: pl.DataFrame, layout: Layout) -> list[object]:
             return _read_leaf(table[name], shape)
         case _:
             parts = [_read(table, part) for part in layout.parts]
-            if isinstance(layout.shape, shapes.RecordOf):
-                cls = layout.shape.cls
-                return build_records(cls, parts) if parts else [cls() for _ in range(table.height)]
-            return list(zip(*parts, strict=True)) if parts else [()] * table.height
+            if parts:
+                return build_values(layout.shape, parts)
+            empty = layout.shape.cls() if isinstance(layout.shape, shapes.RecordOf) else ()
+            return [empty] * table.height
 
 
 def _read_leaf(series: pl.Series, shape: shapes.Shape) -> list[object]:
@@ -118,6 +117,8 @@ def _is_exact(values: list[object], layout: Layout) -> bool:
             return shape in _EXACT and isinstance(shape, shapes.Scalar) and _are_plain(values, shape)
         case _:
             shape = layout.shape
+            if isinstance(shape, shapes.SumOf):
+                return False
             if isinstance(shape, shapes.TupleOf):
                 rows = cast("list[tuple[object, ...]]", values)
                 if not set(map(type, rows)) <= {tuple} or not set(map(len, cast("list[Sized]", rows))) <= {

@@ -1,25 +1,17 @@
-"""Canonical JSON text of values, for keys and values that have no typed columns.
-
-Records are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with ``key``
-and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN and the
-infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
-"""
+"""Canonical JSON text of values, for keys and values that have no typed columns: that of ``flowalg.data.json_text``."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum
 from typing import Final, assert_never, cast
 
 from flowalg.data import shapes
-from flowalg.data.json_text import Json, dump_json, encode_scalar
+from flowalg.data.json_text import Json, dump_json, json_value
 from flowalg.data.kv import KV
 from flowalg_columns.records import build_records
-from flowalg_columns.values import sort_values
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -32,30 +24,6 @@ def encode_json(value: object, shape: shapes.Shape) -> str:
 def decode_json(text: str, shape: shapes.Shape) -> object:
     """Decodes JSON text to a value of a shape."""
     return _decode(json.loads(text), shape)
-
-
-def json_value(value: object, shape: shapes.Shape) -> Json:
-    """Converts a value of a shape to a JSON document."""
-    match shape:
-        case shapes.Scalar():
-            return encode_scalar(value)
-        case shapes.OptionalOf(of=inner):
-            return None if value is None else json_value(value, inner)
-        case shapes.EnumOf():
-            return cast("Enum", value).name
-        case shapes.ListOf(of=inner):
-            return [json_value(item, inner) for item in cast("list[object]", value)]
-        case shapes.SetOf(of=inner):
-            return [json_value(item, inner) for item in sort_values(cast("frozenset[object]", value))]
-        case shapes.MapOf(item=pair):
-            mapping = cast("Mapping[object, object]", value)
-            return [json_value(KV(key, mapping[key]), pair) for key in sort_values(mapping)]
-        case shapes.TupleOf(items=items):
-            parts = zip(cast("tuple[object, ...]", value), items, strict=True)
-            return [json_value(part, part_shape) for part, part_shape in parts]
-        case shapes.RecordOf(fields=fields):
-            return {field.name: json_value(getattr(value, field.name), field.shape) for field in fields}
-    assert_never(shape)
 
 
 def _decode(document: Json, shape: shapes.Shape) -> object:
@@ -81,6 +49,10 @@ def _decode(document: Json, shape: shapes.Shape) -> object:
         case shapes.RecordOf(cls=cls, fields=fields):
             parts = cast("dict[str, Json]", document)
             return build_records(cls, [[_decode(parts[field.name], field.shape)] for field in fields])[0]
+        case shapes.SumOf():
+            member = shape.member_of_json(document)
+            assert member is not None, "the JSON of a member"
+            return _decode(document, member.shape)
     assert_never(shape)
 
 

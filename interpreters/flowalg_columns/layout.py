@@ -1,4 +1,4 @@
-"""The layout of elements in columns: records and tuples are flattened, every other value is one column.
+"""The layout of elements in columns: records, tuples and sums are flattened, every other value is one column.
 
 With a flat layout, an engine prunes fields that are not read, and a lifted function is a plain projection. Expressions
 compile to trees of columns.
@@ -7,11 +7,22 @@ compile to trees of columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, Self, TypeAlias, TypeVar, assert_never
 
 from attrs import frozen
 
-from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import (
+    INTEGER,
+    Composite,
+    ListOf,
+    OptionalOf,
+    RecordOf,
+    Shape,
+    SumOf,
+    TupleOf,
+    kv_of,
+    optional,
+)
 
 A = TypeVar("A")
 PATH_SEPARATOR: Final = "/"
@@ -28,9 +39,9 @@ class Leaf(Generic[A]):
 
 @frozen
 class Branch(Generic[A]):
-    """A record or tuple whose parts have their own columns."""
+    """A record, tuple or sum whose parts have their own columns."""
 
-    shape: RecordOf | TupleOf
+    shape: Composite
     parts: tuple[Tree[A], ...]
 
 
@@ -40,11 +51,20 @@ Layout: TypeAlias = Tree[str]
 """A tree of column names."""
 
 
-def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
-    """Returns the named parts of a record or tuple; the items of a tuple are named ``_1``, ``_2`` and so on."""
-    if isinstance(shape, RecordOf):
-        return tuple((field.name, field.shape) for field in shape.fields)
-    return tuple((f"_{number}", item) for number, item in enumerate(shape.items, start=1))
+def parts_of(shape: Composite) -> tuple[tuple[str, Shape], ...]:
+    """Returns the named parts of a shape.
+
+    The items of a tuple are named ``_1``, ``_2`` and so on. Each member of a sum is an optional part, and exactly one
+    of them is not null.
+    """
+    match shape:
+        case RecordOf(fields=fields):
+            return tuple((field.name, field.shape) for field in fields)
+        case TupleOf(items=items):
+            return tuple((f"_{number}", item) for number, item in enumerate(items, start=1))
+        case SumOf(members=members):
+            return tuple((member.name, OptionalOf(member.shape)) for member in members)
+    assert_never(shape)
 
 
 def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
@@ -54,7 +74,7 @@ def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
 
 def layout_of(shape: Shape, name: str = "") -> Layout:
     """Returns the layout of a shape: leaves are named by their path, and a scalar element is named ``value``."""
-    if isinstance(shape, RecordOf | TupleOf):
+    if isinstance(shape, Composite):
         prefix = f"{name}{PATH_SEPARATOR}" if name else ""
         return Branch(
             shape, tuple(layout_of(part, f"{prefix}{part_name}") for part_name, part in parts_of(shape))
@@ -142,8 +162,8 @@ class Expressions(Generic[E]):
         return Branch(shape, parts) if isinstance(shape, RecordOf) else parts[0]
 
     def unnest(self, column: E, shape: Shape) -> Tree[E]:
-        """Converts one column, with structs for records and tuples, to a tree."""
-        if isinstance(shape, RecordOf | TupleOf):
+        """Converts one column, with structs for its parts, to a tree."""
+        if isinstance(shape, Composite):
             parts = (self.unnest(self.field(column, name), part) for name, part in parts_of(shape))
             return Branch(shape, tuple(parts))
         return Leaf(shape, column)

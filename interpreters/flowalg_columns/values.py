@@ -47,13 +47,19 @@ def read_arrays(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[object
         case Leaf(shape=shape, column=name):
             return _decode_array(columns[name], shape)
         case Branch(shape=shape, parts=parts):
-            return _build(shape, [read_arrays(part, columns) for part in parts])
+            return build_values(shape, [read_arrays(part, columns) for part in parts])
 
 
-def _build(shape: shapes.RecordOf | shapes.TupleOf, columns: list[list[object]]) -> list[object]:
-    if isinstance(shape, shapes.TupleOf):
-        return list(zip(*columns, strict=True))
-    return build_records(shape.cls, columns)
+def build_values(shape: shapes.Composite, columns: list[list[object]]) -> list[object]:
+    """Builds the values of a shape from columns of its parts, of which there is one at least."""
+    match shape:
+        case shapes.TupleOf():
+            return list(zip(*columns, strict=True))
+        case shapes.RecordOf(cls=cls):
+            return build_records(cls, columns)
+        case shapes.SumOf():
+            return [next(part for part in parts if part is not None) for parts in zip(*columns, strict=True)]
+    assert_never(shape)
 
 
 def _decode_array(column: AnyColumn, shape: shapes.Shape) -> list[object]:
@@ -95,9 +101,9 @@ def decode(value: object, shape: shapes.Shape) -> object:
         case shapes.MapOf(key=key, value=inner):
             entries = cast("list[dict[str, object]]", value)
             return {decode(entry["key"], key): decode(entry["value"], inner) for entry in entries}
-        case shapes.RecordOf() | shapes.TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf():
             struct = cast("dict[str, object]", value)
-            return _build(shape, [[decode(struct[name], part)] for name, part in parts_of(shape)])[0]
+            return build_values(shape, [[decode(struct[name], part)] for name, part in parts_of(shape)])[0]
     assert_never(shape)
 
 
@@ -123,6 +129,9 @@ def decode_leniently(value: object, shape: shapes.Shape) -> object:
             for field in fields:
                 object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
             return record
+        case shapes.SumOf(members=members) if isinstance(value, Mapping):
+            present = [member for member in members if value[member.name] is not None]
+            return decode_leniently(value[present[0].name], present[0].shape) if len(present) == 1 else value
         case shapes.Scalar() if isinstance(value, int) and shape == shapes.TIMESTAMP:
             in_range = FIRST_MICROSECOND <= value <= LAST_MICROSECOND
             return EPOCH + timedelta(microseconds=value) if in_range else value
@@ -163,6 +172,12 @@ def encode(value: object, shape: shapes.Shape) -> object:
             }
         case shapes.RecordOf(fields=fields):
             return {field.name: encode(getattr(value, field.name), field.shape) for field in fields}
+        case shapes.SumOf(members=members):
+            position = shape.position(value)
+            return {
+                member.name: encode(value, member.shape) if number == position else None
+                for number, member in enumerate(members)
+            }
     assert_never(shape)
 
 
@@ -189,8 +204,8 @@ def write_arrays(layout: Layout, elements: list[object], where: str) -> list[Any
 
 
 def write_nested(shape: shapes.Shape, elements: list[object], where: str) -> AnyArray:
-    """Writes elements to one array, with structs for records and tuples. Raises as ``write_arrays`` does."""
-    if not isinstance(shape, shapes.RecordOf | shapes.TupleOf):
+    """Writes elements to one array, with structs for values with parts. Raises as ``write_arrays`` does."""
+    if not isinstance(shape, shapes.Composite):
         return _write_leaf(elements, shape, where)
     columns = _part_values(elements, shape, where)
     arrays = [
@@ -203,9 +218,17 @@ def write_nested(shape: shapes.Shape, elements: list[object], where: str) -> Any
 
 
 def _part_values(
-    elements: list[object], shape: shapes.RecordOf | shapes.TupleOf, where: str
+    elements: list[object], shape: shapes.Composite, where: str
 ) -> list[tuple[str, list[object]]]:
-    """Returns the values of each part of records or tuples, with the part's name in messages."""
+    """Returns the values of each part of elements, with the part's name in messages."""
+    if isinstance(shape, shapes.SumOf):
+        positions = [shape.position(element) for element in elements]
+        if None in positions:
+            conform(elements[positions.index(None)], shape, where)  # raises
+        return [
+            ("", [element if at == number else None for element, at in zip(elements, positions, strict=True)])
+            for number in range(len(shape.members))
+        ]
     if isinstance(shape, shapes.RecordOf):
         if not set(map(type, elements)) <= {shape.cls}:
             elements = [conform(element, shape, where) for element in elements]

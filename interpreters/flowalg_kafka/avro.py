@@ -208,7 +208,7 @@ def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType
                 _fits(types[name], part, named) if name in types else isinstance(part, shapes.OptionalOf)
                 for name, part in parts_of(shape)
             )
-        case shapes.MapOf():
+        case shapes.MapOf() | shapes.SumOf():
             return False
     assert_never(shape)
 

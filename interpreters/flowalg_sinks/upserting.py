@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_columns.json_text import json_value
 from flowalg_columns.layout import fields_in
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.data.json_text import dump_json
+from flowalg.data.json_text import dump_json, json_value
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection

@@ -27,8 +27,8 @@ import games
 import pytest
 from attrs import field, frozen
 from flowalg_laws import apply_windowing
-from flowalg_laws.conformance.jobs.shop import Kind as Sold
-from flowalg_laws.conformance.jobs.shop import sale, time_of
+from flowalg_laws.kit.shop import Kind as Sold
+from flowalg_laws.kit.shop import sale, time_of
 from flowalg_laws.kit.sketches import distinct_counts
 from flowalg_laws.strategies import (
     Reading,
@@ -701,11 +701,11 @@ VALUES_IN_DOCUMENTS = """
     {"Or": {"triggers": 3}} -> value.triggers must be a list; got 3 (int)
     {"AtElement": {"predicate": "nowhere.at.all:f"}} -> value.predicate: importing nowhere.at.all raised \
         ModuleNotFoundError: No module named 'nowhere'
-    {"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:gone"}} -> value.predicate: \
-        flowalg_laws.conformance.jobs.shop has no gone
+    {"AtElement": {"predicate": "flowalg_laws.kit.shop:gone"}} -> value.predicate: \
+        flowalg_laws.kit.shop has no gone
     {"AtElement": {"predicate": "gone"}} -> value.predicate: 'gone' is not a name of the form module:name
-    {"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}} -> value.predicate must be the \
-        name of a function; got 'flowalg_laws.conformance.jobs.shop:RATE' (str)
+    {"AtElement": {"predicate": "flowalg_laws.kit.shop:RATE"}} -> value.predicate must be the \
+        name of a function; got 'flowalg_laws.kit.shop:RATE' (str)
     {"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}} -> value.predicate: \
         'tests.core.test_serialization:Plain' is neither a frozen attrs class nor an enum
     {"float": "big"} -> value must be 'nan', 'inf' or '-inf'; got 'big' (str)

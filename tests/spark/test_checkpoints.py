@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import check_checkpoint, open_state, plan, reshard, streaming
 from flowalg_spark.sinks import Delta
 from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import SparkBatch, SparkStreaming
 from pyspark.sql import SparkSession
 

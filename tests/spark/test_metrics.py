@@ -18,7 +18,7 @@ import pytest
 from attrs import asdict, evolve
 from flowalg_laws.conformance import JOBS, Job, count_drops
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_reference import Reference
 from flowalg_spark import (
     StageMetrics,

@@ -9,7 +9,7 @@ import flowalg_reference as reference
 import pytest
 from attrs import evolve, frozen
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import open_keys, open_state, streaming
 from pyspark.sql import SparkSession
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_shard.state.compatibility import Outcome
 from flowalg_spark import PaneFrame, plan, streaming
 from flowalg_spark.frames.failures import raise_causes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from flowalg_laws.conformance.jobs.shop import BATCHES, Sale
+from flowalg_laws.kit.shop import BATCHES, Sale
 from flowalg_spark import check_checkpoint, open_state, plan, reshard, streaming
 from flowalg_spark.session import PARTITIONS_KEY, replace_settings
 from flowalg_spark.sinks import SQLite, upsert

@@ -21,7 +21,7 @@ from flowalg_laws.conformance.jobs.sales import (
     an_argument_from_Python,
     several_results_as_a_record,
 )
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, SOLD, Sale
 from flowalg_reference import Reference
 from flowalg_spark import SparkBatch, SparkStreaming, batch, collect, open_state, streaming
 from flowalg_spark.frames.pane_frame import PaneFrame
@@ -362,6 +362,6 @@ def test_explain_shows_which_functions_are_lifted(
     frame.explain()
     printed = capsys.readouterr().out
     assert "Source('sales').event_time: lifted to Spark columns" in printed
-    assert "key_by(initial at laws/flowalg_laws/conformance/jobs/shop.py:" in printed
+    assert "key_by(initial at laws/flowalg_laws/kit/shop.py:" in printed
     assert "runs in Python: the method swapcase: engines differ beyond ASCII" in printed
     assert "Physical Plan" in printed

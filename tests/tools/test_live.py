@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from flowalg_laws.conformance import JOBS
-from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_laws.kit.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import collect, streaming
 from flowalg_spark.streaming.interpreter import start_to_files
 from flowalg_tools.live import watch

@@ -7,6 +7,7 @@ import ast
 from flowalg.data import shapes
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conversions import int_constant, micros_of_duration
+from flowalg.lifting.operations.sums import common_sum, inject
 from flowalg.lifting.python.enums import is_always_true
 from flowalg.lifting.tree.expressions import (
     FALSE,
@@ -39,15 +40,15 @@ def choose(condition: Expr, then: Expr, otherwise: Expr, location: str) -> Expr:
 
 
 def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
-    """Returns the shape that both values have, widened to an optional if need be; ``None`` if there is none."""
+    """Returns the shape that both values have: an optional or a sum, if need be; ``None`` if there is none."""
     if first.shape == second.shape:
         return first.shape
     for value, another in ((first, second), (second, first)):
         if isinstance(value, Constant) and value.value is None and another.shape is not None:
             return shapes.optional(another.shape)
-        if isinstance(value.shape, shapes.OptionalOf) and value.shape.of == another.shape:
-            return value.shape
-    return None
+    if first.shape is None or second.shape is None:
+        return None
+    return common_sum(first.shape, second.shape)
 
 
 def widen(expr: Expr, shape: shapes.Shape) -> Expr:
@@ -56,14 +57,24 @@ def widen(expr: Expr, shape: shapes.Shape) -> Expr:
         return expr
     if isinstance(expr, Constant) and expr.value is None:
         return Constant(None, shape)
-    return As(expr, shape)
+    whole = shapes.required(shape)
+    if not isinstance(whole, shapes.SumOf) or expr.shape == whole:
+        return As(expr, shape)
+    if isinstance(expr.shape, shapes.OptionalOf):
+        missing = is_none(expr, "")
+        return Choice(missing, Constant(None, shape), widen(unwrap_optional(expr, ""), shape), shape)
+    injected = inject(expr, whole)
+    assert injected is not None, "a value of a member"
+    return injected if shape == whole else As(injected, shape)
 
 
 def is_assignable(shape: shapes.Shape, expr: Expr) -> bool:
     """Returns whether an expression can be assigned where a value of the shape is expected."""
-    if isinstance(shape, shapes.OptionalOf) and isinstance(expr, Constant) and expr.value is None:
-        return True
-    return expr.shape == shape or (isinstance(shape, shapes.OptionalOf) and expr.shape == shape.of)
+    if isinstance(expr, Constant) and expr.value is None:
+        return isinstance(shape, shapes.OptionalOf)
+    if expr.shape is None or isinstance(expr, Opaque):
+        return expr.shape == shape
+    return common_sum(expr.shape, shape) == shape
 
 
 def to_bool(of: Expr, location: str) -> Expr:

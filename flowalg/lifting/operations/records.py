@@ -16,6 +16,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, TEXT, EnumOf, ListOf, RecordOf, TupleOf, kv_of, shape_of
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.operations.conversions import int_constant
+from flowalg.lifting.operations.sums import common_sum
 from flowalg.lifting.python.attributes import is_plain_attribute, lacks_attribute
 from flowalg.lifting.python.captured_values import MISSING, to_constant
 from flowalg.lifting.python.enums import overrides
@@ -93,12 +94,11 @@ def make_tuple(parts: tuple[Expr, ...], location: str) -> Expr:
 
 def make_list(parts: tuple[Expr, ...], location: str) -> Expr:
     """Lifts a list whose items have the same shape."""
-    shapes = {part.shape for part in parts}
-    if len(shapes) != 1 or None in shapes:
+    shapes = [part.shape for part in parts if part.shape is not None]
+    shape = common_sum(*shapes) if shapes and len(shapes) == len(parts) else None
+    if shape is None:
         return _first_unknown(parts) or Opaque(None, "a list whose items have no common type", location)
-    shape = parts[0].shape
-    assert shape is not None
-    return Apply(Op.LIST, parts, ListOf(shape), location)
+    return Apply(Op.LIST, tuple(widen(part, shape) for part in parts), ListOf(shape), location)
 
 
 def _first_unknown(parts: tuple[Expr, ...]) -> Opaque | None:

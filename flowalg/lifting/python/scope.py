@@ -1,4 +1,4 @@
-"""The scope at one location of a function that is being lifted: its names, and which optionals are not ``None``."""
+"""The scope at one location of a function that is being lifted: its names, and which optionals are ``None`` or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from flowalg.data.shapes import Shape
 from flowalg.lifting.python.captured_values import MISSING, resolve_attribute
 from flowalg.lifting.tree.expressions import Expr, Opaque
-from flowalg.lifting.tree.narrowing import non_null_given
+from flowalg.lifting.tree.narrowing import non_null_given, null_given
 
 Inline: TypeAlias = Callable[[FunctionType, tuple[Expr, ...], Mapping[str, Expr], tuple[CodeType, ...]], Expr]
 """Lifts a call: the function, its positional and named arguments, and the functions that are being inlined."""
@@ -40,6 +40,7 @@ class Scope:
     inline: Inline
     inside: tuple[CodeType, ...]
     present: frozenset[Expr] = frozenset()
+    absent: frozenset[Expr] = frozenset()
     forks: int = 0
     constructors: Constructors = NO_CONSTRUCTORS
 
@@ -58,7 +59,11 @@ class Scope:
 
     def assuming(self, condition: Expr, outcome: bool) -> Scope:
         """Returns the scope in which a condition had the outcome."""
-        return evolve(self, present=self.present | non_null_given(condition, outcome))
+        return evolve(
+            self,
+            present=self.present | non_null_given(condition, outcome),
+            absent=self.absent | null_given(condition, outcome),
+        )
 
     @property
     def tests_types(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.shapes import BOOLEAN, INTEGER, TEXT, ListOf, MapOf, RecordOf, Shape, TupleOf
+from flowalg.data.shapes import BOOLEAN, INTEGER, TEXT, Composite, ListOf, MapOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
 Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
@@ -30,7 +30,7 @@ class Param:
 
 @frozen
 class Part:
-    """A field of a record or an item of a tuple, by position."""
+    """A field of a record, an item of a tuple or a member of a sum as an optional, by position."""
 
     of: Expr
     index: int
@@ -99,9 +99,9 @@ class As:
 
 @frozen(cache_hash=True)
 class Build:
-    """Builds a record or tuple from its parts."""
+    """Builds a record or tuple from its parts, or a value of a sum from its members as optionals."""
 
-    shape: RecordOf | TupleOf
+    shape: Composite
     parts: tuple[Expr, ...]
 
 

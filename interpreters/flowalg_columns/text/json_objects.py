@@ -27,6 +27,7 @@ from flowalg.data.shapes import (
     DECIMAL_SCALE,
     DURATION,
     FLOAT,
+    TAG,
     TEXT,
     TIMESTAMP,
     EnumOf,
@@ -37,6 +38,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
     inner_shapes,
     required,
@@ -125,8 +127,23 @@ def _parsed_type(shape: Shape) -> pa.DataType:
             return pa.list_(_parsed_type(inner))
         case RecordOf() | TupleOf():
             return pa.struct([pa.field(name, _parsed_type(part)) for name, part in parts_of(shape)])
+        case SumOf():
+            return _parsed_sum(shape)
         case MapOf():
             return pa.list_(_parsed_type(shape.item))
+
+
+def _parsed_sum(shape: SumOf) -> pa.DataType:
+    """Returns a struct with the tag and the fields of all members; one that parses no object if they do not fit."""
+    types: dict[str, set[pa.DataType]] = {TAG: {pa.string()}}
+    for member in shape.members:
+        if not isinstance(member.shape, RecordOf):
+            return pa.null()
+        for name, part in parts_of(member.shape):
+            types.setdefault(name, set()).add(_parsed_type(part))
+    if any(len(kinds) > 1 for kinds in types.values()):
+        return pa.null()
+    return pa.struct([pa.field(name, kind) for name, (kind,) in types.items()])
 
 
 def _numbered(texts: pa.LargeBinaryArray) -> pa.LargeBinaryArray | None:
@@ -226,8 +243,30 @@ def _finish_array(array: AnyArray, shape: Shape) -> AnyArray | None:
                 return None
             names = [name for name, _ in parts_of(whole)]
             return pa.StructArray.from_arrays(finished, names=names, mask=structs.is_null())
+        case SumOf() as whole:
+            return None if array.type == pa.null() else _finish_sum(cast("pa.StructArray", array), whole)
         case _:
             return array
+
+
+def _finish_sum(structs: pa.StructArray, shape: SumOf) -> AnyArray | None:
+    """Returns the values of a sum; ``None`` if a tag is that of no member, or a value of the fields perhaps invalid."""
+    tags, names_of_members = structs.field(TAG), [member.name for member in shape.members]
+    is_member = pc.is_in(tags, pa.array(names_of_members))
+    if not pc.all(is_member.filter(structs.is_valid())).as_py():
+        return None
+    members = []
+    for number, member in enumerate(shape.members):
+        assert isinstance(member.shape, RecordOf), "other members are not parsed as objects"
+        finished = [_finish_array(structs.field(name), part) for name, part in parts_of(member.shape)]
+        parts = [part for part in finished if part is not None]
+        if len(parts) < len(finished):
+            return None
+        names = [name for name, _ in parts_of(member.shape)]
+        is_other = pc.not_equal(pc.index_in(tags, pa.array(names_of_members)), pa.scalar(number))
+        others = pc.fill_null(is_other, pa.scalar(True))
+        members.append(pa.StructArray.from_arrays(parts, names=names, mask=others))
+    return pa.StructArray.from_arrays(members, names=names_of_members, mask=structs.is_null())
 
 
 def _list_array(lists: pa.ListArray[pa.Scalar[pa.DataType]], items: AnyArray) -> AnyArray:
@@ -370,11 +409,42 @@ class _Reader:
                 return self.record(at, parts_of(whole), f"{path}.")
             case TupleOf() as whole if begin == "[":
                 return self.tuple(at, whole, path)
+            case SumOf() as whole:
+                return self.sum(at, whole, path)
             case Scalar() | EnumOf() as scalar if begin not in ("{", "["):
                 end = self.scalar(at)
                 return self.converted(self.text[at:end], scalar, path), end
             case other:
                 raise self.unlike(path, other, self.text[at : self.skip(at)])
+
+    def sum(self, at: int, shape: SumOf, path: str) -> tuple[dict[str, object], int]:
+        """Returns the members of a sum, one of which is not null, and the end of the value."""
+        document = self.begin(at)
+        member = shape.member_of_json(document)
+        if member is None:
+            tags = ", ".join(member.name for member in reversed(shape.members))
+            if not isinstance(document, dict):
+                raise self.unlike(path, shape, self.text[at : self.skip(at)])
+            place = f"{path}.{TAG}" if path else TAG
+            got = repr(document[TAG]) if TAG in document else "no such field"
+            raise BadTextError(f"{place} must be one of {tags}; got {got}", of_field=True)
+        value, end = self.value(at, member.shape, path)
+        return {other.name: value if other is member else None for other in shape.members}, end
+
+    def begin(self, at: int) -> object:
+        """Returns what shows the member that a value is of: its kind, and the tag of an object."""
+        opener = self.text[at : at + 1]
+        if opener != "{":
+            return [] if opener == "[" else "" if opener == '"' else 0
+        end = self.skip(at)
+        at = self.space(at + 1)
+        while at < end - 1:
+            name, at = self.key(at)
+            if name == TAG and self.text[at : at + 1] == '"':
+                return {TAG: json.loads(self.text[at : self.scalar(at)])}
+            at = self.space(self.skip(at))
+            at = at if at >= end - 1 else self.comma(at)
+        return {}
 
     def converted(self, token: str, shape: Scalar | EnumOf, path: str) -> object:
         """Returns the value of a string, a number or a word."""

@@ -15,7 +15,7 @@ import polars as pl
 from attrs import frozen
 from flowalg_columns.layout import Branch, Leaf
 
-from flowalg.data.shapes import INTEGER, RecordOf, TupleOf
+from flowalg.data.shapes import INTEGER, Composite
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -131,7 +131,7 @@ class _Compiler:
                 column, failures = self.single(of)
                 return unnest(column, shape), failures
             case Choice(condition=condition, then=then, otherwise=otherwise, shape=shape) if isinstance(
-                shape, RecordOf | TupleOf
+                shape, Composite
             ):
                 test, failures = self.single(condition)
                 (a, then_failures), (b, otherwise_failures) = self.compile(then), self.compile(otherwise)
@@ -342,7 +342,7 @@ def _choose_failures(condition: pl.Expr, then: Failures, otherwise: Failures) ->
 
 
 def _choose(condition: pl.Expr, then: Columns, otherwise: Columns) -> Columns:
-    """Compiles a choice between two records or tuples, leaf by leaf."""
+    """Compiles a choice between two values with parts, leaf by leaf."""
     if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
         return Leaf(then.shape, pl.when(condition).then(nest(then)).otherwise(nest(otherwise)))
     parts = (_choose(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))

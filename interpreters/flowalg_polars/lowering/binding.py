@@ -26,6 +26,7 @@ from flowalg.data.record_messages import (
     no_time_message,
     null_message,
     range_message,
+    sum_message,
     years_message,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND, MAX_TIME, MIN_TIME
@@ -39,7 +40,7 @@ from flowalg_polars.lowering.flags import flags_of, has_no_time
 from flowalg_polars.lowering.programs import ENGINE, Program
 from flowalg_polars.lowering.python_steps import apply_as_column
 from flowalg_polars.lowering.sections import FAILED, Flags, Operation
-from flowalg_polars.lowering.validity import invalid_rows
+from flowalg_polars.lowering.validity import count_members, invalid_rows
 from flowalg_polars.meta import ELEMENT_META
 
 _SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
@@ -91,7 +92,7 @@ def can_read(stored: pl.DataType, shape: shapes.Shape) -> bool:
             return isinstance(stored, pl.Decimal) and shapes.fits_decimals(stored.precision, stored.scale)
         case shapes.EnumOf():
             return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
-        case shapes.RecordOf() | shapes.TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf():
             if not isinstance(stored, pl.Struct):
                 return False
             fields = dict(stored)
@@ -227,9 +228,11 @@ def _record(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Columns:
 
 def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: FieldPath) -> Columns:
     """Returns the columns of one field, checked leaf by leaf."""
-    if isinstance(shape, shapes.RecordOf | shapes.TupleOf):
+    if isinstance(shape, shapes.Composite):
         assert isinstance(stored, pl.Struct)
         types = dict(stored)
+        if isinstance(shape, shapes.SumOf):
+            column = _whole(column, stored, shape, path)
         parts = (
             _read(column.struct.field(name), type_of(types[name]), part, path.child(f".{name}"))
             for name, part in parts_of(shape)
@@ -253,6 +256,21 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: Field
         lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
     )
     return Leaf(shape, checked)
+
+
+def _whole(column: pl.Expr, stored: pl.Struct, shape: shapes.SumOf, path: FieldPath) -> pl.Expr:
+    """Returns the values of a sum, which fail the query unless exactly one member is not null."""
+    return column.map_batches(
+        lambda values: _require_member(values, shape, path), return_dtype=stored, is_elementwise=True
+    )
+
+
+def _require_member(values: pl.Series, shape: shapes.SumOf, path: FieldPath) -> pl.Series:
+    members = values.to_frame("value").select(count_members(pl.col("value"), shape)).to_series()
+    other = members.filter(members != 1)
+    if len(other):
+        raise ElementError(f"{sum_message(path.source, path.path, shape)}{other[0]}")
+    return values
 
 
 def _in_microseconds(stored: pl.DataType) -> pl.DataType:
@@ -315,7 +333,7 @@ def canonical(column: pl.Expr, shape: shapes.Shape) -> pl.Expr:
     match shapes.required(shape):
         case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return column.list.eval(canonical(pl.element(), inner))
-        case shapes.RecordOf() | shapes.TupleOf() as whole:
+        case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf() as whole:
             parts = (canonical(column.struct.field(name), part).alias(name) for name, part in parts_of(whole))
             return pl.when(column.is_not_null()).then(pl.struct(parts))
         case _:
@@ -341,8 +359,10 @@ def require_valid(values: pl.Series, shape: shapes.Shape, path: FieldPath) -> pl
         case shapes.SetOf(of=inner):
             _require_items(values, inner, path.child("{…}"))
             return values.list.unique().list.sort()
-        case shapes.RecordOf() | shapes.TupleOf() as whole:
+        case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf() as whole:
             present = values.drop_nulls()
+            if isinstance(whole, shapes.SumOf):
+                _require_member(present, whole, path)
             for name, part in parts_of(whole):
                 require_valid(present.struct.field(name), part, path.child(f".{name}"))
         case shapes.Scalar() as scalar if scalar in (shapes.TIMESTAMP, shapes.DAY):

@@ -20,6 +20,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
@@ -53,14 +54,23 @@ def _faults(column: pl.Expr, stored: pl.DataType, shape: Shape) -> Iterator[pl.E
         case ListOf(of=inner) | SetOf(of=inner) if isinstance(stored, pl.List | pl.Array):
             items = column if isinstance(stored, pl.List) else column.arr.to_list()
             yield items.list.eval(_any(_faults(pl.element(), type_of(stored.inner), inner))).list.any()
-        case RecordOf() | TupleOf() if isinstance(stored, pl.Struct):
+        case RecordOf() | TupleOf() | SumOf() if isinstance(stored, pl.Struct):
             types = dict(stored)
+            if isinstance(shape, SumOf):
+                yield count_members(column, shape) != 1
             for name, part in parts_of(shape):
                 yield from _faults(column.struct.field(name), type_of(types[name]), part)
         case Scalar() if isinstance(stored, pl.Datetime | pl.Date | pl.Duration):
             yield from _outside(column.to_physical(), stored)
         case _:
             pass
+
+
+def count_members(column: pl.Expr, shape: SumOf) -> pl.Expr:
+    """Returns how many members of a sum are not null."""
+    return pl.sum_horizontal(
+        column.struct.field(member.name).is_not_null().cast(pl.Int64) for member in shape.members
+    )
 
 
 def _outside(number: pl.Expr, stored: pl.Datetime | pl.Date | pl.Duration) -> Iterator[pl.Expr]:

@@ -26,6 +26,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
 )
 from flowalg.data.structure import structure, structure_of_value
@@ -281,7 +282,17 @@ def describe(value: object, *, numbers: bool = True) -> str:
             return repr(value) if numbers else _NUMBER
         case timedelta():
             return str(value) if numbers else _NUMBER
-        case Scalar() | EnumOf() | OptionalOf() | ListOf() | SetOf() | MapOf() | TupleOf() | RecordOf():
+        case (
+            Scalar()
+            | EnumOf()
+            | OptionalOf()
+            | ListOf()
+            | SetOf()
+            | MapOf()
+            | TupleOf()
+            | RecordOf()
+            | SumOf()
+        ):
             return structure(value)
         case tuple():
             return ", ".join(describe(part, numbers=numbers) for part in value)

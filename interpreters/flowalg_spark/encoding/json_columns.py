@@ -43,6 +43,8 @@ def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
             return _of_value(column, inner)
         case shapes.RecordOf():
             return _object([(name, _json(column[name], part)) for name, part in parts_of(shape)])
+        case shapes.SumOf(members=members):
+            return sql.coalesce(*(_of_member(column[member.name], member) for member in members))
         case shapes.TupleOf():
             return _array([_json(column[name], part) for name, part in parts_of(shape)])
         case shapes.ListOf(of=inner):
@@ -65,6 +67,14 @@ def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
         case shapes.Scalar() | shapes.EnumOf() | shapes.MapOf():
             return _plain(column)
     assert_never(shape)
+
+
+def _of_member(column: Sql, member: shapes.Field) -> Sql:
+    """Returns the JSON of a sum's member where it is not null; that of a record has its tag."""
+    text = _of_value(column, member.shape)
+    if isinstance(member.shape, shapes.RecordOf):
+        text = sql.concat(f'{{"{shapes.TAG}":"{member.name}",', sql.substring(text, 2, sql.length(text) - 1))
+    return sql.when(column.is_not_null(), text)
 
 
 def _plain_decimal(column: Sql) -> Sql:

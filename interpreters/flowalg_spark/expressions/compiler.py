@@ -14,7 +14,7 @@ from typing import assert_never
 from attrs import frozen
 from flowalg_columns.layout import Branch, Leaf
 
-from flowalg.data.shapes import INTEGER, RecordOf, TupleOf
+from flowalg.data.shapes import INTEGER, Composite
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -78,7 +78,7 @@ class Compiler:
                 column = nest(self.compile(of))
                 return unnest(column, shape)
             case Choice(condition=condition, then=then, otherwise=otherwise, shape=shape):
-                if isinstance(shape, RecordOf | TupleOf):
+                if isinstance(shape, Composite):
                     return _choose(self.single(condition), self.compile(then), self.compile(otherwise))
                 return Leaf(shape, self.scalar(expr))
             case Apply(shape=shape):
@@ -166,7 +166,7 @@ class Compiler:
 
 
 def _choose(condition: Sql, then: Columns, otherwise: Columns) -> Columns:
-    """Compiles a choice between two records or tuples, leaf by leaf."""
+    """Compiles a choice between two values with parts, leaf by leaf."""
     if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
         return Leaf(then.shape, sql.when(condition, nest(then)).otherwise(nest(otherwise)))
     parts = (_choose(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))

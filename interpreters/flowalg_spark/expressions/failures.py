@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from attrs import frozen
 from flowalg_columns.layout import Leaf, leaf_columns
 
-from flowalg.data.shapes import DURATION, INTEGER, OptionalOf, RecordOf, TupleOf
+from flowalg.data.shapes import DURATION, INTEGER, Composite, OptionalOf
 from flowalg.lifting.tree.expressions import (
     Apply,
     As,
@@ -125,7 +125,7 @@ class _Failures:
             may_fail(side, stored=in_sides) for side in (expr.then, expr.otherwise)
         ):
             return
-        tested = covered or not isinstance(expr.shape, OptionalOf | RecordOf | TupleOf)
+        tested = covered or not isinstance(expr.shape, OptionalOf | Composite)
         if tested and not covered:
             yield self.is_null(expr, stored)
         then, otherwise = (

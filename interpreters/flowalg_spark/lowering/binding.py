@@ -399,7 +399,7 @@ def can_read(stored: T.DataType, shape: shapes.Shape) -> bool:
             return isinstance(stored, T.DayTimeIntervalType)
         case shapes.Scalar() if shape == shapes.DECIMAL:
             return isinstance(stored, T.DecimalType) and shapes.fits_decimals(stored.precision, stored.scale)
-        case shapes.RecordOf() | shapes.TupleOf():
+        case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf():
             return isinstance(stored, T.StructType) and all(
                 name in stored.names and can_read(stored[name].dataType, part)
                 for name, part in parts_of(shape)

@@ -7,12 +7,19 @@ values, and the value.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
 from pyspark.sql import types as T
 
-from flowalg.data.record_messages import member_message, null_message, utf_8_message, years_message
+from flowalg.data.record_messages import (
+    member_message,
+    null_message,
+    sum_message,
+    utf_8_message,
+    years_message,
+)
 from flowalg.data.shapes import (
     DAY,
     FLOAT,
@@ -26,6 +33,7 @@ from flowalg.data.shapes import (
     Scalar,
     SetOf,
     Shape,
+    SumOf,
     TupleOf,
     required,
 )
@@ -115,12 +123,13 @@ def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
             return [
                 Fault(sql.exists(column, lambda item: is_faulty(faults_of(item, inner, item_path))), first)
             ]
-        case RecordOf() | TupleOf():
-            return [
+        case RecordOf() | TupleOf() | SumOf():
+            of_parts = (
                 Fault(column.is_not_null() & fault.where, fault.message)
                 for name, part in parts_of(shape)
                 for fault in faults_of(column[name], part, path.child(f".{name}"))
-            ]
+            )
+            return [*(_faults_of_sum(column, shape, path) if isinstance(shape, SumOf) else ()), *of_parts]
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
             years = sql.concat(years_message(path.source, path.path, shape), number.cast("string"))
@@ -129,6 +138,14 @@ def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
             return [Fault(~sql.is_valid_utf8(column), _utf_8_message(column, path))]
         case _:
             return []
+
+
+def _faults_of_sum(column: Sql, shape: SumOf, path: FieldPath) -> list[Fault]:
+    """Returns the fault of a sum of which not exactly one member is set."""
+    members = [sql.when(column[member.name].is_not_null(), 1).otherwise(0) for member in shape.members]
+    number = reduce(Sql.__add__, members)
+    message = sql.concat(sum_message(path.source, path.path, shape), number.cast("string"))
+    return [Fault(column.is_not_null() & (number != 1), message)]
 
 
 def _outside_years(column: Sql, shape: Scalar) -> tuple[Sql, Sql]:
@@ -188,9 +205,13 @@ def check_values(column: Sql, shape: Shape, path: FieldPath) -> Sql:
         case SetOf(of=inner):
             items = sql.transform(column, lambda item: require_valid(item, inner, path.child("{…}")))
             return sql.sort_array(sql.array_distinct(items))
-        case RecordOf() | TupleOf():
+        case RecordOf() | TupleOf() | SumOf():
             parts = (
                 require_valid(column[name], part, path.child(f".{name}")).alias(name)
                 for name, part in parts_of(shape)
             )
-            return sql.when(column.is_not_null(), sql.struct(*parts))
+            whole: Sql = sql.when(column.is_not_null(), sql.struct(*parts))
+            faults = _faults_of_sum(column, shape, path) if isinstance(shape, SumOf) else []
+            for fault in faults:
+                whole = sql.when(fault.where, fail_for_element(fault.message)).otherwise(whole)
+            return whole

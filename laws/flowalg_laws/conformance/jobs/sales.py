@@ -21,7 +21,7 @@ from flowalg import (
     Sum,
 )
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
-from flowalg_laws.conformance.jobs.shop import (
+from flowalg_laws.kit.shop import (
     ODD_TIMES,
     RATE,
     SALES,

@@ -1,0 +1,301 @@
+"""Jobs about elements of several types: unions, tests of members, and sums in keys, lists, joins and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TypeAlias
+
+from attrs import frozen
+
+from flowalg import FOREVER, KV, Accumulation, Computation, Count, PCollection, Sum, TopN, flatten
+from flowalg.combiners import ToSet
+from flowalg.computations import Clocks, Observed, Transition
+from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, five, key
+from flowalg_laws.conformance.jobs.job import Answer, Span, grouped, job
+from flowalg_laws.conformance.jobs.transforms import MORE, OTHERS
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+
+
+@frozen
+class Forecast:
+    """How often a query is expected."""
+
+    query: str
+    rate: float
+    at: datetime
+
+
+@frozen
+class Seen:
+    """How often a query was seen, and where if that is known. Its field of the same name has another type."""
+
+    query: str
+    at: datetime
+    rate: int
+    place: str | None
+
+
+Event: TypeAlias = Forecast | Seen
+
+
+def forecast_of(reading: Reading) -> Forecast:
+    """Returns the forecast of a reading."""
+    return Forecast(reading.key, reading.value / 4, reading.at)
+
+
+def seen_of(reading: Reading) -> Seen:
+    """Returns the sighting of a reading."""
+    return Seen(reading.key, reading.at, reading.value, "x" if reading.value > 10 else None)
+
+
+def event_of(reading: Reading) -> Event:
+    """Returns a reading as one or the other."""
+    return forecast_of(reading) if reading.value % 2 else seen_of(reading)
+
+
+def event_or_none(reading: Reading) -> Event | None:
+    """Returns a reading as an event unless its value is four."""
+    if reading.value == 4:
+        return None
+    return event_of(reading)
+
+
+def in_python(event: Event) -> Event:
+    """Returns an event with the query in its other case; the call of ``swapcase`` keeps the function in Python."""
+    query = event.query.swapcase()
+    return Forecast(query, event.rate, event.at) if isinstance(event, Forecast) else event
+
+
+def weight(event: Event) -> float:
+    """Returns four times the rate of a forecast, and that of a sighting."""
+    if isinstance(event, Forecast):
+        return event.rate * 4
+    return float(event.rate)
+
+
+def text_or_number(reading: Reading) -> str | int:
+    """Returns the key for an odd value, else the value."""
+    return reading.key if reading.value % 2 else reading.value
+
+
+forecasts: PCollection[Forecast] = READINGS.map(forecast_of)
+sightings: PCollection[Seen] = OTHERS.map(seen_of)
+events = flatten(forecasts, sightings)
+of_readings: PCollection[Event] = READINGS.map(event_of)
+
+
+def both(readings: list[Reading], others: list[Reading]) -> list[Event]:
+    """Returns all events of the union."""
+    return [*map(forecast_of, readings), *map(seen_of, others)]
+
+
+def query(event: Event) -> str:
+    """Returns the query of an event."""
+    return event.query
+
+
+def five_of(event: Event) -> Iterable[Span]:
+    """Returns the five-minute window of an event."""
+    return five(Reading(event.query, 0, event.at, event.at))
+
+
+def in_order(several: Iterable[Event]) -> list[Event]:
+    """Returns events as lists have them: by event time, forecasts before sightings, then by their fields."""
+    return sorted(several, key=lambda e: (e.at, isinstance(e, Seen), e.query, e.rate))
+
+
+def by_query(several: list[Event]) -> Iterator[tuple[str, Span, list[Event]]]:
+    """Yields the events of each query and five-minute window."""
+    for name, window, group in grouped(several, query, five_of):
+        yield name, window, in_order(group)
+
+
+@job(
+    events.key_by(lambda e: e.query).window(FIVE, allowed_lateness=FOREVER).combine_per_key(Count()),
+    SOME,
+    MORE,
+)
+def a_field_of_all_members(readings: list[Reading], others: list[Reading]) -> Answer:
+    """A field that all members have is read without a test."""
+    for name, window, group in by_query(both(readings, others)):
+        yield KV(name, len(group)), window
+
+
+@job(
+    events.key_by(lambda e: e.query)
+    .map_values(weight)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum()),
+    SOME,
+    MORE,
+)
+def a_test_of_the_member(readings: list[Reading], others: list[Reading]) -> Answer:
+    """A function tests which member an element is, and reads the fields of that member."""
+    for name, window, group in by_query(both(readings, others)):
+        yield KV(name, sum(map(weight, group))), window
+
+
+@job(
+    flatten(of_readings, sightings)
+    .only(Seen)
+    .key_by(lambda e: e.query)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum.of(lambda e: e.rate)),
+    SOME,
+    MORE,
+)
+def one_member(readings: list[Reading], others: list[Reading]) -> Answer:
+    """The elements of one member, of a union of a sum with one of its members."""
+    events = [event for event in (*map(event_of, readings), *map(seen_of, others)) if isinstance(event, Seen)]
+    for name, window, group in by_query(list(events)):
+        yield KV(name, sum(event.rate for event in group)), window
+
+
+@job(
+    of_readings.map(in_python)
+    .key_by(lambda e: e.query)
+    .window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.RETRACTING)
+    .group_by_key(),
+    SOME,
+)
+def lists_of_a_sum(readings: list[Reading]) -> Answer:
+    """Lists of both members, after a function in Python: those of one event time are in the order of their classes."""
+    for name, window, group in by_query([in_python(event_of(reading)) for reading in readings]):
+        yield KV(name, group), window
+
+
+@job(
+    READINGS.flat_map(lambda r: [Seen(r.key, r.at, 1, None), r.key, r.value])
+    .map(lambda item: item.query if isinstance(item, Seen) else item)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .key_by(lambda text_or_number: text_or_number)
+    .combine_per_key(Count()),
+    SOME,
+)
+def texts_and_numbers_as_keys(readings: list[Reading]) -> Answer:
+    """The items of a list have several types, and keys are texts and numbers."""
+    items = [(item, reading) for reading in readings for item in (reading.key, reading.key, reading.value)]
+    for name, window, group in grouped(items, lambda item: item[0], lambda item: five(item[1])):
+        yield KV(name, len(group)), window
+
+
+@job(
+    READINGS.map(event_or_none)
+    .map(
+        lambda event: "none" if event is None else event.query if isinstance(event, Seen) else int(event.rate)
+    )
+    .combine_globally(ToSet()),
+    SOME,
+)
+def a_sum_that_may_be_none(readings: list[Reading]) -> Answer:
+    """A sum with ``None``, whose members give a text and a number."""
+    values: set[str | int] = set()
+    for event in map(event_or_none, readings):
+        values.add("none" if event is None else event.query if isinstance(event, Seen) else int(event.rate))
+    yield frozenset(values), None
+
+
+@job(
+    flatten(of_readings, sightings)
+    .key_by(lambda e: e.query)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(TopN(2, by=lambda e: e.rate)),
+    SOME,
+    MORE,
+)
+def the_largest_of_a_sum(readings: list[Reading], others: list[Reading]) -> Answer:
+    """Values of several types are ranked by a field that they have in common."""
+    for name, window, group in by_query([*map(event_of, readings), *map(seen_of, others)]):
+        yield KV(name, sorted(group, key=lambda e: -e.rate)[:2]), window
+
+
+@job(
+    VALUES.window(FIVE, allowed_lateness=FOREVER).left_join(
+        of_readings.key_by(lambda e: e.query)
+        .filter(lambda pair: pair.value.rate != 2)
+        .window(FIVE, allowed_lateness=FOREVER)
+    ),
+    SOME,
+)
+def a_join_with_a_sum(readings: list[Reading]) -> Answer:
+    """The right side of a join is a sum, of which there may be none."""
+    for name, window, group in grouped(readings, key, five):
+        events: list[Event | None] = [event for event in map(event_of, group) if event.rate != 2]
+        for reading in group:
+            for event in events or [None]:
+                yield KV(name, (reading.value, event)), window
+
+
+largest: PCollection[KV[str, Event]] = (
+    of_readings.key_by(lambda e: e.query)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(TopN(1, by=lambda e: e.rate))
+    .map_values(lambda events: events[0])
+)
+
+
+@job(
+    VALUES.window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum())
+    .map_with(largest.as_map(), lambda pair, events: (pair.value, events.get(pair.key))),
+    SOME,
+)
+def a_side_input_of_a_sum(readings: list[Reading]) -> Answer:
+    """A side input maps keys to values of several types."""
+    for _, window, group in grouped(readings, key, five):
+        yield (
+            (sum(reading.value for reading in group), max(map(event_of, group), key=lambda e: e.rate)),
+            window,
+        )
+
+
+@frozen
+class Latest:
+    """The state of ``changes_of_member``: the event before."""
+
+    event: Event | None
+
+
+def changes(state: Latest, observed: Observed[str, Event], clocks: Clocks) -> Transition[Latest, Event | str]:
+    """Emits an event whose class is not that of the event before, and a text otherwise."""
+    is_seen = isinstance(observed.value, Seen)
+    if state.event is not None and isinstance(state.event, Seen) == is_seen:
+        return Transition(Latest(observed.value), emit=[f"again {observed.value.rate}"])
+    return Transition(Latest(observed.value), emit=[observed.value])
+
+
+detector = Computation(initial=Latest(None), on_element=changes)
+
+
+@job(of_readings.key_by(lambda e: e.query).process(detector, in_order=True), SOME)
+def a_computation_over_a_sum(readings: list[Reading]) -> Answer:
+    """A computation observes, keeps and emits values of several types."""
+    for name in sorted({reading.key for reading in readings}):
+        before: Event | None = None
+        for event in in_order(event_of(reading) for reading in readings if reading.key == name):
+            again = before is not None and type(before) is type(event)
+            yield KV(name, f"again {event.rate}" if again else event), event.at
+            before = event
+
+
+@job(flatten(of_readings, sightings), SOME, MORE)
+def a_sum_that_nothing_groups(readings: list[Reading], others: list[Reading]) -> Answer:
+    """The elements of an output are of several types."""
+    for event in (*map(event_of, readings), *map(seen_of, others)):
+        yield event, event.at
+
+
+JOBS = (
+    a_field_of_all_members,
+    a_test_of_the_member,
+    one_member,
+    lists_of_a_sum,
+    texts_and_numbers_as_keys,
+    a_sum_that_may_be_none,
+    the_largest_of_a_sum,
+    a_join_with_a_sum,
+    a_side_input_of_a_sum,
+    a_computation_over_a_sum,
+    a_sum_that_nothing_groups,
+)
